@@ -1,0 +1,19 @@
+#pragma once
+
+// The only Eigen aliases of the project. Double precision throughout.
+
+#include <Eigen/Core>
+
+namespace ellice {
+
+using Eigen::Index;
+using Vector = Eigen::VectorXd;
+using Matrix = Eigen::MatrixXd;  // square things: H and its factors
+using RowMatrix =                // points, one per row, each row contiguous
+    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+using VectorArg = const Eigen::Ref<const Vector>&;
+using MatrixArg = const Eigen::Ref<const Matrix>&;
+using RowMatrixArg = const Eigen::Ref<const RowMatrix>&;
+
+}  // namespace ellice

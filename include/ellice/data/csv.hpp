@@ -1,0 +1,64 @@
+#pragma once
+
+// CSV by RFC 4180: quoted fields with embedded commas, quotes and line ends, LF or CRLF, an optional
+// byte-order mark, empty cells. Streaming: memory does not grow with the file.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ellice/core/sha256.hpp"
+
+namespace ellice {
+
+/// Rows of text with a header, from wherever they come.
+class RowSource {
+ public:
+  virtual ~RowSource() = default;
+  [[nodiscard]] virtual const std::string& name() const = 0;  // of the file, for messages
+  [[nodiscard]] virtual const std::vector<std::string>& header() const = 0;
+  /// The next row, as many cells as the header, valid until the next call; false at the end.
+  virtual bool next(std::span<const std::string_view>& cells) = 0;
+  /// The line of the file on which the current row began, counted from 1.
+  [[nodiscard]] virtual std::size_t line() const = 0;
+};
+
+/// Reads a CSV file, or standard input for "-". Refuses, naming line and column: a ragged row, a
+/// duplicate or (except for one leading column without a name, an index) empty header, an unclosed
+/// quote, text after a closing quote, a NUL byte, an empty file.
+class CsvReader final : public RowSource {
+ public:
+  explicit CsvReader(const std::string& path);
+  ~CsvReader() override;
+  CsvReader(const CsvReader&) = delete;
+  CsvReader& operator=(const CsvReader&) = delete;
+  CsvReader(CsvReader&&) = delete;
+  CsvReader& operator=(CsvReader&&) = delete;
+
+  [[nodiscard]] const std::string& name() const override;
+  [[nodiscard]] const std::vector<std::string>& header() const override;
+  bool next(std::span<const std::string_view>& cells) override;
+  [[nodiscard]] std::size_t line() const override;
+
+  /// SHA-256 of the bytes of the file; call it after the last row.
+  [[nodiscard]] std::string sha256();
+  /// Bytes read so far and, for a regular file, its size (else 0): for progress.
+  [[nodiscard]] std::size_t bytes_read() const;
+  [[nodiscard]] std::size_t bytes_total() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Parses the whole cell as a finite number (surrounding blanks allowed); false for anything else,
+/// such as "", "1,5", "nan", "0x10".
+[[nodiscard]] bool parse_number(std::string_view cell, double& value);
+
+/// A cell as CSV: quoted where it must be.
+[[nodiscard]] std::string csv_cell(std::string_view text);
+
+}  // namespace ellice

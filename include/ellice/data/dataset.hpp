@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ellice/core/json.hpp"
+#include "ellice/core/progress.hpp"
+#include "ellice/core/types.hpp"
+#include "ellice/data/csv.hpp"
+#include "ellice/data/schema.hpp"
+
+namespace ellice {
+
+/// Labelled rows in original units. raw(i, j) is the number of feature j in row i, or the index of its
+/// level; labels[i] is 1 for the favourable class and 0 otherwise.
+struct Dataset {
+  Schema schema = {};
+  RowMatrix raw = {};  // rows x schema.features
+  std::vector<int> labels = {};
+  std::vector<std::string> classes = {};      // spelling of class 0 and class 1
+  std::map<std::string, Value> fill = {};     // what empty cells became, by feature (median policy)
+  std::map<std::string, std::size_t> dropped = {};  // reason -> rows left out while reading
+  std::string source = {};                    // file, recipe or generator
+  std::string sha256 = {};                    // of the bytes that were read
+
+  [[nodiscard]] Index rows() const { return raw.rows(); }
+};
+
+/// Finds the schema's columns in a header by name and turns a row of text into raw numbers (see
+/// Dataset::raw). Shared by training data and queries.
+class RowParser {
+ public:
+  enum class Columns {
+    exact,    // target and dropped columns may be absent; any other unknown column is an error
+    labelled  // the same, and the target must be there
+  };
+  RowParser(const Schema& schema, const RowSource& source, Columns columns);
+
+  /// Writes one raw value per feature; a missing cell becomes NaN where the policy allows it. Errors
+  /// name file, line, column, the text found and what was expected.
+  void parse(std::span<const std::string_view> cells, std::size_t line, std::span<double> raw) const;
+  /// The text of the target cell (labelled only).
+  [[nodiscard]] std::string_view target(std::span<const std::string_view> cells) const;
+
+ private:
+  struct Column {
+    std::size_t feature = 0;
+    std::vector<std::size_t> cells = {};  // one, or the columns of a one-hot group
+  };
+  [[nodiscard]] double parse_cell(const Feature& feature, const Column& column,
+                                  std::span<const std::string_view> cells, std::size_t line) const;
+
+  const Schema* schema_;
+  const RowSource* source_;
+  std::vector<Column> columns_;
+  std::size_t target_ = 0;
+};
+
+/// Reads all rows; fills empty cells by the schema's policy; needs both classes.
+[[nodiscard]] Dataset read_dataset(CsvReader& source, const Schema& schema,
+                                   const Progress& progress = {});
+/// The same for rows that do not come from a file; `sha256` is left empty.
+[[nodiscard]] Dataset read_dataset(RowSource& source, const Schema& schema,
+                                   const Progress& progress = {});
+
+/// The rows with these indices, in this order.
+[[nodiscard]] Dataset select_rows(const Dataset& data, const std::vector<Index>& rows);
+
+/// How the rows of a model were taken from its data, so that the same rows can be taken again.
+struct Selection {
+  std::string recipe = {};       // built-in data set, or empty
+  bool balance = false;          // under-sample the larger class
+  double holdout = 0;            // share kept out of fitting
+  std::uint64_t seed = 0;
+
+  static void fields(auto& self, auto&& visit) {
+    visit("recipe", self.recipe, any_value(), "built-in data set that was used");
+    visit("balance", self.balance, any_value(), "under-sample the larger class to the size of the smaller");
+    visit("holdout", self.holdout, from_to_below(0, 1), "share of the rows kept out of fitting, by class");
+    visit("seed", self.seed, any_value(), "seed of every random choice");
+  }
+  bool operator==(const Selection&) const = default;
+};
+
+struct SelectedRows {
+  std::vector<Index> fit = {};
+  std::vector<Index> holdout = {};
+  std::size_t dropped_by_balancing = 0;
+};
+
+/// Rows in the order of the file; balanced and split by streams of their own from the seed.
+[[nodiscard]] SelectedRows apply_selection(const Dataset& data, const Selection& selection);
+
+}  // namespace ellice

@@ -1,0 +1,102 @@
+#pragma once
+
+// What a row means: the features of a table in original units, what a counterfactual may do to each,
+// the target, and the rules between features. Written by people as YAML (blueprint of the formats:
+// docs/reference/formats.md), stored whole in every model file as JSON with the same keys.
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ellice/core/fields.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/data/rule.hpp"
+
+namespace ellice {
+
+enum class FeatureKind { numeric, integer, ordinal, binary, categorical };
+enum class Direction { any, increase, decrease };
+enum class MissingPolicy {
+  error,   // an empty cell is refused
+  median,  // filled: median of numbers and ordinal levels, most frequent level of the others
+  level,   // a level of its own for categorical features; refused elsewhere
+};
+
+template <>
+struct EnumNames<FeatureKind> {
+  static constexpr std::array<std::string_view, 5> names = {"numeric", "integer", "ordinal", "binary",
+                                                            "categorical"};
+};
+template <>
+struct EnumNames<Direction> {
+  static constexpr std::array<std::string_view, 3> names = {"any", "increase", "decrease"};
+};
+template <>
+struct EnumNames<MissingPolicy> {
+  static constexpr std::array<std::string_view, 3> names = {"error", "median", "level"};
+};
+
+/// One value in original units: a number for numeric and integer features, a level otherwise.
+using Value = std::variant<double, std::string>;
+
+/// The level that stands for an empty cell under MissingPolicy::level.
+inline constexpr std::string_view missing_level = "(missing)";
+
+struct Feature {
+  std::string name = {};
+  FeatureKind kind = FeatureKind::numeric;
+  std::vector<std::string> levels = {};   // ordinal, binary (the second is 1), categorical
+  std::vector<std::string> one_hot = {};  // the 0/1 columns of a group; then levels == one_hot
+  std::optional<double> min = {};         // of a counterfactual, as are max, step and allowed
+  std::optional<double> max = {};
+  std::optional<double> step = {};  // multiples of step, from min where given
+  std::vector<Value> allowed = {};  // empty: no restriction
+  Direction direction = Direction::any;
+  bool immutable = false;
+  double weight = 1;  // multiplies this feature's term of the cost
+  std::string unit = {};
+
+  [[nodiscard]] bool is_number() const {
+    return kind == FeatureKind::numeric || kind == FeatureKind::integer;
+  }
+  /// Index of a level, or nothing.
+  [[nodiscard]] std::optional<std::size_t> level_index(std::string_view level) const;
+  bool operator==(const Feature&) const = default;
+};
+
+struct Target {
+  std::string column = {};
+  std::string favourable = {};
+  bool operator==(const Target&) const = default;
+};
+
+struct Schema {
+  Target target = {};
+  std::vector<std::string> drop = {};
+  std::vector<Feature> features = {};  // in the order in which they are written
+  std::vector<Rule> constraints = {};
+  MissingPolicy missing = MissingPolicy::error;
+
+  /// Index of a feature by its name, or nothing.
+  [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
+  bool operator==(const Schema&) const = default;
+};
+
+/// Reads and checks YAML (or JSON, which is YAML) that came from `source`. Errors name the file, the
+/// line, the key, what was found and what was expected.
+[[nodiscard]] Schema parse_schema(std::string_view text, const std::string& source);
+[[nodiscard]] Schema read_schema(const std::string& path);
+
+/// YAML as a person would write it; parse_schema gives the same schema back.
+[[nodiscard]] std::string to_yaml(const Schema& schema);
+
+[[nodiscard]] Json to_json(const Schema& schema);
+[[nodiscard]] Schema schema_from_json(const Json& value, const std::string& source);
+
+/// What a message offers when a name is unknown: «did you mean "income"?», or the names there are.
+[[nodiscard]] std::string suggestion(std::string_view wrong, const std::vector<std::string>& known);
+
+}  // namespace ellice

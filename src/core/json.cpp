@@ -1,0 +1,327 @@
+#include "ellice/core/json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace ellice {
+
+namespace {
+
+void append_string(std::string& out, const std::string& text) {
+  // nlohmann's writer escapes correctly and refuses text that is not UTF-8.
+  try {
+    out += Json(text).dump();
+  } catch (const nlohmann::json::exception&) {
+    fail(ErrorCode::input, "text is not UTF-8: «{}»; save the file as UTF-8",
+         Json(text).dump(-1, ' ', true, Json::error_handler_t::replace));
+  }
+}
+
+void append_scalar(std::string& out, const Json& value) {
+  if (value.is_number_float()) {
+    out += number_text(value.get<double>());
+  } else if (value.is_string()) {
+    append_string(out, value.get_ref<const std::string&>());
+  } else {
+    out += value.dump();
+  }
+}
+
+bool is_flat(const Json& array) {
+  return std::none_of(array.begin(), array.end(), [](const Json& v) { return v.is_structured(); });
+}
+
+void append_indented(std::string& out, const Json& value, int depth) {
+  const auto indent = [&](int levels) { out.append(static_cast<std::size_t>(2 * levels), ' '); };
+  if (value.is_object() && !value.empty()) {
+    out += "{\n";
+    bool first = true;
+    for (const auto& [key, member] : value.items()) {
+      if (!first) out += ",\n";
+      first = false;
+      indent(depth + 1);
+      append_string(out, key);
+      out += ": ";
+      append_indented(out, member, depth + 1);
+    }
+    out += '\n';
+    indent(depth);
+    out += '}';
+  } else if (value.is_array() && !value.empty()) {
+    const bool flat = is_flat(value);
+    out += flat ? "[" : "[\n";
+    bool first = true;
+    for (const Json& item : value) {
+      if (!first) out += flat ? ", " : ",\n";
+      first = false;
+      if (!flat) indent(depth + 1);
+      append_indented(out, item, depth + 1);
+    }
+    if (!flat) {
+      out += '\n';
+      indent(depth);
+    }
+    out += ']';
+  } else {
+    append_scalar(out, value);
+  }
+}
+
+void append_canonical(std::string& out, const Json& value) {
+  if (value.is_object()) {
+    std::vector<const std::string*> keys;
+    for (const auto& [key, member] : value.items()) keys.push_back(&key);
+    std::sort(keys.begin(), keys.end(), [](const auto* a, const auto* b) { return *a < *b; });
+    out += '{';
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (i > 0) out += ',';
+      append_string(out, *keys[i]);
+      out += ':';
+      append_canonical(out, value.at(*keys[i]));
+    }
+    out += '}';
+  } else if (value.is_array()) {
+    out += '[';
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (i > 0) out += ',';
+      append_canonical(out, value[i]);
+    }
+    out += ']';
+  } else {
+    append_scalar(out, value);
+  }
+}
+
+}  // namespace
+
+std::string number_text(double value) {
+  if (!std::isfinite(value)) {
+    fail(ErrorCode::internal, "a number that is not finite ({}) must not be written", value);
+  }
+  if (value == 0) return std::signbit(value) ? "-0.0" : "0";
+  // Python's rule: positional for exponents -4 … 15, otherwise scientific.
+  const double magnitude = std::abs(value);
+  const auto format = magnitude >= 1e-4 && magnitude < 1e16 ? std::chars_format::fixed
+                                                            : std::chars_format::scientific;
+  std::array<char, 32> buffer{};
+  const auto [end, code] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format);
+  return {buffer.data(), end};
+}
+
+Json parse_json(std::string_view text, const std::string& source) {
+  std::vector<std::set<std::string>> open_objects;  // keys seen so far, outermost first
+  const auto watch = [&](int /*depth*/, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) {
+      open_objects.emplace_back();
+    } else if (event == Json::parse_event_t::object_end) {
+      open_objects.pop_back();
+    } else if (event == Json::parse_event_t::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!open_objects.back().insert(key).second) {
+        fail(ErrorCode::input, "{}: key \"{}\" stands twice in the same object", source, key);
+      }
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text.begin(), text.end(), watch);
+  } catch (const Json::parse_error& error) {
+    // "[json.exception.parse_error.101] parse error at line 3, column 1: …": keep what helps a reader.
+    const std::string_view what = error.what();
+    const std::size_t start = what.find("] ");
+    fail(ErrorCode::input, "{}: not JSON: {}; is the file complete?", source,
+         start == std::string_view::npos ? what : what.substr(start + 2));
+  } catch (const Json::out_of_range& error) {  // 1e999
+    fail(ErrorCode::input, "{}: a number does not fit into double precision ({})", source,
+         error.what());
+  }
+}
+
+std::string to_text(const Json& value) {
+  std::string out;
+  append_indented(out, value, 0);
+  out += '\n';
+  return out;
+}
+
+std::string canonical_text(const Json& value) {
+  std::string out;
+  append_canonical(out, value);
+  return out;
+}
+
+Json make_envelope(std::string_view format, int version) {
+  Json result = Json::object();
+  result["format"] = format;
+  result["version"] = version;
+  return result;
+}
+
+std::string shown(const Json& value) {
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return fmt::format("an array of {}", value.size());
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  constexpr std::size_t longest = 40;
+  if (text.size() > longest) text = text.substr(0, longest) + "…";
+  return text;
+}
+
+Json to_json_array(VectorArg values) {
+  Json result = Json::array();
+  for (const double value : values) result.push_back(value);
+  return result;
+}
+
+Json to_json_rows(MatrixArg matrix) {
+  Json result = Json::array();
+  for (Index i = 0; i < matrix.rows(); ++i) result.push_back(to_json_array(Vector(matrix.row(i))));
+  return result;
+}
+
+JsonObject::JsonObject(const Json& value, std::string source, std::string path)
+    : value_(&value), source_(std::move(source)), path_(std::move(path)) {
+  require_input(value.is_object(), "{}: {}: found {}, expected an object", source_,
+                path_.empty() ? "top level" : path_, shown(value));
+}
+
+std::string JsonObject::place(std::string_view key) const {
+  return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
+}
+
+void JsonObject::wrong(std::string_view key, std::string_view expected) const {
+  const auto found = value_->find(std::string(key));
+  fail(ErrorCode::input, "{}: {}: found {}, expected {}", source_, place(key),
+       found == value_->end() ? "nothing" : shown(*found), expected);
+}
+
+bool JsonObject::has(std::string_view key) const { return value_->contains(std::string(key)); }
+
+const Json& JsonObject::at(std::string_view key) {
+  const auto found = value_->find(std::string(key));
+  require_input(found != value_->end(), "{}: key \"{}\" is missing", source_, place(key));
+  asked_.emplace(key);
+  return *found;
+}
+
+double JsonObject::number(std::string_view key) {
+  const Json& found = at(key);
+  if (!found.is_number()) wrong(key, "a number");
+  return found.get<double>();
+}
+
+std::int64_t JsonObject::integer(std::string_view key) {
+  const Json& found = at(key);
+  const double value = found.is_number() ? found.get<double>() : 0.5;
+  if (value != std::floor(value) || std::abs(value) > 9007199254740992.0) wrong(key, "a whole number");
+  return static_cast<std::int64_t>(value);
+}
+
+std::uint64_t JsonObject::seed(std::string_view key) {
+  const Json& found = at(key);
+  if (!found.is_number_unsigned()) wrong(key, "a whole number from 0 to 2^64 - 1");
+  return found.get<std::uint64_t>();
+}
+
+bool JsonObject::boolean(std::string_view key) {
+  const Json& found = at(key);
+  if (!found.is_boolean()) wrong(key, "true or false");
+  return found.get<bool>();
+}
+
+std::string JsonObject::string(std::string_view key) {
+  const Json& found = at(key);
+  if (!found.is_string()) wrong(key, "a string");
+  return found.get<std::string>();
+}
+
+std::vector<std::string> JsonObject::strings(std::string_view key) {
+  const Json& found = at(key);
+  if (!found.is_array()) wrong(key, "an array of strings");
+  std::vector<std::string> result;
+  for (const Json& item : found) {
+    if (!item.is_string()) {
+      fail(ErrorCode::input, "{}: {}[{}]: found {}, expected a string", source_, place(key),
+           result.size(), shown(item));
+    }
+    result.push_back(item.get<std::string>());
+  }
+  return result;
+}
+
+namespace {
+
+/// Appends the numbers of one JSON array; `place` names it in messages.
+void append_numbers(const Json& array, const std::string& source, const std::string& place,
+                    std::vector<double>& out) {
+  require_input(array.is_array(), "{}: {}: found {}, expected an array of numbers", source, place,
+                shown(array));
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    require_input(array[i].is_number(), "{}: {}[{}]: found {}, expected a number", source, place, i,
+                  shown(array[i]));
+    out.push_back(array[i].get<double>());
+  }
+}
+
+}  // namespace
+
+Vector JsonObject::vector(std::string_view key, std::optional<Index> size) {
+  std::vector<double> values;
+  append_numbers(at(key), source_, place(key), values);
+  const auto found = static_cast<Index>(values.size());
+  require_input(!size || found == *size, "{}: {}: found {} numbers, expected {}", source_, place(key),
+                found, size.value_or(0));
+  return Eigen::Map<const Vector>(values.data(), found);
+}
+
+Matrix JsonObject::matrix(std::string_view key, std::optional<Index> rows,
+                          std::optional<Index> columns) {
+  const Json& array = at(key);
+  if (!array.is_array()) wrong(key, "an array of rows");
+  const auto found_rows = static_cast<Index>(array.size());
+  require_input(!rows || found_rows == *rows, "{}: {}: found {} rows, expected {}", source_, place(key),
+                found_rows, rows.value_or(0));
+  std::vector<double> values;
+  for (Index i = 0; i < found_rows; ++i) {
+    const std::string row_place = fmt::format("{}[{}]", place(key), i);
+    const std::size_t before = values.size();
+    append_numbers(array[static_cast<std::size_t>(i)], source_, row_place, values);
+    const auto found = static_cast<Index>(values.size() - before);
+    if (!columns) columns = found;
+    require_input(found == *columns, "{}: {}: found {} numbers, expected {}", source_, row_place, found,
+                  *columns);
+  }
+  return Eigen::Map<const RowMatrix>(values.data(), found_rows, columns.value_or(0));
+}
+
+JsonObject JsonObject::object(std::string_view key) { return {at(key), source_, place(key)}; }
+
+std::vector<JsonObject> JsonObject::objects(std::string_view key) {
+  const Json& array = at(key);
+  if (!array.is_array()) wrong(key, "an array of objects");
+  std::vector<JsonObject> result;
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    result.emplace_back(array[i], source_, fmt::format("{}[{}]", place(key), i));
+  }
+  return result;
+}
+
+int JsonObject::envelope(std::string_view format, int newest) {
+  const std::string found = string("format");
+  if (found != format) wrong("format", fmt::format("\"{}\"", format));
+  const std::int64_t version = integer("version");
+  if (version < 1 || version > newest) {
+    wrong("version", fmt::format("1 to {}, the versions that this program reads", newest));
+  }
+  return static_cast<int>(version);
+}
+
+void JsonObject::finish() const {
+  for (const auto& [key, member] : value_->items()) {
+    require_input(asked_.contains(key), "{}: unknown key \"{}\"; known here: {}", source_, place(key),
+                  fmt::join(asked_, ", "));
+  }
+}
+
+}  // namespace ellice
