@@ -128,6 +128,8 @@ TrainingResult train(const Dataset& data, const Selection& selection, const Trai
   const Dataset fitted = select_rows(data, selected.fit);
   summary.dropped_by_balancing = selected.dropped_by_balancing;
   summary.holdout_rows = selected.holdout.size();
+  summary.favourable_rows =
+      static_cast<std::size_t>(std::count(fitted.labels.begin(), fitted.labels.end(), 1));
 
   result.model = fit_model(fitted, options, thread_count(execution.threads), summary);
   Model& model = result.model;
@@ -140,10 +142,10 @@ TrainingResult train(const Dataset& data, const Selection& selection, const Trai
     summary.holdout_accuracy = accuracy(model, select_rows(data, selected.holdout));
   } else if (options.folds > 1) {
     // Fewer rows of a class than folds: as many folds as the class allows.
-    const auto favourable = std::count(fitted.labels.begin(), fitted.labels.end(), 1);
-    const auto smaller = std::min<std::ptrdiff_t>(favourable, fitted.rows() - favourable);
+    const std::size_t unfavourable = fitted.labels.size() - summary.favourable_rows;
+    const std::size_t smaller = std::min(summary.favourable_rows, unfavourable);
     TrainingOptions capped = options;
-    capped.folds = static_cast<int>(std::min<std::ptrdiff_t>(options.folds, smaller));
+    capped.folds = static_cast<int>(std::min(static_cast<std::size_t>(options.folds), smaller));
     if (capped.folds > 1) {
       summary.cross_validated_accuracy = cross_validate(fitted, capped, selection.seed, execution);
     }

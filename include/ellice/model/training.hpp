@@ -44,6 +44,7 @@ struct TrainingSummary {
   double train_accuracy = 0;
   std::optional<double> holdout_accuracy = {};
   std::optional<double> cross_validated_accuracy = {};  // mean over the folds
+  std::size_t favourable_rows = 0;  // among those fitted
   std::size_t holdout_rows = 0;
   std::size_t dropped_by_balancing = 0;
   Spectrum hessian_spectrum = {};  // of H as it is stored
