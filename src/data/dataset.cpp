@@ -302,6 +302,12 @@ Dataset read_dataset(RowSource& source, const Schema& schema, const Progress& pr
   return data;
 }
 
+Dataset read_dataset(CsvReader& source, const Schema& schema, const Progress& progress) {
+  Dataset data = read_dataset(static_cast<RowSource&>(source), schema, progress);
+  data.sha256 = source.sha256();
+  return data;
+}
+
 Dataset select_rows(const Dataset& data, const std::vector<Index>& rows) {
   Dataset result;
   result.schema = data.schema;
