@@ -2,7 +2,10 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "ellice/core/json.hpp"
@@ -13,23 +16,25 @@
 
 namespace ellice {
 
-/// Labelled rows in original units. raw(i, j) is the number of feature j in row i, or the index of its
-/// level; labels[i] is 1 for the favourable class and 0 otherwise.
+/// Labelled rows in original units. raw(i, j) is the number of feature j in row i, or the index of
+/// its level; labels[i] is 1 for the favourable class and 0 otherwise.
 struct Dataset {
   Schema schema = {};
   RowMatrix raw = {};  // rows x schema.features
   std::vector<int> labels = {};
-  std::vector<std::string> classes = {};      // spelling of class 0 and class 1
-  std::map<std::string, Value> fill = {};     // what empty cells became, by feature (median policy)
+  std::vector<std::string> classes = {};   // spelling of class 0 and class 1
+  std::map<std::string, Value> fill = {};  // what empty cells became, by feature (median policy)
   std::map<std::string, std::size_t> dropped = {};  // reason -> rows left out while reading
-  std::string source = {};                    // file, recipe or generator
-  std::string sha256 = {};                    // of the bytes that were read
+  std::string source = {};                          // file, recipe or generator
+  std::string sha256 = {};                          // of the bytes that were read
 
   [[nodiscard]] Index rows() const { return raw.rows(); }
 };
 
 /// Finds the schema's columns in a header by name and turns a row of text into raw numbers (see
-/// Dataset::raw). Shared by training data and queries.
+/// Dataset::raw). Shared by training data and queries. A cell is a level when its text is the
+/// level's, or when both are the same number ("1.0" and "1"). A cell of blanks only is an empty
+/// one. Schema and source must outlive the parser.
 class RowParser {
  public:
   enum class Columns {
@@ -38,9 +43,10 @@ class RowParser {
   };
   RowParser(const Schema& schema, const RowSource& source, Columns columns);
 
-  /// Writes one raw value per feature; a missing cell becomes NaN where the policy allows it. Errors
-  /// name file, line, column, the text found and what was expected.
-  void parse(std::span<const std::string_view> cells, std::size_t line, std::span<double> raw) const;
+  /// Writes one raw value per feature; a missing cell becomes NaN where the policy allows it.
+  /// Errors name file, line, column, the text found and what was expected.
+  void parse(std::span<const std::string_view> cells, std::size_t line,
+             std::span<double> raw) const;
   /// The text of the target cell (labelled only).
   [[nodiscard]] std::string_view target(std::span<const std::string_view> cells) const;
 
@@ -48,9 +54,15 @@ class RowParser {
   struct Column {
     std::size_t feature = 0;
     std::vector<std::size_t> cells = {};  // one, or the columns of a one-hot group
+    std::unordered_map<std::string_view, std::size_t> levels = {};  // views into the schema
+    std::unordered_map<double, std::size_t> numbers = {};           // levels that are numbers
   };
   [[nodiscard]] double parse_cell(const Feature& feature, const Column& column,
                                   std::span<const std::string_view> cells, std::size_t line) const;
+  [[nodiscard]] double parse_group(const Feature& feature, const Column& column,
+                                   std::span<const std::string_view> cells, std::size_t line) const;
+  [[nodiscard]] double parse_empty(const Feature& feature, const Column& column,
+                                   std::string_view name, std::size_t line) const;
 
   const Schema* schema_;
   const RowSource* source_;
@@ -58,7 +70,10 @@ class RowParser {
   std::size_t target_ = 0;
 };
 
-/// Reads all rows; fills empty cells by the schema's policy; needs both classes.
+/// Reads all rows; fills empty cells by the schema's policy; needs both classes. The median is the
+/// lower one, so that it is a value that occurs; the most frequent level is the first of equals.
+/// Under MissingPolicy::level a categorical feature with empty cells gains the level missing_level
+/// in the data set's schema. With more than two target values class 0 is "not <favourable>".
 [[nodiscard]] Dataset read_dataset(CsvReader& source, const Schema& schema,
                                    const Progress& progress = {});
 /// The same for rows that do not come from a file; `sha256` is left empty.
@@ -70,15 +85,17 @@ class RowParser {
 
 /// How the rows of a model were taken from its data, so that the same rows can be taken again.
 struct Selection {
-  std::string recipe = {};       // built-in data set, or empty
-  bool balance = false;          // under-sample the larger class
-  double holdout = 0;            // share kept out of fitting
+  std::string recipe = {};  // built-in data set, or empty
+  bool balance = false;     // under-sample the larger class
+  double holdout = 0;       // share kept out of fitting
   std::uint64_t seed = 0;
 
   static void fields(auto& self, auto&& visit) {
     visit("recipe", self.recipe, any_value(), "built-in data set that was used");
-    visit("balance", self.balance, any_value(), "under-sample the larger class to the size of the smaller");
-    visit("holdout", self.holdout, from_to_below(0, 1), "share of the rows kept out of fitting, by class");
+    visit("balance", self.balance, any_value(),
+          "under-sample the larger class to the size of the smaller");
+    visit("holdout", self.holdout, from_to_below(0, 1),
+          "share of the rows kept out of fitting, by class");
     visit("seed", self.seed, any_value(), "seed of every random choice");
   }
   bool operator==(const Selection&) const = default;

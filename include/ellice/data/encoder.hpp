@@ -16,10 +16,10 @@ namespace ellice {
 using RawRow = std::vector<Value>;
 
 /// raw row <-> model space. Numeric, integer and ordinal features take one standardised column
-/// z = (raw − mean) / scale (population standard deviation of the fitted rows; scale 1 for a constant
-/// column); an ordinal level counts as its index. Binary features take one 0/1 column, categorical ones a
-/// 0/1 column per level, named `feature=level`. decode(encode(row)) is the row itself: exactly for levels
-/// and whole numbers, to rounding for numeric features.
+/// z = (raw − mean) / scale (population standard deviation of the fitted rows; scale 1 for a
+/// constant column); an ordinal level counts as its index. Binary features take one 0/1 column,
+/// categorical ones a 0/1 column per level, named `feature=level`. decode(encode(row)) is the row
+/// itself: exactly for levels and whole numbers, to rounding for numeric features.
 class Encoder {
  public:
   Encoder() = default;
@@ -53,12 +53,14 @@ class Encoder {
   /// model space -> original units: nearest whole number, level or category.
   [[nodiscard]] RawRow decode(VectorArg z) const;
 
-  /// raw numbers <-> values.
+  /// raw numbers <-> values; a NaN takes its fill value here, too.
   [[nodiscard]] RawRow values(std::span<const double> raw) const;
   [[nodiscard]] Vector raw(const RawRow& row) const;  // throws Error{input} for an unknown level
 
  private:
   void lay_out();  // names_ and first_ from schema_
+  /// The raw number itself, or the fill value where it is NaN.
+  [[nodiscard]] double filled(std::size_t feature, double raw) const;
 
   Schema schema_;
   std::vector<std::string> names_;
@@ -67,9 +69,10 @@ class Encoder {
   std::map<std::string, Value> fill_;
 };
 
-/// {"income": 24000, "purpose": "car"}: numbers for numeric and integer features, strings for the others.
+/// {"income": 24000, "purpose": "car"}: numbers for numeric and integer features, strings for the
+/// others.
 [[nodiscard]] Json row_to_json(const Schema& schema, const RawRow& row);
-[[nodiscard]] RawRow row_from_json(const Schema& schema, const Json& value, const std::string& source,
-                                   const std::string& path);
+[[nodiscard]] RawRow row_from_json(const Schema& schema, const Json& value,
+                                   const std::string& source, const std::string& path);
 
 }  // namespace ellice

@@ -1,0 +1,155 @@
+#include "ellice/data/csv.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include "data/csv_scanner.hpp"
+#include "ellice/core/error.hpp"
+
+namespace ellice {
+
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() {
+    if (value_ > STDIN_FILENO) ::close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&&) = delete;
+  Descriptor& operator=(Descriptor&&) = delete;
+  [[nodiscard]] int get() const { return value_; }
+
+ private:
+  int value_;
+};
+
+/// The bytes of a file, counted and hashed as they pass.
+class HashedFile {
+ public:
+  explicit HashedFile(const std::string& path)
+      : name_(path == "-" ? "standard input" : path),
+        file_(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    struct stat status = {};
+    if (file_.get() < 0 || ::fstat(file_.get(), &status) != 0) fail_to_read();
+    if (S_ISREG(status.st_mode)) size_ = static_cast<std::size_t>(status.st_size);
+  }
+
+  std::size_t read(char* into, std::size_t size) {
+    ssize_t got = 0;
+    do {
+      got = ::read(file_.get(), into, size);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) fail_to_read();
+    const auto count = static_cast<std::size_t>(got);
+    hash_.update({into, count});
+    bytes_read_ += count;
+    return count;
+  }
+
+  /// Ends the hash on the first call.
+  const std::string& sha256() {
+    if (digest_.empty()) digest_ = hash_.hex();
+    return digest_;
+  }
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::size_t bytes_read() const { return bytes_read_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  [[noreturn]] void fail_to_read() const {
+    fail(ErrorCode::input, "cannot read {}: {}", name_, std::strerror(errno));
+  }
+
+  std::string name_;
+  Descriptor file_;
+  std::size_t size_ = 0;
+  std::size_t bytes_read_ = 0;
+  Sha256 hash_;
+  std::string digest_;
+};
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
+}  // namespace
+
+struct CsvReader::State {
+  explicit State(const std::string& path)
+      : file(path), scanner(file.name(), [this](char* into, std::size_t size) {
+          return file.read(into, size);
+        }) {}
+  HashedFile file;
+  CsvScanner scanner;
+};
+
+CsvReader::CsvReader(const std::string& path) : state_(std::make_unique<State>(path)) {}
+CsvReader::~CsvReader() = default;
+
+const std::string& CsvReader::name() const {
+  return state_->scanner.name();
+}
+const std::vector<std::string>& CsvReader::header() const {
+  return state_->scanner.header();
+}
+bool CsvReader::next(std::span<const std::string_view>& cells) {
+  return state_->scanner.next(cells);
+}
+std::size_t CsvReader::line() const {
+  return state_->scanner.line();
+}
+
+std::string CsvReader::sha256() {
+  require(state_->scanner.ended(), "CsvReader::sha256: {} has rows that were not read yet", name());
+  return state_->file.sha256();
+}
+
+std::size_t CsvReader::bytes_read() const {
+  return state_->file.bytes_read();
+}
+std::size_t CsvReader::bytes_total() const {
+  return state_->file.size();
+}
+
+bool parse_number(std::string_view cell, double& value) {
+  while (!cell.empty() && is_blank(cell.front())) cell.remove_prefix(1);
+  while (!cell.empty() && is_blank(cell.back())) cell.remove_suffix(1);
+  const bool plus = cell.starts_with('+');  // which from_chars does not take
+  if (plus) cell.remove_prefix(1);
+  const char* const last = cell.data() + cell.size();
+  // from_chars takes "inf" and "nan" as well: a number of ours begins with a digit or a point.
+  const char* const digits = cell.data() + (!plus && cell.starts_with('-') ? 1 : 0);
+  if (digits == last || (*digits != '.' && (*digits < '0' || *digits > '9'))) return false;
+
+  const auto [end, error] = std::from_chars(cell.data(), last, value);
+  if (end != last) return false;
+  if (error == std::errc()) return true;
+  // Out of range, which is said of 1e999 and of 1e-999 alike; the latter is a fair way to write 0.
+  long double wide = 0;
+  if (std::from_chars(cell.data(), last, wide).ec != std::errc() || std::abs(wide) > 1)
+    return false;
+  value = static_cast<double>(wide);
+  return true;
+}
+
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"') result += '"';
+    result += c;
+  }
+  return result += '"';
+}
+
+}  // namespace ellice

@@ -1,0 +1,354 @@
+#include "ellice/data/dataset.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ellice/data/folds.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+
+bool is_empty(std::string_view cell) {
+  return cell.find_first_not_of(" \t") == std::string_view::npos;
+}
+
+/// The same text, or the same number in another spelling.
+bool is_same_value(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  double number_a = 0;
+  double number_b = 0;
+  return parse_number(a, number_a) && parse_number(b, number_b) && number_a == number_b;
+}
+
+std::string quoted(const std::vector<std::string>& texts) {
+  return fmt::format("\"{}\"", fmt::join(texts, "\", \""));
+}
+
+[[noreturn]] void wrong_cell(const RowSource& source, std::size_t line, std::string_view column,
+                             std::string_view found, std::string_view expected) {
+  constexpr std::size_t longest = 60;
+  fail(ErrorCode::input, "{}:{}: column \"{}\": found {}, expected {}", source.name(), line, column,
+       is_empty(found)          ? "an empty cell"
+       : found.size() > longest ? fmt::format("\"{}…\"", found.substr(0, longest))
+                                : fmt::format("\"{}\"", found),
+       expected);
+}
+
+}  // namespace
+
+RowParser::RowParser(const Schema& schema, const RowSource& source, Columns columns)
+    : schema_(&schema), source_(&source) {
+  const std::vector<std::string>& header = source.header();
+  std::unordered_map<std::string_view, std::size_t> place;
+  for (std::size_t i = 0; i < header.size(); ++i) place.emplace(header[i], i);
+  const auto take = [&](const std::string& name) {
+    const auto found = place.find(name);
+    require_input(found != place.end(), "{}: column \"{}\" is missing; {}", source.name(), name,
+                  suggestion(name, header));
+    const std::size_t index = found->second;
+    place.erase(found);
+    return index;
+  };
+  for (const Feature& feature : schema.features) {
+    Column column;
+    column.feature = columns_.size();
+    if (feature.one_hot.empty()) {
+      column.cells.push_back(take(feature.name));
+    } else {
+      for (const std::string& name : feature.one_hot) column.cells.push_back(take(name));
+    }
+    for (std::size_t level = 0; level < feature.levels.size(); ++level) {
+      column.levels.emplace(feature.levels[level], level);
+      double number = 0;
+      if (parse_number(feature.levels[level], number)) column.numbers.emplace(number, level);
+    }
+    columns_.push_back(std::move(column));
+  }
+  if (columns == Columns::labelled) {
+    target_ = take(schema.target.column);
+  } else {
+    place.erase(schema.target.column);
+  }
+  for (const std::string& name : schema.drop) place.erase(name);
+  for (std::size_t i = 0; i < header.size() && !place.empty(); ++i) {
+    require_input(!place.contains(header[i]),
+                  "{}: column {} (\"{}\") is not in the schema; describe it under features, or add "
+                  "\"{}\" to drop",
+                  source.name(), i + 1, header[i], header[i]);
+  }
+}
+
+void RowParser::parse(std::span<const std::string_view> cells, std::size_t line,
+                      std::span<double> raw) const {
+  for (const Column& column : columns_) {
+    raw[column.feature] = parse_cell(schema_->features[column.feature], column, cells, line);
+  }
+}
+
+std::string_view RowParser::target(std::span<const std::string_view> cells) const {
+  return cells[target_];
+}
+
+double RowParser::parse_cell(const Feature& feature, const Column& column,
+                             std::span<const std::string_view> cells, std::size_t line) const {
+  if (!feature.one_hot.empty()) return parse_group(feature, column, cells, line);
+  const std::string_view cell = cells[column.cells.front()];
+  if (feature.is_number()) {
+    double value = 0;
+    if (!parse_number(cell, value)) {
+      if (is_empty(cell)) return parse_empty(feature, column, feature.name, line);
+      wrong_cell(*source_, line, feature.name, cell,
+                 "a finite number (for a missing one leave the cell empty)");
+    }
+    if (feature.kind == FeatureKind::integer && value != std::nearbyint(value)) {
+      wrong_cell(*source_, line, feature.name, cell, "a whole number; or make the feature numeric");
+    }
+    return value;
+  }
+  if (const auto found = column.levels.find(cell); found != column.levels.end()) {
+    return static_cast<double>(found->second);
+  }
+  if (is_empty(cell)) return parse_empty(feature, column, feature.name, line);
+  double number = 0;
+  if (!column.numbers.empty() && parse_number(cell, number)) {
+    const auto found = column.numbers.find(number);
+    if (found != column.numbers.end()) return static_cast<double>(found->second);
+  }
+  wrong_cell(*source_, line, feature.name, cell, "a level; " + suggestion(cell, feature.levels));
+}
+
+double RowParser::parse_group(const Feature& feature, const Column& column,
+                              std::span<const std::string_view> cells, std::size_t line) const {
+  std::size_t set = column.cells.size();
+  for (std::size_t level = 0; level < column.cells.size(); ++level) {
+    const std::string_view cell = cells[column.cells[level]];
+    const std::string& name = feature.one_hot[level];
+    if (is_empty(cell)) return parse_empty(feature, column, name, line);
+    double value = 0;
+    if (!parse_number(cell, value) || (value != 0 && value != 1)) {
+      wrong_cell(*source_, line, name, cell, "0 or 1, as a column of a one_hot group");
+    }
+    if (value == 0) continue;
+    require_input(
+        set == column.cells.size(),
+        "{}:{}: group \"{}\": found 1 in both \"{}\" and \"{}\", expected it in one column",
+        source_->name(), line, feature.name, feature.one_hot[std::min(set, level)], name);
+    set = level;
+  }
+  require_input(set < column.cells.size(),
+                "{}:{}: group \"{}\": found 1 in none of its columns, expected it in one of {}",
+                source_->name(), line, feature.name, quoted(feature.one_hot));
+  return static_cast<double>(set);
+}
+
+double RowParser::parse_empty(const Feature& feature, const Column& column, std::string_view name,
+                              std::size_t line) const {
+  switch (schema_->missing) {
+    case MissingPolicy::median:
+      return missing;
+    case MissingPolicy::level:
+      if (feature.kind != FeatureKind::categorical || !feature.one_hot.empty()) {
+        wrong_cell(*source_, line, name, "",
+                   "a value: \"missing: level\" serves categorical features only; use \"missing: "
+                   "median\" in the schema");
+      }
+      if (const auto found = column.levels.find(missing_level); found != column.levels.end()) {
+        return static_cast<double>(found->second);
+      }
+      return missing;
+    case MissingPolicy::error:
+      break;
+  }
+  wrong_cell(
+      *source_, line, name, "",
+      "a value; to accept empty cells set \"missing: median\" or \"missing: level\" in the schema");
+}
+
+namespace {
+
+/// Labels from the text of target cells, whatever their spelling.
+class Labeller {
+ public:
+  Labeller(const RowSource& source, const Target& target) : source_(&source), target_(&target) {}
+
+  int label(std::string_view cell, std::size_t line) {
+    if (cell == target_->favourable) return note_favourable();
+    // Most rows repeat one of the first few spellings.
+    if (std::find(others_.begin(), others_.end(), cell) != others_.end()) return 0;
+    if (is_empty(cell)) {
+      wrong_cell(*source_, line, target_->column, cell, "a label: the target must not be missing");
+    }
+    if (is_same_value(cell, target_->favourable)) return note_favourable();
+    const auto is_same = [&](const std::string& other) { return is_same_value(cell, other); };
+    if (others_.size() < most && std::none_of(others_.begin(), others_.end(), is_same)) {
+      others_.emplace_back(cell);
+    }
+    return 0;
+  }
+
+  /// The spelling of class 0 and class 1; throws unless both occurred.
+  [[nodiscard]] std::vector<std::string> classes() const {
+    require_input(has_favourable_,
+                  "{}: column \"{}\": the favourable value \"{}\" does not occur; found {}{}",
+                  source_->name(), target_->column, target_->favourable, quoted(others_),
+                  others_.size() == most ? ", …" : "");
+    require_input(!others_.empty(),
+                  "{}: column \"{}\": found only one class, \"{}\", expected a second one",
+                  source_->name(), target_->column, target_->favourable);
+    return {others_.size() == 1 ? others_.front() : "not " + target_->favourable,
+            target_->favourable};
+  }
+
+ private:
+  static constexpr std::size_t most = 8;  // spellings that are worth remembering for a message
+
+  int note_favourable() {
+    has_favourable_ = true;
+    return 1;
+  }
+
+  const RowSource* source_;
+  const Target* target_;
+  bool has_favourable_ = false;
+  std::vector<std::string> others_;  // distinct
+};
+
+double lower_median(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double most_frequent(const std::vector<double>& indices, std::size_t levels) {
+  std::vector<std::size_t> count(levels);
+  for (const double index : indices) ++count[static_cast<std::size_t>(index)];
+  return static_cast<double>(std::max_element(count.begin(), count.end()) - count.begin());
+}
+
+/// Fills empty cells of every feature and records the value even where nothing was missing, because
+/// a query may have an empty cell there.
+void fill_with_median(Dataset& data) {
+  std::vector<double> present;
+  for (std::size_t j = 0; j < data.schema.features.size(); ++j) {
+    const Feature& feature = data.schema.features[j];
+    auto column = data.raw.col(static_cast<Index>(j));
+    present.clear();
+    for (const double value : column) {
+      if (!std::isnan(value)) present.push_back(value);
+    }
+    require_input(!present.empty(), "{}: column \"{}\": all cells are empty; add it to drop",
+                  data.source, feature.name);
+    const bool has_order = feature.is_number() || feature.kind == FeatureKind::ordinal;
+    const double fill =
+        has_order ? lower_median(present) : most_frequent(present, feature.levels.size());
+    for (double& value : column) {
+      if (std::isnan(value)) value = fill;
+    }
+    if (feature.is_number()) {
+      data.fill.emplace(feature.name, fill);
+    } else {
+      data.fill.emplace(feature.name, feature.levels[static_cast<std::size_t>(fill)]);
+    }
+  }
+}
+
+void fill_with_level(Dataset& data) {
+  for (std::size_t j = 0; j < data.schema.features.size(); ++j) {
+    Feature& feature = data.schema.features[j];
+    auto column = data.raw.col(static_cast<Index>(j));
+    if (!column.hasNaN()) continue;
+    feature.levels.emplace_back(missing_level);
+    const auto level = static_cast<double>(feature.levels.size() - 1);
+    for (double& value : column) {
+      if (std::isnan(value)) value = level;
+    }
+  }
+}
+
+}  // namespace
+
+Dataset read_dataset(RowSource& source, const Schema& schema, const Progress& progress) {
+  const RowParser parser(schema, source, RowParser::Columns::labelled);
+  Labeller labeller(source, schema.target);
+  Dataset data;
+  data.schema = schema;
+  data.source = source.name();
+  const auto features = static_cast<Index>(schema.features.size());
+  Index rows = 0;
+  std::span<const std::string_view> cells;
+  while (source.next(cells)) {
+    // Row-major storage grows in place and geometrically: no second copy of a large table.
+    if (rows == data.raw.rows()) {
+      data.raw.conservativeResize(std::max<Index>(64, 2 * rows), features);
+    }
+    parser.parse(cells, source.line(),
+                 {data.raw.row(rows).data(), static_cast<std::size_t>(features)});
+    data.labels.push_back(labeller.label(parser.target(cells), source.line()));
+    ++rows;
+    constexpr Index rows_per_report = 4096;
+    if (rows % rows_per_report == 0) {
+      report_progress(progress, {.stage = "reading", .done = static_cast<std::size_t>(rows)});
+    }
+  }
+  require_input(rows > 0, "{}: found a header but no rows, expected at least two", source.name());
+  data.raw.conservativeResize(rows, features);
+  data.classes = labeller.classes();
+  if (schema.missing == MissingPolicy::median) fill_with_median(data);
+  if (schema.missing == MissingPolicy::level) fill_with_level(data);
+  return data;
+}
+
+Dataset read_dataset(CsvReader& source, const Schema& schema, const Progress& progress) {
+  Dataset data = read_dataset(static_cast<RowSource&>(source), schema, progress);
+  data.sha256 = source.sha256();
+  return data;
+}
+
+Dataset select_rows(const Dataset& data, const std::vector<Index>& rows) {
+  Dataset result;
+  result.schema = data.schema;
+  result.classes = data.classes;
+  result.fill = data.fill;
+  result.dropped = data.dropped;
+  result.source = data.source;
+  result.sha256 = data.sha256;
+  result.raw.resize(static_cast<Index>(rows.size()), data.raw.cols());
+  result.labels.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    require(rows[i] >= 0 && rows[i] < data.rows(), "row {} must be >= 0 and < {}", rows[i],
+            data.rows());
+    result.raw.row(static_cast<Index>(i)) = data.raw.row(rows[i]);
+    result.labels.push_back(data.labels[static_cast<std::size_t>(rows[i])]);
+  }
+  return result;
+}
+
+SelectedRows apply_selection(const Dataset& data, const Selection& selection) {
+  validate(selection, "Selection");
+  constexpr std::uint64_t balancing = 0;  // children of the seed
+  constexpr std::uint64_t holding_out = 1;
+  const Random random(selection.seed);
+  SelectedRows result;
+  if (selection.balance) {
+    result.fit = balanced_rows(data.labels, random.split(balancing));
+  } else {
+    for (Index i = 0; i < data.rows(); ++i) result.fit.push_back(i);
+  }
+  result.dropped_by_balancing = data.labels.size() - result.fit.size();
+  if (selection.holdout == 0) return result;
+  std::vector<int> labels;
+  labels.reserve(result.fit.size());
+  for (const Index row : result.fit) labels.push_back(data.labels[static_cast<std::size_t>(row)]);
+  const Fold fold = stratified_split(labels, selection.holdout, random.split(holding_out));
+  const std::vector<Index> kept = std::move(result.fit);
+  result.fit.clear();
+  for (const Index i : fold.train) result.fit.push_back(kept[static_cast<std::size_t>(i)]);
+  for (const Index i : fold.test) result.holdout.push_back(kept[static_cast<std::size_t>(i)]);
+  return result;
+}
+
+}  // namespace ellice

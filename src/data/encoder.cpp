@@ -1,0 +1,322 @@
+#include "ellice/data/encoder.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace ellice {
+
+namespace {
+
+bool is_standardised(const Feature& feature) {
+  return feature.is_number() || feature.kind == FeatureKind::ordinal;
+}
+
+std::size_t level_of(const Feature& feature, double raw) {
+  const bool valid = raw >= 0 && raw < static_cast<double>(feature.levels.size());
+  require(valid, "feature \"{}\": level index {} must be >= 0 and < {}", feature.name, raw,
+          feature.levels.size());
+  return static_cast<std::size_t>(raw);
+}
+
+Value value_of(const Feature& feature, double raw) {
+  if (feature.is_number()) return raw;
+  return feature.levels[level_of(feature, raw)];
+}
+
+double raw_of(const Feature& feature, const Value& value) {
+  if (feature.is_number()) {
+    const double* const number = std::get_if<double>(&value);
+    require_input(number != nullptr, "feature \"{}\": found \"{}\", expected a number",
+                  feature.name, number == nullptr ? std::get<std::string>(value) : "");
+    require_input(std::isfinite(*number), "feature \"{}\": found {}, expected a finite number",
+                  feature.name, *number);
+    require_input(feature.kind != FeatureKind::integer || *number == std::nearbyint(*number),
+                  "feature \"{}\": found {}, expected a whole number", feature.name, *number);
+    return *number;
+  }
+  const std::string* const level = std::get_if<std::string>(&value);
+  require_input(level != nullptr, "feature \"{}\": found the number {}, expected a level: {}",
+                feature.name, level == nullptr ? std::get<double>(value) : 0,
+                fmt::join(feature.levels, ", "));
+  const std::optional<std::size_t> index = feature.level_index(*level);
+  require_input(index.has_value(), "feature \"{}\": found \"{}\", expected a level; {}",
+                feature.name, *level, suggestion(*level, feature.levels));
+  return static_cast<double>(*index);
+}
+
+Json value_to_json(const Value& value) {
+  return std::visit([](const auto& held) { return Json(held); }, value);
+}
+
+/// The value of one feature in a JSON object of features.
+Value value_from_json(const Feature& feature, JsonObject& object) {
+  if (feature.is_number()) {
+    const double value = object.number(feature.name);
+    if (!std::isfinite(value)) object.wrong(feature.name, "a finite number");
+    if (feature.kind == FeatureKind::integer && value != std::nearbyint(value)) {
+      object.wrong(feature.name, "a whole number");
+    }
+    return value;
+  }
+  std::string level = object.string(feature.name);
+  if (!feature.level_index(level)) {
+    object.wrong(feature.name, "a level; " + suggestion(level, feature.levels));
+  }
+  return level;
+}
+
+}  // namespace
+
+void Encoder::lay_out() {
+  names_.clear();
+  first_ = {0};
+  for (const Feature& feature : schema_.features) {
+    if (feature.kind == FeatureKind::categorical) {
+      for (const std::string& level : feature.levels) names_.push_back(feature.name + "=" + level);
+    } else {
+      names_.push_back(feature.name);
+    }
+    first_.push_back(static_cast<Index>(names_.size()));
+  }
+}
+
+Encoder Encoder::fit(const Dataset& data) {
+  require(data.rows() > 0, "data must have rows to fit an encoder");
+  require(data.raw.allFinite(), "data must be finite and without empty cells to fit an encoder");
+  Encoder result;
+  result.schema_ = data.schema;
+  result.fill_ = data.fill;
+  result.lay_out();
+  const auto columns = static_cast<Index>(result.names_.size());
+  result.mean_ = Vector::Zero(columns);
+  result.scale_ = Vector::Ones(columns);
+  result.min_ = Vector::Zero(columns);
+  result.max_ = Vector::Ones(columns);
+
+  const auto rows = static_cast<double>(data.rows());
+  const Eigen::RowVectorXd lowest = data.raw.colwise().minCoeff();
+  const Eigen::RowVectorXd highest = data.raw.colwise().maxCoeff();
+  const Eigen::RowVectorXd mean = data.raw.colwise().sum() / rows;
+  // Two passes; the second also corrects what rounding left in the mean.
+  Eigen::RowVectorXd sum = Eigen::RowVectorXd::Zero(data.raw.cols());
+  Eigen::RowVectorXd squares = Eigen::RowVectorXd::Zero(data.raw.cols());
+  Eigen::RowVectorXd deviation(data.raw.cols());
+  for (Index i = 0; i < data.rows(); ++i) {
+    deviation = data.raw.row(i) - mean;
+    sum += deviation;
+    squares += deviation.cwiseAbs2();
+  }
+
+  for (std::size_t j = 0; j < data.schema.features.size(); ++j) {
+    const Feature& feature = data.schema.features[j];
+    const auto source = static_cast<Index>(j);
+    const Index first = result.first_[j];
+    if (feature.kind == FeatureKind::categorical) {
+      std::vector<Index> count(feature.levels.size());
+      for (const double raw : data.raw.col(source)) ++count[level_of(feature, raw)];
+      for (std::size_t level = 0; level < count.size(); ++level) {
+        const Index column = first + static_cast<Index>(level);
+        result.min_[column] = count[level] == data.rows() ? 1 : 0;
+        result.max_[column] = count[level] > 0 ? 1 : 0;
+      }
+      continue;
+    }
+    result.min_[first] = lowest[source];
+    result.max_[first] = highest[source];
+    if (!is_standardised(feature)) continue;
+    if (lowest[source] ==
+        highest[source]) {  // compared exactly: a rounded mean would give a tiny scale
+      result.mean_[first] = lowest[source];
+      continue;
+    }
+    const double correction = sum[source] / rows;
+    result.mean_[first] = mean[source] + correction;
+    result.scale_[first] =
+        std::sqrt(std::max(0.0, squares[source] / rows - correction * correction));
+    require_input(
+        result.scale_[first] > 0 && std::isfinite(result.scale_[first]),
+        "{}: feature \"{}\": values from {} to {} cannot be standardised in double precision; "
+        "change its unit",
+        data.source, feature.name, lowest[source], highest[source]);
+  }
+  return result;
+}
+
+Json Encoder::to_json() const {
+  Json result = Json::object();
+  result["columns"] = names_;
+  result["mean"] = to_json_array(mean_);
+  result["scale"] = to_json_array(scale_);
+  result["min"] = to_json_array(min_);
+  result["max"] = to_json_array(max_);
+  for (const auto& [name, value] : fill_) result["fill"][name] = value_to_json(value);
+  return result;
+}
+
+Encoder Encoder::from_json(const Json& value, const Schema& schema, const std::string& source) {
+  Encoder result;
+  result.schema_ = schema;
+  result.lay_out();
+  JsonObject object(value, source, "encoder");
+  const std::vector<std::string> names = object.strings("columns");
+  const std::size_t common = std::min(names.size(), result.names_.size());
+  for (std::size_t i = 0; i < common; ++i) {
+    require_input(names[i] == result.names_[i],
+                  "{}: encoder.columns[{}]: found \"{}\", expected \"{}\" "
+                  "by the schema",
+                  source, i, names[i], result.names_[i]);
+  }
+  require_input(names.size() == result.names_.size(),
+                "{}: encoder.columns: found {} columns, expected {} by the schema", source,
+                names.size(), result.names_.size());
+  const auto columns = static_cast<Index>(names.size());
+  const auto read = [&](const char* key, Vector& target) {
+    target = object.vector(key, columns);
+    if (!target.allFinite()) object.wrong(key, "finite numbers");
+  };
+  read("mean", result.mean_);
+  read("scale", result.scale_);
+  read("min", result.min_);
+  read("max", result.max_);
+  for (Index i = 0; i < columns; ++i) {
+    const std::string& name = names[static_cast<std::size_t>(i)];
+    require_input(result.scale_[i] > 0, "{}: encoder.scale[{}]: found {}, expected > 0", source, i,
+                  result.scale_[i]);
+    require_input(result.min_[i] <= result.max_[i],
+                  "{}: encoder.min[{}]: found {}, expected at most max, which is {}", source, i,
+                  result.min_[i], result.max_[i]);
+    const bool standardised = is_standardised(schema.features[result.feature_of(i)]);
+    require_input(
+        standardised || (result.mean_[i] == 0 && result.scale_[i] == 1),
+        "{}: encoder: column \"{}\": found mean {} and scale {}, expected 0 and 1, as it is 0/1",
+        source, name, result.mean_[i], result.scale_[i]);
+  }
+  if (object.has("fill")) {
+    JsonObject fill = object.object("fill");
+    for (const Feature& feature : schema.features) {
+      if (fill.has(feature.name))
+        result.fill_.emplace(feature.name, value_from_json(feature, fill));
+    }
+    fill.finish();
+  }
+  object.finish();
+  return result;
+}
+
+std::size_t Encoder::feature_of(Index column) const {
+  const auto next = std::upper_bound(first_.begin(), first_.end(), column);
+  return static_cast<std::size_t>(next - first_.begin()) - 1;
+}
+
+double Encoder::filled(std::size_t feature, double raw) const {
+  if (!std::isnan(raw)) return raw;
+  const auto found = fill_.find(schema_.features[feature].name);
+  require_input(
+      found != fill_.end(),
+      "feature \"{}\" has no value, and the model was trained without a value for empty cells",
+      schema_.features[feature].name);
+  return raw_of(schema_.features[feature], found->second);
+}
+
+void Encoder::encode(std::span<const double> raw, Eigen::Ref<Vector> z) const {
+  assert(raw.size() == schema_.features.size() && z.size() == columns());
+  for (std::size_t j = 0; j < raw.size(); ++j) {
+    const double value = filled(j, raw[j]);
+    const Index first = first_[j];
+    if (schema_.features[j].kind == FeatureKind::categorical) {
+      const std::size_t level = level_of(schema_.features[j], value);
+      z.segment(first, column_count(j)).setZero();
+      z[first + static_cast<Index>(level)] = 1;
+    } else {
+      z[first] = (value - mean_[first]) / scale_[first];  // binary: mean 0, scale 1
+    }
+  }
+}
+
+RowMatrix Encoder::encode(RowMatrixArg raw) const {
+  require(raw.cols() == static_cast<Index>(schema_.features.size()),
+          "raw rows have {} values, must have one for each of {} features", raw.cols(),
+          schema_.features.size());
+  RowMatrix result(raw.rows(), columns());
+  for (Index i = 0; i < raw.rows(); ++i) {
+    encode({raw.row(i).data(), schema_.features.size()}, result.row(i).transpose());
+  }
+  return result;
+}
+
+Vector Encoder::encode(const RawRow& row) const {
+  const Vector numbers = raw(row);
+  Vector z(columns());
+  encode({numbers.data(), row.size()}, z);
+  return z;
+}
+
+RawRow Encoder::decode(VectorArg z) const {
+  require(z.size() == columns() && z.allFinite(),
+          "a point must have {} finite coordinates, found {}", columns(), z.size());
+  RawRow row;
+  row.reserve(schema_.features.size());
+  for (std::size_t j = 0; j < schema_.features.size(); ++j) {
+    const Feature& feature = schema_.features[j];
+    const Index first = first_[j];
+    if (feature.kind == FeatureKind::categorical) {
+      Index level = 0;
+      z.segment(first, column_count(j)).maxCoeff(&level);
+      row.emplace_back(feature.levels[static_cast<std::size_t>(level)]);
+      continue;
+    }
+    double raw = z[first] * scale_[first] + mean_[first];
+    if (feature.kind != FeatureKind::numeric) raw = std::nearbyint(raw);
+    if (!feature.is_number())
+      raw = std::clamp(raw, 0.0, static_cast<double>(feature.levels.size() - 1));
+    row.push_back(value_of(feature, raw));
+  }
+  return row;
+}
+
+RawRow Encoder::values(std::span<const double> raw) const {
+  require(raw.size() == schema_.features.size(),
+          "a row has {} values, must have one for each of {} features", raw.size(),
+          schema_.features.size());
+  RawRow row;
+  row.reserve(raw.size());
+  for (std::size_t j = 0; j < raw.size(); ++j) {
+    row.push_back(value_of(schema_.features[j], filled(j, raw[j])));
+  }
+  return row;
+}
+
+Vector Encoder::raw(const RawRow& row) const {
+  require(row.size() == schema_.features.size(),
+          "a row has {} values, must have one for each of {} features", row.size(),
+          schema_.features.size());
+  Vector result(static_cast<Index>(row.size()));
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    result[static_cast<Index>(j)] = raw_of(schema_.features[j], row[j]);
+  }
+  return result;
+}
+
+Json row_to_json(const Schema& schema, const RawRow& row) {
+  require(row.size() == schema.features.size(),
+          "a row has {} values, must have one for each of {} features", row.size(),
+          schema.features.size());
+  Json result = Json::object();
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    result[schema.features[j].name] = value_to_json(row[j]);
+  }
+  return result;
+}
+
+RawRow row_from_json(const Schema& schema, const Json& value, const std::string& source,
+                     const std::string& path) {
+  JsonObject object(value, source, path);
+  RawRow row;
+  row.reserve(schema.features.size());
+  for (const Feature& feature : schema.features) row.push_back(value_from_json(feature, object));
+  object.finish();
+  return row;
+}
+
+}  // namespace ellice

@@ -1,0 +1,69 @@
+#include "ellice/data/schema.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+namespace ellice {
+
+namespace {
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+/// The number of insertions, deletions and replacements of one character that turn a into b.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::optional<std::size_t> Feature::level_index(std::string_view level) const {
+  const auto found = std::find(levels.begin(), levels.end(), level);
+  if (found == levels.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - levels.begin());
+}
+
+std::optional<std::size_t> Schema::find(std::string_view name) const {
+  const auto found = std::find_if(features.begin(), features.end(),
+                                  [&](const Feature& feature) { return feature.name == name; });
+  if (found == features.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - features.begin());
+}
+
+std::string suggestion(std::string_view wrong, const std::vector<std::string>& known) {
+  const std::string wrong_lower = lower_case(wrong);
+  // A typing mistake touches a third of a name at most; beyond that a guess misleads.
+  std::size_t best = std::max<std::size_t>(1, wrong.size() / 3) + 1;
+  const std::string* nearest = nullptr;
+  for (const std::string& name : known) {
+    const std::size_t distance = edit_distance(wrong_lower, lower_case(name));
+    if (distance < best) {
+      best = distance;
+      nearest = &name;
+    }
+  }
+  if (nearest != nullptr) return fmt::format("did you mean \"{}\"?", *nearest);
+  if (known.empty()) return "there are none";
+  constexpr std::size_t most = 12;
+  const auto shown_end = known.begin() + static_cast<std::ptrdiff_t>(std::min(most, known.size()));
+  std::string result = fmt::format("there are: {}", fmt::join(known.begin(), shown_end, ", "));
+  if (known.size() > most) result += fmt::format(" and {} more", known.size() - most);
+  return result;
+}
+
+}  // namespace ellice

@@ -1,0 +1,287 @@
+// The one reader of schemas. JSON is YAML, so a schema inside a model file takes the same way and
+// meets the same checks.
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "data/yaml_entry.hpp"
+#include "ellice/core/file.hpp"
+#include "ellice/data/schema.hpp"
+
+namespace ellice {
+
+namespace {
+
+/// Texts of which none may stand twice.
+std::vector<std::string> distinct_texts(const YamlEntry& entry, std::string_view expected,
+                                        bool may_be_empty = false) {
+  std::vector<std::string> result;
+  for (const YamlEntry& item : entry.list(expected)) {
+    std::string text = may_be_empty ? item.text() : item.filled_text("a text that is not empty");
+    if (std::find(result.begin(), result.end(), text) != result.end()) {
+      item.fault("\"{}\" stands twice, expected each once", text);
+    }
+    result.push_back(std::move(text));
+  }
+  return result;
+}
+
+double number_of_kind(const YamlEntry& entry, const Feature& feature) {
+  const double value = entry.number();
+  if (feature.kind == FeatureKind::integer && value != std::nearbyint(value)) {
+    entry.wrong("a whole number, as the feature is an integer");
+  }
+  return value;
+}
+
+void read_levels(const YamlRecord& record, Feature& feature) {
+  const YamlEntry* const entry = record.find("levels");
+  const std::string_view kind = enum_name(feature.kind);
+  if (!feature.one_hot.empty()) {
+    if (entry != nullptr)
+      entry->fault("the levels of a one_hot group are its columns; leave this key out");
+    feature.levels = feature.one_hot;
+  } else if (feature.is_number()) {
+    if (entry != nullptr)
+      entry->fault("a feature of kind {} has no levels; leave this key out", kind);
+  } else if (entry == nullptr && feature.kind == FeatureKind::binary) {
+    feature.levels = {"0", "1"};
+  } else {
+    const std::string expected = fmt::format("the list of levels of a feature of kind {}", kind);
+    const YamlEntry& levels = record.at("levels", expected);
+    feature.levels = distinct_texts(levels, expected);
+    if (feature.levels.empty()) levels.fault("found an empty list, expected {}", expected);
+    if (feature.kind == FeatureKind::binary && feature.levels.size() != 2) {
+      levels.fault("found {} levels, expected two, the second being 1", feature.levels.size());
+    }
+  }
+}
+
+void read_range(const YamlRecord& record, Feature& feature) {
+  const auto read = [&](const char* key, std::optional<double>& value) {
+    const YamlEntry* const entry = record.find(key);
+    if (entry == nullptr) return;
+    if (!feature.is_number()) {
+      entry->fault("a feature of kind {} has no {}; use allowed", enum_name(feature.kind), key);
+    }
+    value = number_of_kind(*entry, feature);
+  };
+  read("min", feature.min);
+  read("max", feature.max);
+  read("step", feature.step);
+  if (feature.min && feature.max && *feature.min > *feature.max) {
+    record.find("max")->wrong(fmt::format("at least min, which is {}", number_text(*feature.min)));
+  }
+  if (feature.step && *feature.step <= 0) record.find("step")->wrong("a number > 0");
+}
+
+Value read_allowed_value(const YamlEntry& entry, const Feature& feature) {
+  if (feature.is_number()) {
+    const double value = number_of_kind(entry, feature);
+    if ((feature.min && value < *feature.min) || (feature.max && value > *feature.max)) {
+      entry.wrong(fmt::format("a number from min to max ({} to {})",
+                              feature.min ? number_text(*feature.min) : "no bound",
+                              feature.max ? number_text(*feature.max) : "no bound"));
+    }
+    return value;
+  }
+  std::string level = entry.text();
+  if (!feature.level_index(level)) {
+    entry.wrong("one of the levels; " + suggestion(level, feature.levels));
+  }
+  return level;
+}
+
+void read_allowed(const YamlRecord& record, Feature& feature) {
+  const YamlEntry* const entry = record.find("allowed");
+  if (entry == nullptr) return;
+  for (const YamlEntry& item : entry->list("a list of allowed values")) {
+    Value value = read_allowed_value(item, feature);
+    if (std::find(feature.allowed.begin(), feature.allowed.end(), value) != feature.allowed.end()) {
+      item.fault("the same value stands twice, expected each once");
+    }
+    feature.allowed.push_back(std::move(value));
+  }
+  if (feature.allowed.empty()) {
+    entry->fault(
+        "found an empty list, expected at least one value; leave the key out to allow all");
+  }
+}
+
+FeatureKind read_kind(const YamlRecord& record, const Feature& feature) {
+  if (!feature.one_hot.empty()) {
+    const YamlEntry* const entry = record.find("kind");
+    if (entry != nullptr && entry->choice<FeatureKind>() != FeatureKind::categorical) {
+      entry->wrong("categorical, the kind of every one_hot group");
+    }
+    return FeatureKind::categorical;
+  }
+  return record.at("kind", "one of " + join_names(EnumNames<FeatureKind>::names))
+      .choice<FeatureKind>();
+}
+
+/// `one_hot` holds the group's columns, if the feature is a group.
+Feature read_feature(const std::string& name, const YamlEntry& entry,
+                     std::vector<std::string> one_hot) {
+  static const std::vector<std::string> keys = {"kind",   "levels",  "min",       "max",
+                                                "step",   "allowed", "direction", "immutable",
+                                                "weight", "unit"};
+  const YamlRecord record(entry, keys, "a map such as {kind: numeric}");
+  Feature feature;
+  feature.name = name;
+  feature.one_hot = std::move(one_hot);
+  feature.kind = read_kind(record, feature);
+  read_levels(record, feature);
+  read_range(record, feature);
+  read_allowed(record, feature);
+  if (const YamlEntry* const direction = record.find("direction")) {
+    feature.direction = direction->choice<Direction>();
+    if (feature.kind == FeatureKind::categorical && feature.direction != Direction::any) {
+      direction->wrong(
+          "no direction: the levels of a categorical feature have no order; use allowed");
+    }
+  }
+  if (const YamlEntry* const immutable = record.find("immutable"))
+    feature.immutable = immutable->boolean();
+  if (const YamlEntry* const weight = record.find("weight")) {
+    feature.weight = weight->number("a finite number > 0");
+    if (feature.weight <= 0) weight->wrong("a finite number > 0; to lock a feature use immutable");
+  }
+  if (const YamlEntry* const unit = record.find("unit")) feature.unit = unit->text();
+  return feature;
+}
+
+using Groups = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+Groups read_groups(const YamlEntry* entry) {
+  Groups groups;
+  if (entry == nullptr) return groups;
+  std::set<std::string> seen;
+  for (const auto& [name, member] : entry->members("a map from a group to its columns")) {
+    std::vector<std::string> columns = distinct_texts(member, "the list of the group's columns");
+    if (columns.size() < 2) member.fault("found {} columns, expected at least two", columns.size());
+    for (const std::string& column : columns) {
+      if (!seen.insert(column).second) member.fault("column \"{}\" stands in two groups", column);
+    }
+    groups.emplace_back(name, std::move(columns));
+  }
+  return groups;
+}
+
+/// No column of the table may have two meanings.
+void check_column(const YamlEntry& entry, const std::string& column, const Schema& schema) {
+  if (column == schema.target.column) entry.fault("\"{}\" is also the target's column", column);
+  if (std::find(schema.drop.begin(), schema.drop.end(), column) != schema.drop.end()) {
+    entry.fault("\"{}\" also stands in drop; remove one of the two", column);
+  }
+}
+
+void read_features(const YamlRecord& top, Schema& schema) {
+  const YamlEntry* const group_entry = top.find("one_hot");
+  Groups groups = read_groups(group_entry);
+  const auto take_group = [&](const std::string& name) -> std::vector<std::string> {
+    const auto found = std::find_if(groups.begin(), groups.end(),
+                                    [&](const auto& group) { return group.first == name; });
+    if (found == groups.end()) return {};
+    std::vector<std::string> columns = std::move(found->second);
+    groups.erase(found);
+    return columns;
+  };
+  const YamlEntry* const entry =
+      group_entry == nullptr ? &top.at("features", "at least one feature") : top.find("features");
+  if (entry != nullptr) {
+    for (const auto& [name, member] : entry->members("a map from a feature to its description")) {
+      check_column(member, name, schema);
+      schema.features.push_back(read_feature(name, member, take_group(name)));
+    }
+  }
+  for (auto& [name, columns] : groups) {
+    schema.features.push_back(
+        {.name = name, .kind = FeatureKind::categorical, .levels = columns, .one_hot = columns});
+  }
+  if (schema.features.empty()) {
+    (entry != nullptr ? entry : group_entry)->fault("found no features, expected at least one");
+  }
+  for (const Feature& feature : schema.features) {
+    for (const std::string& column : feature.one_hot) {
+      if (schema.find(column)) {
+        group_entry->fault("column \"{}\" of group \"{}\" is also a feature; remove one of the two",
+                           column, feature.name);
+      }
+      check_column(*group_entry, column, schema);
+    }
+  }
+}
+
+void read_constraints(const YamlEntry* entry, Schema& schema) {
+  if (entry == nullptr) return;
+  std::vector<std::string> numbers;
+  for (const Feature& feature : schema.features) {
+    if (feature.is_number()) numbers.push_back(feature.name);
+  }
+  for (const YamlEntry& item : entry->list("a list of rules such as \"debt <= 0.4 * income\"")) {
+    const std::string text = item.text("a rule such as \"debt <= 0.4 * income\"");
+    Rule rule;
+    try {
+      rule = parse_rule(text);
+    } catch (const Error& error) {
+      item.fault("{}", error.what());
+    }
+    for (const auto& [name, coefficient] : rule.terms) {
+      const std::optional<std::size_t> feature = schema.find(name);
+      if (!feature) {
+        item.fault("rule \"{}\": no feature \"{}\"; {}", text, name, suggestion(name, numbers));
+      }
+      if (!schema.features[*feature].is_number()) {
+        item.fault("rule \"{}\": found feature \"{}\" of kind {}, expected numeric or integer",
+                   text, name, enum_name(schema.features[*feature].kind));
+      }
+    }
+    schema.constraints.push_back(std::move(rule));
+  }
+}
+
+Schema read_document(const YamlEntry& document) {
+  const YamlRecord top(document,
+                       {"target", "drop", "features", "one_hot", "constraints", "missing"},
+                       "a map with the keys target and features");
+  Schema schema;
+  const std::string target_form = "{column: NAME, favourable: VALUE}";
+  const YamlRecord target(top.at("target", target_form), {"column", "favourable"}, target_form);
+  schema.target.column =
+      target.at("column", "the name of the target's column").filled_text("the name of a column");
+  schema.target.favourable = target.at("favourable", "the target's value that people want")
+                                 .filled_text("the target's value that people want");
+  if (const YamlEntry* const drop = top.find("drop")) {
+    // A column without a name, as an index is often written, is dropped as "".
+    schema.drop = distinct_texts(*drop, "a list of columns to leave out", true);
+    const bool has_target = std::find(schema.drop.begin(), schema.drop.end(),
+                                      schema.target.column) != schema.drop.end();
+    if (has_target) drop->fault("\"{}\" is also the target's column", schema.target.column);
+  }
+  read_features(top, schema);
+  read_constraints(top.find("constraints"), schema);
+  if (const YamlEntry* const missing = top.find("missing"))
+    schema.missing = missing->choice<MissingPolicy>();
+  return schema;
+}
+
+}  // namespace
+
+Schema parse_schema(std::string_view text, const std::string& source) {
+  const YamlDocument document(std::string(text), source);
+  return read_document(document.top());
+}
+
+Schema read_schema(const std::string& path) {
+  return parse_schema(read_file(path), path);
+}
+
+Schema schema_from_json(const Json& value, const std::string& source) {
+  // The lines of this text are not those of any file.
+  const YamlDocument document(to_text(value), source, YamlDocument::Lines::hide);
+  return read_document(document.top());
+}
+
+}  // namespace ellice
