@@ -18,7 +18,7 @@ struct Penalty {
 ///
 ///   L(θ) = (1/n) Σᵢ φ(θᵀx̃ᵢ, yᵢ) + (l2/2)·‖θ‖²,   x̃ = [x; 1]
 ///
-/// (theory.md, Definition 2), with its gradient and Hessian
+/// (theory.md, Definition 1), with its gradient and Hessian
 ///
 ///   H(θ) = (1/n) Σᵢ φ″(θᵀx̃ᵢ)·x̃ᵢx̃ᵢᵀ + l2·I.
 ///

@@ -21,7 +21,7 @@ struct Verification {
 /// the code that issues them: the point is encoded again from the schema, H is factored by Gaussian
 /// elimination with full pivoting in extended precision instead of Cholesky in double, and the worst model is
 /// additionally proved to be the worst by its optimality conditions, which need no factor at all (theory.md,
-/// Proposition 6).
+/// Proposition 3).
 class Verifier {
  public:
   explicit Verifier(const Model& model);
