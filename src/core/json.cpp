@@ -34,7 +34,7 @@ bool is_flat(const Json& array) {
 }
 
 void append_indented(std::string& out, const Json& value, int depth) {
-  const auto indent = [&](int levels) { out.append(static_cast<std::size_t>(2 * levels), ' '); };
+  const auto indent = [&](int levels) { out.append(2 * static_cast<std::size_t>(levels), ' '); };
   if (value.is_object() && !value.empty()) {
     out += "{\n";
     bool first = true;
