@@ -13,17 +13,17 @@
 
 namespace ellice {
 
-/// Labelled rows in original units. raw(i, j) is the number of feature j in row i, or the index of its
-/// level; labels[i] is 1 for the favourable class and 0 otherwise.
+/// Labelled rows in original units. raw(i, j) is the number of feature j in row i, or the index of
+/// its level; labels[i] is 1 for the favourable class and 0 otherwise.
 struct Dataset {
   Schema schema = {};
   RowMatrix raw = {};  // rows x schema.features
   std::vector<int> labels = {};
-  std::vector<std::string> classes = {};      // spelling of class 0 and class 1
-  std::map<std::string, Value> fill = {};     // what empty cells became, by feature (median policy)
+  std::vector<std::string> classes = {};   // spelling of class 0 and class 1
+  std::map<std::string, Value> fill = {};  // what empty cells became, by feature (median policy)
   std::map<std::string, std::size_t> dropped = {};  // reason -> rows left out while reading
-  std::string source = {};                    // file, recipe or generator
-  std::string sha256 = {};                    // of the bytes that were read
+  std::string source = {};                          // file, recipe or generator
+  std::string sha256 = {};                          // of the bytes that were read
 
   [[nodiscard]] Index rows() const { return raw.rows(); }
 };
@@ -38,9 +38,10 @@ class RowParser {
   };
   RowParser(const Schema& schema, const RowSource& source, Columns columns);
 
-  /// Writes one raw value per feature; a missing cell becomes NaN where the policy allows it. Errors
-  /// name file, line, column, the text found and what was expected.
-  void parse(std::span<const std::string_view> cells, std::size_t line, std::span<double> raw) const;
+  /// Writes one raw value per feature; a missing cell becomes NaN where the policy allows it.
+  /// Errors name file, line, column, the text found and what was expected.
+  void parse(std::span<const std::string_view> cells, std::size_t line,
+             std::span<double> raw) const;
   /// The text of the target cell (labelled only).
   [[nodiscard]] std::string_view target(std::span<const std::string_view> cells) const;
 
@@ -70,15 +71,17 @@ class RowParser {
 
 /// How the rows of a model were taken from its data, so that the same rows can be taken again.
 struct Selection {
-  std::string recipe = {};       // built-in data set, or empty
-  bool balance = false;          // under-sample the larger class
-  double holdout = 0;            // share kept out of fitting
+  std::string recipe = {};  // built-in data set, or empty
+  bool balance = false;     // under-sample the larger class
+  double holdout = 0;       // share kept out of fitting
   std::uint64_t seed = 0;
 
   static void fields(auto& self, auto&& visit) {
     visit("recipe", self.recipe, any_value(), "built-in data set that was used");
-    visit("balance", self.balance, any_value(), "under-sample the larger class to the size of the smaller");
-    visit("holdout", self.holdout, from_to_below(0, 1), "share of the rows kept out of fitting, by class");
+    visit("balance", self.balance, any_value(),
+          "under-sample the larger class to the size of the smaller");
+    visit("holdout", self.holdout, from_to_below(0, 1),
+          "share of the rows kept out of fitting, by class");
     visit("seed", self.seed, any_value(), "seed of every random choice");
   }
   bool operator==(const Selection&) const = default;

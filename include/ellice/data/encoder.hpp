@@ -16,10 +16,10 @@ namespace ellice {
 using RawRow = std::vector<Value>;
 
 /// raw row <-> model space. Numeric, integer and ordinal features take one standardised column
-/// z = (raw − mean) / scale (population standard deviation of the fitted rows; scale 1 for a constant
-/// column); an ordinal level counts as its index. Binary features take one 0/1 column, categorical ones a
-/// 0/1 column per level, named `feature=level`. decode(encode(row)) is the row itself: exactly for levels
-/// and whole numbers, to rounding for numeric features.
+/// z = (raw − mean) / scale (population standard deviation of the fitted rows; scale 1 for a
+/// constant column); an ordinal level counts as its index. Binary features take one 0/1 column,
+/// categorical ones a 0/1 column per level, named `feature=level`. decode(encode(row)) is the row
+/// itself: exactly for levels and whole numbers, to rounding for numeric features.
 class Encoder {
  public:
   Encoder() = default;
@@ -67,9 +67,10 @@ class Encoder {
   std::map<std::string, Value> fill_;
 };
 
-/// {"income": 24000, "purpose": "car"}: numbers for numeric and integer features, strings for the others.
+/// {"income": 24000, "purpose": "car"}: numbers for numeric and integer features, strings for the
+/// others.
 [[nodiscard]] Json row_to_json(const Schema& schema, const RawRow& row);
-[[nodiscard]] RawRow row_from_json(const Schema& schema, const Json& value, const std::string& source,
-                                   const std::string& path);
+[[nodiscard]] RawRow row_from_json(const Schema& schema, const Json& value,
+                                   const std::string& source, const std::string& path);
 
 }  // namespace ellice
