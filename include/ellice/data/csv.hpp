@@ -1,7 +1,7 @@
 #pragma once
 
-// CSV by RFC 4180: quoted fields with embedded commas, quotes and line ends, LF or CRLF, an optional
-// byte-order mark, empty cells. Streaming: memory does not grow with the file.
+// CSV by RFC 4180: quoted fields with embedded commas, quotes and line ends, LF or CRLF, an
+// optional byte-order mark, empty cells. Streaming: memory does not grow with the file.
 
 #include <cstddef>
 #include <memory>
