@@ -50,8 +50,9 @@ class Bar {
       const auto filled = static_cast<std::size_t>(share * width);
       line += '[';
       for (std::size_t i = 0; i < width; ++i) line += i < filled ? "█" : "·";
-      line += fmt::format("] {:3.0f} %  {:.3g}/s  {} left", 100 * share, rate,
-                          rate > 0 ? duration_text(static_cast<double>(state.total - state.done) / rate) : "?");
+      line += fmt::format(
+          "] {:3.0f} %  {:.3g}/s  {} left", 100 * share, rate,
+          rate > 0 ? duration_text(static_cast<double>(state.total - state.done) / rate) : "?");
     } else {
       line += fmt::format("{}  {:.3g}/s", state.done, rate);
     }

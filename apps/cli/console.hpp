@@ -32,8 +32,8 @@ class Console {
   void info(std::string_view text) const { say(LogLevel::info, "", text); }
   void debug(std::string_view text) const { say(LogLevel::debug, "", text); }
 
-  /// A bar with rate and remaining time on a terminal, once the work has lasted over a second; stops the
-  /// work after Ctrl-C.
+  /// A bar with rate and remaining time on a terminal, once the work has lasted over a second;
+  /// stops the work after Ctrl-C.
   [[nodiscard]] Progress progress() const;
 
  private:

@@ -35,7 +35,8 @@ int exit_status(ErrorCode code) {
 int run(int argc, char** argv) {
   const Console console(LogLevel::error);
   CLI::App program(
-      "Tells people what to change so that a model's no becomes a yes that lasts: for every model whose "
+      "Tells people what to change so that a model's no becomes a yes that lasts: for every model "
+      "whose "
       "training objective is close to the best.",
       "ellice");
   program.set_version_flag("--version", version_text());
@@ -48,7 +49,8 @@ int run(int argc, char** argv) {
       "  ellice verify m.json certificate.json            re-check a certificate\n"
       "\n"
       "`ellice VERB --help` shows the options of a verb.\n"
-      "Exit status: 0 done, 1 internal or write failure, 2 wrong usage, 3 bad input, 4 a certificate failed.");
+      "Exit status: 0 done, 1 internal or write failure, 2 wrong usage, 3 bad input, 4 a "
+      "certificate failed.");
   Job job;
   add_schema(program, job);
   add_train(program, job);
@@ -79,4 +81,6 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return run(argc, argv); }
+int main(int argc, char** argv) {
+  return run(argc, argv);
+}

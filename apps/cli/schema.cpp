@@ -32,15 +32,17 @@ ExitStatus run_schema(const SchemaArguments& arguments) {
     document["notes"] = draft.notes;
     text = to_text(document);
   } else {
-    text = fmt::format("# A first draft from {}. Read it over: what may a person change, and how far?\n",
-                       source.name());
+    text = fmt::format(
+        "# A first draft from {}. Read it over: what may a person change, and how far?\n",
+        source.name());
     for (const std::string& note : draft.notes) text += fmt::format("# - {}\n", note);
     text += to_yaml(draft.schema);
   }
   write_file(arguments.output, text);
   if (arguments.output != "-") {
     for (const std::string& note : draft.notes) console.info("note: " + note);
-    console.info(fmt::format("wrote {}: {} features", arguments.output, draft.schema.features.size()));
+    console.info(
+        fmt::format("wrote {}: {} features", arguments.output, draft.schema.features.size()));
   }
   return done;
 }
@@ -49,8 +51,10 @@ ExitStatus run_schema(const SchemaArguments& arguments) {
 
 void add_schema(CLI::App& program, Job& job) {
   auto arguments = std::make_shared<SchemaArguments>();
-  CLI::App& verb = *program.add_subcommand("schema", "draft a schema from a table, for a person to read over");
-  verb.add_option("data", arguments->data, "CSV file with a header, or - for standard input")->required();
+  CLI::App& verb =
+      *program.add_subcommand("schema", "draft a schema from a table, for a person to read over");
+  verb.add_option("data", arguments->data, "CSV file with a header, or - for standard input")
+      ->required();
   verb.add_option("--target", arguments->target, "column that holds the decision")->required();
   verb.add_option("--favourable", arguments->favourable, "its value that people want")->required();
   verb.add_option("--format", arguments->format, "form of the result")

@@ -36,11 +36,13 @@ Dataset load_data(const TrainArguments& arguments, const Console& console) {
             arguments.data.empty() ? "--schema" : arguments.data);
     return load_recipe(arguments.dataset);
   }
-  require(!arguments.data.empty(), "train needs a CSV file with --schema, or --dataset with one of {}",
+  require(!arguments.data.empty(),
+          "train needs a CSV file with --schema, or --dataset with one of {}",
           fmt::join(recipe_names(), ", "));
-  require(!arguments.schema.empty(),
-          "train {0} needs --schema; `ellice schema {0} --target COLUMN --favourable VALUE` drafts one",
-          arguments.data);
+  require(
+      !arguments.schema.empty(),
+      "train {0} needs --schema; `ellice schema {0} --target COLUMN --favourable VALUE` drafts one",
+      arguments.data);
   const Schema schema = read_schema(arguments.schema);
   CsvReader source(arguments.data);
   return read_dataset(source, schema, console.progress());
@@ -69,7 +71,8 @@ Json report_json(const Report& report) {
   if (summary.dropped_by_balancing > 0) dropped["balancing"] = summary.dropped_by_balancing;
   Json accuracy = {{"train", summary.train_accuracy}};
   if (summary.holdout_accuracy) accuracy["holdout"] = *summary.holdout_accuracy;
-  if (summary.cross_validated_accuracy) accuracy["cross_validated"] = *summary.cross_validated_accuracy;
+  if (summary.cross_validated_accuracy)
+    accuracy["cross_validated"] = *summary.cross_validated_accuracy;
   Json document = make_envelope("ellice.training", 1);
   document["source"] = report.data->source;
   document["rows"] = {{"used", model.training.rows},
@@ -106,7 +109,8 @@ std::string report_text(const Report& report, const std::string& output) {
     line("", fmt::format("{} dropped: {}", grouped(rows), reason));
   }
   if (summary.dropped_by_balancing > 0) {
-    line("", fmt::format("{} left out to balance the classes", grouped(summary.dropped_by_balancing)));
+    line("",
+         fmt::format("{} left out to balance the classes", grouped(summary.dropped_by_balancing)));
   }
   if (summary.holdout_rows > 0) line("", fmt::format("{} held out", grouped(summary.holdout_rows)));
   line("features", fmt::format("{}, encoded as {} columns", model.schema().features.size(),
@@ -120,15 +124,18 @@ std::string report_text(const Report& report, const std::string& output) {
   }
   line("accuracy", accuracy);
   line("loss", fmt::format("{} ({}, mean)", rounded(training.loss), enum_name(training.loss_kind)));
-  line("objective", fmt::format("{} with l2 = {}{}", rounded(training.objective), number_text(training.l2),
-                                training.penalize_bias ? "" : ", bias not penalised"));
+  line("objective",
+       fmt::format("{} with l2 = {}{}", rounded(training.objective), number_text(training.l2),
+                   training.penalize_bias ? "" : ", bias not penalised"));
   line("optimum", fmt::format("{} Newton steps, |gradient| = {}", summary.iterations,
                               rounded(summary.gradient_norm, 2)));
   line("H", fmt::format("{0} x {0}, condition number {1}", model.encoder.columns() + 1,
                         rounded(summary.hessian_spectrum.condition(), 3)));
   line("eps_max", fmt::format("{} = {:.1f} % of the objective", rounded(report.epsilon_limit),
                               100 * report.epsilon_limit / training.objective));
-  line("", "below it everyone has recourse (ranges apart), above it only those whose fixed features suffice");
+  line("",
+       "below it everyone has recourse (ranges apart), above it only those whose fixed features "
+       "suffice");
   line("model", fmt::format("{}  sha256 {}", output, model.sha256.substr(0, 16)));
   return table.text();
 }
@@ -141,19 +148,20 @@ ExitStatus run_train(TrainArguments arguments) {
   selection.seed = arguments.common.seed;
   validate(selection, "options");
   if (!arguments.dataset.empty()) selection.recipe = arguments.dataset;
-  // The paper balances its data sets; a user's own rows, and the embedded ones, are used as they are.
+  // The paper balances its data sets; a user's own rows, and the embedded ones, are used as they
+  // are.
   const bool of_the_paper = !arguments.dataset.empty() && arguments.dataset != "lending";
   selection.balance = arguments.balance.value_or(of_the_paper);
 
   const Dataset data = load_data(arguments, console);
-  const TrainingResult result = train(
-      data, selection, arguments.training,
-      {.threads = arguments.common.threads, .progress = console.progress()});
+  const TrainingResult result =
+      train(data, selection, arguments.training,
+            {.threads = arguments.common.threads, .progress = console.progress()});
   const Model& model = result.model;
-  const Report report{
-      .data = &data,
-      .result = &result,
-      .epsilon_limit = epsilon_limit(model.network.head(), model.curvature.hessian, movable_columns(model))};
+  const Report report{.data = &data,
+                      .result = &result,
+                      .epsilon_limit = epsilon_limit(model.network.head(), model.curvature.hessian,
+                                                     movable_columns(model))};
   write_model(arguments.output, model);
   if (model.curvature.shift > 0) {
     console.warning(fmt::format(
@@ -184,7 +192,8 @@ void add_train(CLI::App& program, Job& job) {
                   fmt::format("built-in data set instead of data and schema: {}",
                               fmt::join(recipe_names(), ", ")));
   verb.add_flag("--balance,!--no-balance", arguments->balance,
-                "under-sample the larger class to the size of the smaller (default for the paper's data sets)");
+                "under-sample the larger class to the size of the smaller (default for the paper's "
+                "data sets)");
   add_flags(verb, arguments->selection, {"recipe", "balance", "seed"});
   add_flags(verb, arguments->training);
   verb.add_option("-o,--output", arguments->output, "model file to write, or - for standard output")

@@ -49,12 +49,13 @@ std::string verification_text(const std::vector<Checked>& all, std::size_t faile
   table.header({"certificate", "verdict", "epsilon", "threshold", "worst logit", "reason"});
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& [certificate, verification] = all[i];
-    table.row({std::to_string(i), verification.holds() ? "holds" : "FAILS", rounded(certificate.epsilon),
-               rounded(certificate.threshold), rounded(verification.robust_logit, 6),
+    table.row({std::to_string(i), verification.holds() ? "holds" : "FAILS",
+               rounded(certificate.epsilon), rounded(certificate.threshold),
+               rounded(verification.robust_logit, 6),
                verification.holds() ? "" : verification.failures.front()});
   }
-  return table.text() +
-         fmt::format("{} of {} certificates hold for every model of their set\n", all.size() - failed, all.size());
+  return table.text() + fmt::format("{} of {} certificates hold for every model of their set\n",
+                                    all.size() - failed, all.size());
 }
 
 ExitStatus run_verify(const VerifyArguments& arguments) {
@@ -73,7 +74,9 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
   write_file(arguments.output, arguments.format == OutputFormat::json
                                    ? to_text(verification_json(model, all, failed))
                                    : verification_text(all, failed));
-  if (failed > 0) console.error(fmt::format("{}: {} of {} certificates failed", arguments.file, failed, all.size()));
+  if (failed > 0)
+    console.error(
+        fmt::format("{}: {} of {} certificates failed", arguments.file, failed, all.size()));
   return failed > 0 ? not_certified : done;
 }
 
@@ -81,7 +84,8 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
 
 void add_verify(CLI::App& program, Job& job) {
   auto arguments = std::make_shared<VerifyArguments>();
-  CLI::App& verb = *program.add_subcommand("verify", "re-check certificates without the code that issued them");
+  CLI::App& verb =
+      *program.add_subcommand("verify", "re-check certificates without the code that issued them");
   verb.add_option("model", arguments->model, "model file")->required();
   verb.add_option("file", arguments->file, "certificate file, or - for standard input")->required();
   add_format(verb, arguments->format);

@@ -122,13 +122,15 @@ Json to_json(const Model& model) {
   result["schema"] = to_json(model.schema());
   result["encoder"] = model.encoder.to_json();
   result["network"] = network_to_json(model.network);
-  result["decision"] = {{"threshold", model.decision.threshold}, {"classes", model.decision.classes}};
+  result["decision"] = {{"threshold", model.decision.threshold},
+                        {"classes", model.decision.classes}};
   result["training"] = training_to_json(model.training);
   result["curvature"] = {{"hessian", to_json_rows(model.curvature.hessian)},
                          {"shift", model.curvature.shift}};
   if (model.recommended) result["recommended"] = *model.recommended;
   if (model.rows) {
-    result["rows"] = {{"encoded", to_json_rows(model.rows->encoded)}, {"labels", model.rows->labels}};
+    result["rows"] = {{"encoded", to_json_rows(model.rows->encoded)},
+                      {"labels", model.rows->labels}};
   }
   return result;
 }
@@ -152,9 +154,13 @@ Model model_from_json(const Json& value, const std::string& source) {
   return model;
 }
 
-Model read_model(const std::string& path) { return model_from_json(parse_json(read_file(path), path), path); }
+Model read_model(const std::string& path) {
+  return model_from_json(parse_json(read_file(path), path), path);
+}
 
-void write_model(const std::string& path, const Model& model) { write_file(path, to_text(to_json(model))); }
+void write_model(const std::string& path, const Model& model) {
+  write_file(path, to_text(to_json(model)));
+}
 
 std::string model_sha256(Json model) {
   model.erase("recommended");

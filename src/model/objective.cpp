@@ -19,10 +19,11 @@ struct Objective::Chunk {
 
 namespace {
 
-// Rows that are scored, weighted and handed to BLAS together: the scaled copy of a block stays in the
-// second-level cache for a few hundred columns.
+// Rows that are scored, weighted and handed to BLAS together: the scaled copy of a block stays in
+// the second-level cache for a few hundred columns.
 constexpr Index block_rows = 256;
-// Large enough that starting a chunk costs nothing, few enough that their Hessians need little memory.
+// Large enough that starting a chunk costs nothing, few enough that their Hessians need little
+// memory.
 constexpr Index smallest_chunk = 8 * block_rows;
 constexpr Index most_chunks = 64;
 
@@ -36,9 +37,11 @@ Objective::Objective(const RowMatrix& features, const std::vector<int>& labels, 
       penalty_(penalty),
       threads_(threads) {
   require(features.rows() > 0, "there are no rows");
-  require(features.rows() == signs_.size(), "{} rows but {} labels", features.rows(), labels.size());
+  require(features.rows() == signs_.size(), "{} rows but {} labels", features.rows(),
+          labels.size());
   require(penalty.l2 >= 0 && std::isfinite(penalty.l2), "l2 = {} must be >= 0", penalty.l2);
-  for (Index i = 0; i < signs_.size(); ++i) signs_(i) = 2.0 * labels[static_cast<std::size_t>(i)] - 1.0;
+  for (Index i = 0; i < signs_.size(); ++i)
+    signs_(i) = 2.0 * labels[static_cast<std::size_t>(i)] - 1.0;
 }
 
 void Objective::evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) const {
@@ -73,7 +76,8 @@ void Objective::evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) const {
 }
 
 std::vector<Objective::Chunk> Objective::evaluate_all(VectorArg theta, Wanted wanted) const {
-  require(theta.size() == parameters(), "θ has {} entries, expected {}", theta.size(), parameters());
+  require(theta.size() == parameters(), "θ has {} entries, expected {}", theta.size(),
+          parameters());
   const Index n = features_->rows();
   const Index size = std::max(smallest_chunk, (n + most_chunks - 1) / most_chunks);
   std::vector<Chunk> chunks;

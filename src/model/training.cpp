@@ -34,14 +34,16 @@ Fit fit_head(const Objective& objective, const RowMatrix& features, const std::v
   Fit fit;
   fit.newton = minimize_newton(
       {.value = [&](VectorArg theta) { return objective.value(theta); },
-       .derivatives = [&](VectorArg theta, Vector& gradient,
-                          Matrix& hessian) { return objective.derivatives(theta, gradient, hessian); }},
+       .derivatives =
+           [&](VectorArg theta, Vector& gradient, Matrix& hessian) {
+             return objective.derivatives(theta, gradient, hessian);
+           }},
       Vector::Zero(objective.parameters()),
       {.gradient_tolerance = options.gradient_tolerance, .max_iterations = options.max_iterations});
   fit.theta = fit.newton.point;
 
-  // Without a penalty the logistic loss of separable classes decreases for ever along the separating
-  // direction; one strictly separating θ proves it.
+  // Without a penalty the logistic loss of separable classes decreases for ever along the
+  // separating direction; one strictly separating θ proves it.
   if (options.l2 == 0 && options.loss == LossKind::logistic) {
     const Vector scores = linear_network(fit.theta).logits(features);
     bool separated = true;
@@ -53,9 +55,11 @@ Fit fit_head(const Objective& objective, const RowMatrix& features, const std::v
   }
   if (fit.newton.status != NewtonStatus::converged) {
     fail(ErrorCode::internal,
-         "{}: training stopped after {} steps with a gradient of {:.3g}, above the tolerance {:.3g}; "
+         "{}: training stopped after {} steps with a gradient of {:.3g}, above the tolerance "
+         "{:.3g}; "
          "raise max_iterations or gradient_tolerance, or l2 = {}",
-         source, fit.newton.iterations, fit.newton.gradient_norm, options.gradient_tolerance, options.l2);
+         source, fit.newton.iterations, fit.newton.gradient_norm, options.gradient_tolerance,
+         options.l2);
   }
   return fit;
 }
@@ -116,8 +120,8 @@ double accuracy(const Model& model, const Dataset& data) {
   return static_cast<double>(right) / static_cast<double>(data.rows());
 }
 
-TrainingResult train(const Dataset& data, const Selection& selection, const TrainingOptions& options,
-                     const Execution& execution) {
+TrainingResult train(const Dataset& data, const Selection& selection,
+                     const TrainingOptions& options, const Execution& execution) {
   validate(options, "TrainingOptions");
   validate(selection, "Selection");
   const Stopwatch watch;

@@ -70,21 +70,25 @@ std::optional<Certificate> Certifier::certify(const RawRow& point) const {
 std::string claim_text(const Model& model, SetKind /*set*/, double epsilon, double threshold) {
   const std::string e = number_text(epsilon);
   std::string text = fmt::format(
-      "Every model θ with ½(θ−θ̂)ᵀH(θ−θ̂) ≤ {} gives this point a logit of at least {}, where θ̂ and H are "
+      "Every model θ with ½(θ−θ̂)ᵀH(θ−θ̂) ≤ {} gives this point a logit of at least {}, where θ̂ and "
+      "H are "
       "the parameters and the Hessian in the model file.",
       e, number_text(threshold));
   const TrainingRecord& training = model.training;
   if (training.loss_kind == LossKind::squared && model.curvature.shift == 0) {
-    text += fmt::format(" These are exactly the models whose training objective is within {} of the optimum.", e);
+    text += fmt::format(
+        " These are exactly the models whose training objective is within {} of the optimum.", e);
   } else {
     text += fmt::format(
-        " To second order these are the models whose training objective is within {} of the optimum; "
+        " To second order these are the models whose training objective is within {} of the "
+        "optimum; "
         "models outside this ellipsoid are not covered.",
         e);
   }
   if (model.curvature.shift > 0) {
     text += fmt::format(
-        " H contains a diagonal shift of {} that is not part of the objective: without it the set of "
+        " H contains a diagonal shift of {} that is not part of the objective: without it the set "
+        "of "
         "near-optimal models is unbounded.",
         number_text(model.curvature.shift));
   }
@@ -117,10 +121,11 @@ Certificate certificate_from_json(const Json& value, const Model& model, const s
   object.envelope(format_name, newest_version);
   Certificate certificate{.model_sha256 = object.string("model_sha256")};
   if (certificate.model_sha256 != model.sha256) {
-    fail(ErrorCode::input,
-         "{}: {}: the certificate is for another model: model_sha256 is {}, the model file's is {}; "
-         "verify it against the model that it was issued for",
-         source, path.empty() ? "top level" : path, certificate.model_sha256, model.sha256);
+    fail(
+        ErrorCode::input,
+        "{}: {}: the certificate is for another model: model_sha256 is {}, the model file's is {}; "
+        "verify it against the model that it was issued for",
+        source, path.empty() ? "top level" : path, certificate.model_sha256, model.sha256);
   }
   certificate.set = object.choice<SetKind>("set");
   certificate.epsilon = object.number("epsilon");

@@ -8,7 +8,10 @@
 namespace ellice {
 
 RashomonEllipsoid::RashomonEllipsoid(Vector center, Matrix hessian, double epsilon)
-    : center_(std::move(center)), hessian_(std::move(hessian)), factor_(hessian_), epsilon_(epsilon) {
+    : center_(std::move(center)),
+      hessian_(std::move(hessian)),
+      factor_(hessian_),
+      epsilon_(epsilon) {
   require(center_.size() == hessian_.rows(), "the centre has {} entries but H has {} rows",
           center_.size(), hessian_.rows());
   require(center_.allFinite(), "the centre has an entry that is not finite");

@@ -12,8 +12,8 @@ namespace {
 
 constexpr long double tolerance = 1e-9L;
 
-/// Agreement of a stored number with the recomputed one, relative to its own size; `floor` is the size
-/// below which a number is the rounding of larger ones.
+/// Agreement of a stored number with the recomputed one, relative to its own size; `floor` is the
+/// size below which a number is the rounding of larger ones.
 bool agree(long double stored, long double recomputed, long double floor) {
   const long double size = std::max({std::abs(stored), std::abs(recomputed), floor});
   return std::abs(stored - recomputed) <= tolerance * size;
@@ -60,7 +60,8 @@ Verifier::Verifier(const Model& model)
     require_input(lu_(pivot_row, pivot_column) != 0, "curvature.hessian is singular");
     lu_.row(k).swap(lu_.row(pivot_row));
     lu_.col(k).swap(lu_.col(pivot_column));
-    std::swap(row_order_[static_cast<std::size_t>(k)], row_order_[static_cast<std::size_t>(pivot_row)]);
+    std::swap(row_order_[static_cast<std::size_t>(k)],
+              row_order_[static_cast<std::size_t>(pivot_row)]);
     std::swap(column_order_[static_cast<std::size_t>(k)],
               column_order_[static_cast<std::size_t>(pivot_column)]);
     for (Index i = k + 1; i < p; ++i) {
@@ -105,8 +106,9 @@ Verifier::LongVector Verifier::encode(const RawRow& point) const {
   }
   LongVector z(static_cast<Index>(raw.size()));
   for (Index i = 0; i < z.size(); ++i) {
-    z(i) = (raw[static_cast<std::size_t>(i)] - static_cast<long double>(model_->encoder.mean()(i))) /
-           static_cast<long double>(model_->encoder.scale()(i));
+    z(i) =
+        (raw[static_cast<std::size_t>(i)] - static_cast<long double>(model_->encoder.mean()(i))) /
+        static_cast<long double>(model_->encoder.scale()(i));
   }
   return z;
 }
@@ -129,21 +131,23 @@ Verification Verifier::verify(const Certificate& certificate) const {
 
   const long double floor = 1e-6L * theta_.cwiseProduct(x_tilde).cwiseAbs().sum();
   if (!agree(certificate.logit, logit, floor)) {
-    result.failures.push_back(fmt::format("logit is {}, recomputed {}", certificate.logit, result.logit));
+    result.failures.push_back(
+        fmt::format("logit is {}, recomputed {}", certificate.logit, result.logit));
   }
   if (!agree(certificate.robust_logit, robust, floor)) {
-    result.failures.push_back(fmt::format("robust_logit is {}, recomputed {}", certificate.robust_logit,
-                                          result.robust_logit));
+    result.failures.push_back(fmt::format("robust_logit is {}, recomputed {}",
+                                          certificate.robust_logit, result.robust_logit));
   }
   compare(result.failures, "worst_model", certificate.worst_model, worst);
 
-  // Optimality conditions of the worst model as stored: on the ellipsoid's boundary, and H(θ−θ̂) a negative
-  // multiple of x̃. By convexity no model of the set then scores lower.
+  // Optimality conditions of the worst model as stored: on the ellipsoid's boundary, and H(θ−θ̂) a
+  // negative multiple of x̃. By convexity no model of the set then scores lower.
   const LongVector step = certificate.worst_model.cast<long double>() - theta_;
   const LongVector image = hessian_ * step;
   const LongVector expected = (-radius / norm) * x_tilde;
-  const long double image_scale = (hessian_.cwiseAbs() * step.cwiseAbs()).maxCoeff() +
-                                  hessian_.cwiseAbs().maxCoeff() * theta_.cwiseAbs().maxCoeff() * 1e-6L;
+  const long double image_scale =
+      (hessian_.cwiseAbs() * step.cwiseAbs()).maxCoeff() +
+      hessian_.cwiseAbs().maxCoeff() * theta_.cwiseAbs().maxCoeff() * 1e-6L;
   if ((image - expected).cwiseAbs().maxCoeff() > tolerance * image_scale) {
     result.failures.emplace_back("worst_model does not satisfy the optimality conditions");
   }

@@ -13,8 +13,8 @@ struct Direction {
   bool singular = false;
 };
 
-/// −H⁻¹g, or for a singular H its pseudo-inverse: the gradient of the functions that we minimise lies in
-/// the range of their Hessian, so that nothing of it is lost.
+/// −H⁻¹g, or for a singular H its pseudo-inverse: the gradient of the functions that we minimise
+/// lies in the range of their Hessian, so that nothing of it is lost.
 Direction newton_direction(const Matrix& hessian, const Vector& gradient) {
   const Eigen::LLT<Matrix> llt(hessian);
   if (llt.info() == Eigen::Success && llt.rcond() > 1e-14) return {.step = -llt.solve(gradient)};
@@ -52,8 +52,8 @@ NewtonResult minimize_newton(const SmoothFunction& function, const Vector& start
     }
     if (result.iterations == options.max_iterations) break;
 
-    // Armijo: value(x + t·d) ≤ value(x) + 1e-4·t·slope, up to the rounding of the values themselves,
-    // which near the optimum is larger than the decrease that is left.
+    // Armijo: value(x + t·d) ≤ value(x) + 1e-4·t·slope, up to the rounding of the values
+    // themselves, which near the optimum is larger than the decrease that is left.
     const double rounding = 1e-15 * (1 + std::abs(result.value));
     double t = 1;
     Vector candidate = result.point + direction.step;

@@ -68,7 +68,8 @@ TEST(Fields, ValidateNamesFieldValueAndBound) {
 }
 
 TEST(Fields, RoundTripThroughJson) {
-  const SampleOptions given{.rate = 0.25, .steps = 3, .fast = true, .name = "x", .colour = Colour::red, .limit = 2};
+  const SampleOptions given{
+      .rate = 0.25, .steps = 3, .fast = true, .name = "x", .colour = Colour::red, .limit = 2};
   const Json json = parse_json(to_text(fields_to_json(given)), "test");
   SampleOptions back;
   fields_from_json(JsonObject(json, "test"), back);
@@ -79,8 +80,9 @@ TEST(Fields, FromJsonKeepsDefaultsAndRefusesWhatIsWrong) {
   SampleOptions options;
   fields_from_json(JsonObject(parse_json(R"({"steps": 4})", "t"), "t"), options);
   EXPECT_EQ(options, (SampleOptions{.steps = 4}));
-  for (const char* bad : {R"({"steps": 0})", R"({"steps": 1.5})", R"({"rate": 2})", R"({"colour": "blue"})",
-                          R"({"unknown": 1})", R"({"seed": -1})", R"({"fast": "yes"})", R"({"name": 3})"}) {
+  for (const char* bad :
+       {R"({"steps": 0})", R"({"steps": 1.5})", R"({"rate": 2})", R"({"colour": "blue"})",
+        R"({"unknown": 1})", R"({"seed": -1})", R"({"fast": "yes"})", R"({"name": 3})"}) {
     EXPECT_THROW(fields_from_json(JsonObject(parse_json(bad, "t"), "t"), options), Error) << bad;
   }
 }

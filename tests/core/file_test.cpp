@@ -21,9 +21,12 @@ class File : public testing::Test {
     fs::create_directories(folder_);
   }
   void TearDown() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  [[nodiscard]] std::string path(const std::string& name) const {
+    return (folder_ / name).string();
+  }
   [[nodiscard]] std::size_t entries() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
 
   fs::path folder_;
@@ -44,7 +47,8 @@ TEST_F(File, NamesTheFileThatCannotBeRead) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::input);
-    EXPECT_NE(std::string(error.what()).find("absent: No such file"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("absent: No such file"), std::string::npos)
+        << error.what();
   }
   EXPECT_THROW((void)read_file(folder_.string()), Error);
 }

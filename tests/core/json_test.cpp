@@ -72,7 +72,8 @@ TEST(NumberText, RefusesWhatIsNotFinite) {
 }
 
 TEST(ParseJson, NamesFileAndPlaceOfASyntaxError) {
-  const std::string message = message_of([] { (void)parse_json("{\"a\": 1,\n \"b\" 2}", "m.json"); });
+  const std::string message =
+      message_of([] { (void)parse_json("{\"a\": 1,\n \"b\" 2}", "m.json"); });
   EXPECT_NE(message.find("m.json"), std::string::npos) << message;
   EXPECT_NE(message.find("line 2"), std::string::npos) << message;
 }
@@ -85,13 +86,16 @@ TEST(ParseJson, RefusesARepeatedKeyAtAnyDepth) {
 }
 
 TEST(ParseJson, RefusesTruncatedTextAndHugeNumbers) {
-  EXPECT_NE(message_of([] { (void)parse_json(R"({"a": [1, 2)", "m.json"); }).find("complete"), std::string::npos);
-  EXPECT_NE(message_of([] { (void)parse_json(R"({"a": 1e999})", "m.json"); }).find("double"), std::string::npos);
+  EXPECT_NE(message_of([] { (void)parse_json(R"({"a": [1, 2)", "m.json"); }).find("complete"),
+            std::string::npos);
+  EXPECT_NE(message_of([] { (void)parse_json(R"({"a": 1e999})", "m.json"); }).find("double"),
+            std::string::npos);
   EXPECT_NE(message_of([] { (void)parse_json("", "m.json"); }).find("m.json"), std::string::npos);
 }
 
 TEST(ToText, RoundTripsAndKeepsTheOrderOfKeys) {
-  const std::string text = R"({"z": 1, "a": [1.5, 2, -0.0], "m": [[1, 2], [3, 4]], "e": {}, "s": "ä\n\"",
+  const std::string text =
+      R"({"z": 1, "a": [1.5, 2, -0.0], "m": [[1, 2], [3, 4]], "e": {}, "s": "ä\n\"",
                                "big": 18446744073709551615, "t": true, "n": null})";
   const Json value = parse_json(text, "test");
   EXPECT_EQ(parse_json(to_text(value), "test"), value);
@@ -104,7 +108,8 @@ TEST(CanonicalText, SortsKeysAndLeavesOutSpace) {
 }
 
 TEST(JsonObject, NamesThePathTheValueAndTheExpectation) {
-  const Json value = parse_json(R"({"encoder": {"mean": [1, "x"], "scale": "one", "flag": 1}})", "m.json");
+  const Json value =
+      parse_json(R"({"encoder": {"mean": [1, "x"], "scale": "one", "flag": 1}})", "m.json");
   JsonObject top(value, "m.json");
   JsonObject encoder = top.object("encoder");
   EXPECT_EQ(message_of([&] { (void)encoder.vector("mean"); }),
@@ -113,7 +118,8 @@ TEST(JsonObject, NamesThePathTheValueAndTheExpectation) {
             "m.json: encoder.scale: found \"one\", expected a number");
   EXPECT_EQ(message_of([&] { (void)encoder.boolean("flag"); }),
             "m.json: encoder.flag: found 1, expected true or false");
-  EXPECT_EQ(message_of([&] { (void)encoder.string("min"); }), "m.json: key \"encoder.min\" is missing");
+  EXPECT_EQ(message_of([&] { (void)encoder.string("min"); }),
+            "m.json: key \"encoder.min\" is missing");
 }
 
 TEST(JsonObject, NamesAKeyThatNobodyKnows) {
@@ -127,17 +133,23 @@ TEST(JsonObject, NamesAKeyThatNobodyKnows) {
 TEST(JsonObject, ChecksTheShapeOfMatrices) {
   const Json value = parse_json(R"({"h": [[1, 2], [3]], "v": [1, 2, 3]})", "m.json");
   JsonObject object(value, "m.json");
-  EXPECT_EQ(message_of([&] { (void)object.matrix("h"); }), "m.json: h[1]: found 1 numbers, expected 2");
-  EXPECT_EQ(message_of([&] { (void)object.matrix("h", 3); }), "m.json: h: found 2 rows, expected 3");
-  EXPECT_EQ(message_of([&] { (void)object.vector("v", 2); }), "m.json: v: found 3 numbers, expected 2");
+  EXPECT_EQ(message_of([&] { (void)object.matrix("h"); }),
+            "m.json: h[1]: found 1 numbers, expected 2");
+  EXPECT_EQ(message_of([&] { (void)object.matrix("h", 3); }),
+            "m.json: h: found 2 rows, expected 3");
+  EXPECT_EQ(message_of([&] { (void)object.vector("v", 2); }),
+            "m.json: v: found 3 numbers, expected 2");
 }
 
 TEST(JsonObject, ChecksTheEnvelope) {
   const Json value = parse_json(R"({"format": "ellice.model", "version": 9})", "m.json");
   JsonObject object(value, "m.json");
-  EXPECT_NE(message_of([&] { (void)object.envelope("ellice.recourse", 1); }).find("\"ellice.recourse\""),
-            std::string::npos);
-  EXPECT_NE(message_of([&] { (void)object.envelope("ellice.model", 2); }).find("found 9, expected 1 to 2"),
+  EXPECT_NE(
+      message_of([&] { (void)object.envelope("ellice.recourse", 1); }).find("\"ellice.recourse\""),
+      std::string::npos);
+  EXPECT_NE(message_of([&] {
+              (void)object.envelope("ellice.model", 2);
+            }).find("found 9, expected 1 to 2"),
             std::string::npos);
   EXPECT_EQ(object.envelope("ellice.model", 9), 9);
 }

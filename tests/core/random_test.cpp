@@ -14,8 +14,10 @@ namespace {
 // The expected words come from an implementation of SplitMix64 and xoshiro256++ in Python integers.
 TEST(Random, GivesTheBytesOfXoshiro256PlusPlus) {
   Random random(42);
-  for (const std::uint64_t expected : {0xd0764d4f4476689fULL, 0x519e4174576f3791ULL, 0xfbe07cfb0c24ed8cULL,
-                                       0xb37d9f600cd835b8ULL, 0xcb231c3874846a73ULL}) EXPECT_EQ(random.bits(), expected);
+  for (const std::uint64_t expected :
+       {0xd0764d4f4476689fULL, 0x519e4174576f3791ULL, 0xfbe07cfb0c24ed8cULL, 0xb37d9f600cd835b8ULL,
+        0xcb231c3874846a73ULL})
+    EXPECT_EQ(random.bits(), expected);
 }
 
 TEST(Random, ChildStreamsDoNotDependOnWhatTheParentHasDrawn) {
@@ -23,7 +25,9 @@ TEST(Random, ChildStreamsDoNotDependOnWhatTheParentHasDrawn) {
   (void)parent.bits();
   (void)parent.normal();
   Random child = parent.split(3);
-  for (const std::uint64_t expected : {0x638abd2869f7ee7aULL, 0x022a65b40df30aa9ULL, 0xd38f49999f413a7aULL}) EXPECT_EQ(child.bits(), expected);
+  for (const std::uint64_t expected :
+       {0x638abd2869f7ee7aULL, 0x022a65b40df30aa9ULL, 0xd38f49999f413a7aULL})
+    EXPECT_EQ(child.bits(), expected);
   EXPECT_NE(parent.split(3).bits(), parent.split(4).bits());
 }
 

@@ -27,7 +27,8 @@ TEST(LossBatch, LogisticIsAccurateForScoresOfEverySize) {
     for (Index i = 0; i < scores.size(); ++i) {
       const Expected expected = logistic(scores(i), label);
       const auto close = [&](double found, long double wanted) {
-        EXPECT_NEAR(found, static_cast<double>(wanted), 1e-14 * std::abs(static_cast<double>(wanted)) + 1e-305)
+        EXPECT_NEAR(found, static_cast<double>(wanted),
+                    1e-14 * std::abs(static_cast<double>(wanted)) + 1e-305)
             << "score " << scores(i) << ", label " << label;
       };
       close(batch.value()(i), expected.value);

@@ -19,8 +19,10 @@ struct Setting {
 class ObjectiveFor : public testing::TestWithParam<Setting> {};
 
 INSTANTIATE_TEST_SUITE_P(All, ObjectiveFor,
-                         testing::Values(Setting{LossKind::logistic, true}, Setting{LossKind::logistic, false},
-                                         Setting{LossKind::squared, true}, Setting{LossKind::squared, false}),
+                         testing::Values(Setting{LossKind::logistic, true},
+                                         Setting{LossKind::logistic, false},
+                                         Setting{LossKind::squared, true},
+                                         Setting{LossKind::squared, false}),
                          [](const auto& instance) {
                            return std::string(enum_name(instance.param.loss)) +
                                   (instance.param.penalize_bias ? "_penalised_bias" : "_free_bias");
@@ -56,7 +58,8 @@ TEST_P(ObjectiveFor, DerivativesAgreeWithFiniteDifferences) {
   Matrix hessian;
   const double value = objective.derivatives(theta, gradient, hessian);
   EXPECT_NEAR(value, objective.value(theta), 1e-14);
-  const Vector expected = oracles::numerical_gradient([&](const Vector& t) { return objective.value(t); }, theta);
+  const Vector expected =
+      oracles::numerical_gradient([&](const Vector& t) { return objective.value(t); }, theta);
   EXPECT_LE((gradient - expected).cwiseAbs().maxCoeff(), 1e-9);
   const Matrix expected_hessian = oracles::numerical_jacobian(
       [&](const Vector& t) {

@@ -19,7 +19,8 @@ TEST(CholeskyFactor, SolvesAndMeasuresLikeAPivotedFactorisation) {
     const Vector b = random.normal_vector(size);
     const Vector expected = h.fullPivLu().solve(b);
     EXPECT_LE((factor.solve(b) - expected).norm(), 1e-11 * expected.norm());
-    EXPECT_NEAR(factor.inverse_norm(b), std::sqrt(b.dot(expected)), 1e-11 * std::sqrt(b.dot(expected)));
+    EXPECT_NEAR(factor.inverse_norm(b), std::sqrt(b.dot(expected)),
+                1e-11 * std::sqrt(b.dot(expected)));
     EXPECT_NEAR(factor.solve_transposed(b).dot(h * factor.solve_transposed(b)), b.squaredNorm(),
                 1e-10 * b.squaredNorm());  // ‖Lᵀ(L⁻ᵀb)‖ = ‖b‖
     Matrix columns(size, 2);
@@ -41,7 +42,8 @@ TEST(CholeskyFactor, RefusesWhatIsNotSymmetricPositiveDefinite) {
   infinite(1, 1) = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THROW(CholeskyFactor{infinite}, Error);
   EXPECT_THROW(CholeskyFactor{Matrix::Zero(3, 3)}, Error);
-  EXPECT_THROW(CholeskyFactor{Matrix::Ones(3, 3)}, Error) << "singular, although every pivot rounds to >= 0";
+  EXPECT_THROW(CholeskyFactor{Matrix::Ones(3, 3)}, Error)
+      << "singular, although every pivot rounds to >= 0";
   EXPECT_THROW(CholeskyFactor{Matrix::Identity(2, 3)}, Error);
 }
 

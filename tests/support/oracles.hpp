@@ -39,7 +39,8 @@ inline Matrix numerical_jacobian(const std::function<Vector(const Vector&)>& f, 
   return jacobian;
 }
 
-/// Limited-memory BFGS with backtracking: a second way to a minimum, from values and gradients alone.
+/// Limited-memory BFGS with backtracking: a second way to a minimum, from values and gradients
+/// alone.
 inline Vector minimize_lbfgs(const std::function<double(const Vector&, Vector&)>& f, Vector x,
                              int max_iterations = 2000) {
   constexpr std::size_t memory = 10;
@@ -54,7 +55,8 @@ inline Vector minimize_lbfgs(const std::function<double(const Vector&, Vector&)>
       alpha[i] = s.dot(direction) / s.dot(y);
       direction -= alpha[i] * y;
     }
-    if (!pairs.empty()) direction *= pairs.back().first.dot(pairs.back().second) / pairs.back().second.squaredNorm();
+    if (!pairs.empty())
+      direction *= pairs.back().first.dot(pairs.back().second) / pairs.back().second.squaredNorm();
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       const auto& [s, y] = pairs[i];
       direction += (alpha[i] - y.dot(direction) / s.dot(y)) * s;

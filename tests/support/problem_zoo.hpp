@@ -14,7 +14,8 @@
 
 namespace ellice::problem_zoo {
 
-/// Symmetric positive definite with eigenvalues spread evenly, by their logarithms, over 1 … 1/condition.
+/// Symmetric positive definite with eigenvalues spread evenly, by their logarithms, over 1 …
+/// 1/condition.
 inline Matrix random_hessian(Index size, double condition, Random random) {
   Matrix gaussian(size, size);
   for (Index j = 0; j < size; ++j) gaussian.col(j) = random.normal_vector(size);
@@ -57,7 +58,8 @@ struct Labelled {
   std::vector<int> labels = {};
 };
 
-/// Correlated Gaussian rows labelled by a noisy linear model: never separable for a few hundred rows.
+/// Correlated Gaussian rows labelled by a noisy linear model: never separable for a few hundred
+/// rows.
 inline Labelled random_rows(Index rows, Index columns, std::uint64_t seed) {
   const Random random(seed);
   Random truth = random.split(1);
@@ -67,7 +69,8 @@ inline Labelled random_rows(Index rows, Index columns, std::uint64_t seed) {
   for (Index i = 0; i < rows; ++i) {
     Random stream = random.split(1000 + static_cast<std::uint64_t>(i));
     result.features.row(i) = (stream.normal_vector(columns) + stream.normal() * shared).transpose();
-    const double p = sigmoid(result.features.row(i).dot(w) / std::sqrt(static_cast<double>(columns)) + 0.3);
+    const double p =
+        sigmoid(result.features.row(i).dot(w) / std::sqrt(static_cast<double>(columns)) + 0.3);
     result.labels.push_back(stream.uniform() < p ? 1 : 0);
   }
   return result;

@@ -22,14 +22,14 @@ struct Penalty {
 ///
 ///   H(θ) = (1/n) Σᵢ φ″(θᵀx̃ᵢ)·x̃ᵢx̃ᵢᵀ + l2·I.
 ///
-/// The Rashomon ellipsoid is built from H, and training minimises L with it: one place for both. Rows are
-/// taken in chunks that depend on their number only and added up in order, so that the result is the same
-/// for any number of threads.
+/// The Rashomon ellipsoid is built from H, and training minimises L with it: one place for both.
+/// Rows are taken in chunks that depend on their number only and added up in order, so that the
+/// result is the same for any number of threads.
 class Objective {
  public:
   /// Keeps a reference to `features`, one row per example, without the constant 1.
-  Objective(const RowMatrix& features, const std::vector<int>& labels, LossKind kind, Penalty penalty,
-            int threads = 1);
+  Objective(const RowMatrix& features, const std::vector<int>& labels, LossKind kind,
+            Penalty penalty, int threads = 1);
 
   [[nodiscard]] Index parameters() const { return features_->cols() + 1; }
   [[nodiscard]] double loss(VectorArg theta) const;   // mean loss, without the penalty

@@ -44,7 +44,7 @@ struct TrainingSummary {
   double train_accuracy = 0;
   std::optional<double> holdout_accuracy = {};
   std::optional<double> cross_validated_accuracy = {};  // mean over the folds
-  std::size_t favourable_rows = 0;  // among those fitted
+  std::size_t favourable_rows = 0;                      // among those fitted
   std::size_t holdout_rows = 0;
   std::size_t dropped_by_balancing = 0;
   Spectrum hessian_spectrum = {};  // of H as it is stored
@@ -56,9 +56,9 @@ struct TrainingResult {
   TrainingSummary summary = {};
 };
 
-/// Selects the rows, fits encoder and head on them, stores the curvature. Throws Error{input} when the
-/// classes can be separated and l2 = 0 (no minimiser exists), Error{internal} when Newton stops short of
-/// its tolerance: a head that is not the minimiser is never returned as if it were.
+/// Selects the rows, fits encoder and head on them, stores the curvature. Throws Error{input} when
+/// the classes can be separated and l2 = 0 (no minimiser exists), Error{internal} when Newton stops
+/// short of its tolerance: a head that is not the minimiser is never returned as if it were.
 [[nodiscard]] TrainingResult train(const Dataset& data, const Selection& selection,
                                    const TrainingOptions& options, const Execution& execution = {});
 

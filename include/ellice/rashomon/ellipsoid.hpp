@@ -10,9 +10,9 @@
 namespace ellice {
 
 /// The set of models {θ : ½(θ−c)ᵀH(θ−c) ≤ ε} (theory.md, Definition 2): the second-order picture of
-/// all heads θ = [w; b] whose training objective is within ε of the optimum c. Exactly that set for the
-/// squared loss. ε = 0 is the single model c. Scores are θᵀx̃ with x̃ = [x; 1]: the bias counts as a
-/// parameter, and its coordinate of x̃ never moves.
+/// all heads θ = [w; b] whose training objective is within ε of the optimum c. Exactly that set for
+/// the squared loss. ε = 0 is the single model c. Scores are θᵀx̃ with x̃ = [x; 1]: the bias counts
+/// as a parameter, and its coordinate of x̃ never moves.
 class RashomonEllipsoid {
  public:
   /// Throws Error{argument} unless H is symmetric positive definite and 0 ≤ ε < ∞.
@@ -56,14 +56,16 @@ class RashomonEllipsoid {
 /// excess_objective(θ) ≤ ε.
 [[nodiscard]] bool contains(const RashomonEllipsoid& set, VectorArg theta);
 
-/// The largest ε for which x̃ still gets a score ≥ t from every model of the set around the same centre:
-/// (cᵀx̃ − t)²/(2·x̃ᵀH⁻¹x̃), or 0 where cᵀx̃ ≤ t (theory.md, Proposition 2).
-[[nodiscard]] double robustness_radius(const RashomonEllipsoid& set, VectorArg x_tilde, double threshold);
+/// The largest ε for which x̃ still gets a score ≥ t from every model of the set around the same
+/// centre: (cᵀx̃ − t)²/(2·x̃ᵀH⁻¹x̃), or 0 where cᵀx̃ ≤ t (theory.md, Proposition 2).
+[[nodiscard]] double robustness_radius(const RashomonEllipsoid& set, VectorArg x_tilde,
+                                       double threshold);
 
-/// The level at which the set first contains a model that ignores every movable column: ½·wₘᵀSwₘ with S the
-/// Schur complement of the fixed parameters (the other columns and the bias) in H. Below it everyone has
-/// recourse, however far; above it only those for whom the fixed part suffices (theory.md, Theorem 2).
-/// 0 when no column may move.
-[[nodiscard]] double epsilon_limit(VectorArg center, MatrixArg hessian, const std::vector<bool>& movable);
+/// The level at which the set first contains a model that ignores every movable column: ½·wₘᵀSwₘ
+/// with S the Schur complement of the fixed parameters (the other columns and the bias) in H. Below
+/// it everyone has recourse, however far; above it only those for whom the fixed part suffices
+/// (theory.md, Theorem 2). 0 when no column may move.
+[[nodiscard]] double epsilon_limit(VectorArg center, MatrixArg hessian,
+                                   const std::vector<bool>& movable);
 
 }  // namespace ellice

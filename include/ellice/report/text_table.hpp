@@ -6,8 +6,8 @@
 
 namespace ellice {
 
-/// Columns that line up in a terminal: text to the left, numbers to the right; widths are counted in
-/// characters, not bytes.
+/// Columns that line up in a terminal: text to the left, numbers to the right; widths are counted
+/// in characters, not bytes.
 class TextTable {
  public:
   enum class Align { left, right };

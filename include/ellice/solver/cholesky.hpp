@@ -10,12 +10,12 @@ namespace ellice {
 class CholeskyFactor {
  public:
   CholeskyFactor() = default;
-  /// Throws Error{argument} when H is not square, not symmetric (to 1e-12 of its largest entry), not
-  /// finite or not numerically positive definite.
+  /// Throws Error{argument} when H is not square, not symmetric (to 1e-12 of its largest entry),
+  /// not finite or not numerically positive definite.
   explicit CholeskyFactor(MatrixArg h);
 
   [[nodiscard]] Index size() const { return llt_.rows(); }
-  [[nodiscard]] Vector solve(VectorArg b) const;            // H⁻¹b
+  [[nodiscard]] Vector solve(VectorArg b) const;             // H⁻¹b
   [[nodiscard]] Vector solve_transposed(VectorArg b) const;  // L⁻ᵀb
   [[nodiscard]] double inverse_norm(VectorArg b) const;      // ‖L⁻¹b‖₂ = √(bᵀH⁻¹b)
   /// columns ← L⁻¹ columns: the norm of each is its inverse_norm.
@@ -33,9 +33,9 @@ struct Spectrum {
 };
 [[nodiscard]] Spectrum spectrum(MatrixArg h);
 
-/// What must be added to the diagonal of a positive semidefinite H before it can be factored: 0 while
-/// λ_min > 1e-12·λ_max, else 1e-8·λ_max (1e-8 when H = 0). A shift shrinks the set of models that H
-/// describes, so whoever applies one reports it.
+/// What must be added to the diagonal of a positive semidefinite H before it can be factored: 0
+/// while λ_min > 1e-12·λ_max, else 1e-8·λ_max (1e-8 when H = 0). A shift shrinks the set of models
+/// that H describes, so whoever applies one reports it.
 [[nodiscard]] double needed_shift(MatrixArg h);
 
 }  // namespace ellice

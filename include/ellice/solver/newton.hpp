@@ -37,13 +37,13 @@ struct NewtonResult {
   Vector point = {};
   double value = 0;
   double gradient_norm = 0;  // largest entry
-  double decrement = 0;      // ½ gᵀH⁻¹g: how far the value is from its minimum, to second order
+  double decrement = 0;  // ½ gᵀH⁻¹g: how far the value is from its minimum, to second order
   int iterations = 0;
   bool singular = false;  // a Hessian was singular: steps were taken inside its range
 };
 
-/// Damped Newton with Armijo backtracking. A function like e^{-t} has a small gradient far out and no
-/// minimiser; it is told apart by its Newton step, which does not shrink: convergence asks for
+/// Damped Newton with Armijo backtracking. A function like e^{-t} has a small gradient far out and
+/// no minimiser; it is told apart by its Newton step, which does not shrink: convergence asks for
 /// ‖step‖∞ ≤ 1e-6·(1 + ‖point‖∞) as well.
 [[nodiscard]] NewtonResult minimize_newton(const SmoothFunction& function, const Vector& start,
                                            const NewtonOptions& options = {});

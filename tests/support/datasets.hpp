@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "ellice/data/recipe.hpp"
+
+namespace ellice {
+
+/// The file of one of the paper's data sets: where ELLICE_DATA points, else beside the sources.
+inline std::optional<std::string> dataset_file_for_test(const std::string& name) {
+  ::setenv("ELLICE_DATA", ELLICE_SOURCE_DIR "/../shared/datasets", /*overwrite=*/0);
+  return find_dataset_file(name);
+}
+
+}  // namespace ellice
+
+/// At the top of a test that needs the data set `name`.
+#define ELLICE_NEEDS_DATASET(name)                                        \
+  if (!ellice::dataset_file_for_test(name)) {                             \
+    GTEST_SKIP() << "skipped: no data at " << std::getenv("ELLICE_DATA"); \
+  }
