@@ -191,9 +191,13 @@ void add_train(CLI::App& program, Job& job) {
   verb.add_option("--dataset", arguments->dataset,
                   fmt::format("built-in data set instead of data and schema: {}",
                               fmt::join(recipe_names(), ", ")));
-  verb.add_flag("--balance,!--no-balance", arguments->balance,
-                "under-sample the larger class to the size of the smaller (default for the paper's "
-                "data sets)");
+  verb.add_flag_callback(
+      "--balance", [arguments] { arguments->balance = true; },
+      "under-sample the larger class to the size of the smaller (default for the "
+      "paper's data sets)");
+  verb.add_flag_callback(
+      "--no-balance", [arguments] { arguments->balance = false; },
+      "use all rows of one of the paper's data sets");
   add_flags(verb, arguments->selection, {"recipe", "balance", "seed"});
   add_flags(verb, arguments->training);
   verb.add_option("-o,--output", arguments->output, "model file to write, or - for standard output")

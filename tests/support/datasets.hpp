@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ellice/data/recipe.hpp"
 
@@ -12,6 +13,13 @@ namespace ellice {
 inline std::optional<std::string> dataset_file_for_test(const std::string& name) {
   ::setenv("ELLICE_DATA", ELLICE_SOURCE_DIR "/../shared/datasets", /*overwrite=*/0);
   return find_dataset_file(name);
+}
+
+/// The names of the paper's nine, without the embedded data.
+inline std::vector<std::string> paper_datasets() {
+  std::vector<std::string> names = recipe_names();
+  std::erase(names, "lending");
+  return names;
 }
 
 }  // namespace ellice
