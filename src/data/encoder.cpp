@@ -66,6 +66,44 @@ Value value_from_json(const Feature& feature, JsonObject& object) {
   return level;
 }
 
+struct Statistics {
+  Eigen::RowVectorXd mean = {};
+  Eigen::RowVectorXd scale = {};
+  Eigen::RowVectorXd min = {};
+  Eigen::RowVectorXd max = {};
+};
+
+Statistics column_statistics(const RowMatrix& raw) {
+  const auto rows = static_cast<double>(raw.rows());
+  Statistics result;
+  result.min = raw.row(0);
+  result.max = raw.row(0);
+  result.mean = Eigen::RowVectorXd::Zero(raw.cols());
+  for (Index i = 0; i < raw.rows(); ++i) {
+    result.mean += raw.row(i);
+    result.min = result.min.cwiseMin(raw.row(i));
+    result.max = result.max.cwiseMax(raw.row(i));
+  }
+  result.mean /= rows;
+  // Deviations in a second pass: squares of raw values would cancel. Their sum corrects what
+  // rounding left in the mean.
+  Eigen::RowVectorXd sum = Eigen::RowVectorXd::Zero(raw.cols());
+  Eigen::RowVectorXd squares = Eigen::RowVectorXd::Zero(raw.cols());
+  for (Index i = 0; i < raw.rows(); ++i) {
+    sum += raw.row(i) - result.mean;
+    squares += (raw.row(i) - result.mean).cwiseAbs2();
+  }
+  const Eigen::RowVectorXd correction = sum / rows;
+  result.mean += correction;
+  result.scale = (squares / rows - correction.cwiseAbs2()).cwiseMax(0).cwiseSqrt();
+  for (Index j = 0; j < raw.cols(); ++j) {
+    if (result.min[j] != result.max[j]) continue;
+    result.mean[j] = result.min[j];  // which a rounded mean may miss, and then the scale is not 0
+    result.scale[j] = 1;
+  }
+  return result;
+}
+
 }  // namespace
 
 void Encoder::lay_out() {
@@ -94,20 +132,7 @@ Encoder Encoder::fit(const Dataset& data) {
   result.min_ = Vector::Zero(columns);
   result.max_ = Vector::Ones(columns);
 
-  const auto rows = static_cast<double>(data.rows());
-  const Eigen::RowVectorXd lowest = data.raw.colwise().minCoeff();
-  const Eigen::RowVectorXd highest = data.raw.colwise().maxCoeff();
-  const Eigen::RowVectorXd mean = data.raw.colwise().sum() / rows;
-  // Two passes; the second also corrects what rounding left in the mean.
-  Eigen::RowVectorXd sum = Eigen::RowVectorXd::Zero(data.raw.cols());
-  Eigen::RowVectorXd squares = Eigen::RowVectorXd::Zero(data.raw.cols());
-  Eigen::RowVectorXd deviation(data.raw.cols());
-  for (Index i = 0; i < data.rows(); ++i) {
-    deviation = data.raw.row(i) - mean;
-    sum += deviation;
-    squares += deviation.cwiseAbs2();
-  }
-
+  const Statistics statistics = column_statistics(data.raw);
   for (std::size_t j = 0; j < data.schema.features.size(); ++j) {
     const Feature& feature = data.schema.features[j];
     const auto source = static_cast<Index>(j);
@@ -122,23 +147,15 @@ Encoder Encoder::fit(const Dataset& data) {
       }
       continue;
     }
-    result.min_[first] = lowest[source];
-    result.max_[first] = highest[source];
+    result.min_[first] = statistics.min[source];
+    result.max_[first] = statistics.max[source];
     if (!is_standardised(feature)) continue;
-    if (lowest[source] ==
-        highest[source]) {  // compared exactly: a rounded mean would give a tiny scale
-      result.mean_[first] = lowest[source];
-      continue;
-    }
-    const double correction = sum[source] / rows;
-    result.mean_[first] = mean[source] + correction;
-    result.scale_[first] =
-        std::sqrt(std::max(0.0, squares[source] / rows - correction * correction));
-    require_input(
-        result.scale_[first] > 0 && std::isfinite(result.scale_[first]),
-        "{}: feature \"{}\": values from {} to {} cannot be standardised in double precision; "
-        "change its unit",
-        data.source, feature.name, lowest[source], highest[source]);
+    result.mean_[first] = statistics.mean[source];
+    result.scale_[first] = statistics.scale[source];
+    require_input(result.scale_[first] > 0 && std::isfinite(result.scale_[first]),
+                  "{}: feature \"{}\": values from {} to {} cannot be standardised in double "
+                  "precision; change its unit",
+                  data.source, feature.name, result.min_[first], result.max_[first]);
   }
   return result;
 }

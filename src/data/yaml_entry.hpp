@@ -39,8 +39,9 @@ class YamlDocument {
 class YamlEntry {
  public:
   /// `mark` is where messages point: to the key, for a member of a map.
-  YamlEntry(const YamlDocument& document, YAML::Node node, const YAML::Mark& mark, std::string path)
-      : document_(&document), node_(std::move(node)), mark_(mark), path_(std::move(path)) {}
+  YamlEntry(const YamlDocument& document, const YAML::Node& node, const YAML::Mark& mark,
+            std::string path)
+      : document_(&document), node_(node), mark_(mark), path_(std::move(path)) {}
 
   /// A scalar as it is written: `yes` and `1` stay "yes" and "1".
   [[nodiscard]] std::string text(std::string_view expected = "a text") const;

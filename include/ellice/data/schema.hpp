@@ -22,7 +22,7 @@ enum class Direction { any, increase, decrease };
 enum class MissingPolicy {
   error,   // an empty cell is refused
   median,  // filled: median of numbers and ordinal levels, most frequent level of the others
-  level,   // a level of its own for categorical features; refused elsewhere
+  level,   // a level of its own for categorical features; refused elsewhere and in one-hot groups
 };
 
 template <>
@@ -93,7 +93,10 @@ struct Schema {
 /// YAML as a person would write it; parse_schema gives the same schema back.
 [[nodiscard]] std::string to_yaml(const Schema& schema);
 
+/// The keys of the YAML; those that hold their default are left out. A one-hot group has an entry under
+/// `features`, too, which keeps its place among them.
 [[nodiscard]] Json to_json(const Schema& schema);
+/// Errors name the key but no line.
 [[nodiscard]] Schema schema_from_json(const Json& value, const std::string& source);
 
 /// What a message offers when a name is unknown: «did you mean "income"?», or the names there are.
