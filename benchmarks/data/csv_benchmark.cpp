@@ -1,3 +1,5 @@
+#include "ellice/data/csv.hpp"
+
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +12,6 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/random.hpp"
-#include "ellice/data/csv.hpp"
 
 namespace ellice {
 namespace {

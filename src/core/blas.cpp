@@ -9,8 +9,8 @@ namespace ellice::blas {
 
 namespace {
 
-// The number of threads is one process-wide setting of OpenBLAS, so the guards are counted: the first
-// one saves and sets it, the last one restores it.
+// The number of threads is one process-wide setting of OpenBLAS, so the guards are counted: the
+// first one saves and sets it, the last one restores it.
 std::mutex guard_mutex;
 int guards = 0;
 int saved_threads = 1;

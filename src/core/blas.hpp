@@ -1,7 +1,7 @@
 #pragma once
 
-// The few BLAS calls that we make by name. Eigen's own products serve everywhere else: switching Eigen
-// itself to BLAS would change the meaning of its templates between the library and its users.
+// The few BLAS calls that we make by name. Eigen's own products serve everywhere else: switching
+// Eigen itself to BLAS would change the meaning of its templates between the library and its users.
 
 #include "ellice/core/types.hpp"
 

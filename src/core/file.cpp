@@ -52,7 +52,8 @@ bool write_all(int descriptor, std::string_view text) {
 }  // namespace
 
 std::string read_file(const std::string& path) {
-  const Descriptor file(path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(path == "-" ? ::dup(STDIN_FILENO)
+                                    : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
   std::array<char, 1 << 16> buffer{};
   while (file.get() >= 0) {

@@ -34,7 +34,7 @@ bool is_flat(const Json& array) {
 }
 
 void append_indented(std::string& out, const Json& value, int depth) {
-  const auto indent = [&](int levels) { out.append(static_cast<std::size_t>(2 * levels), ' '); };
+  const auto indent = [&](int levels) { out.append(2 * static_cast<std::size_t>(levels), ' '); };
   if (value.is_object() && !value.empty()) {
     out += "{\n";
     bool first = true;
@@ -106,7 +106,8 @@ std::string number_text(double value) {
   const auto format = magnitude >= 1e-4 && magnitude < 1e16 ? std::chars_format::fixed
                                                             : std::chars_format::scientific;
   std::array<char, 32> buffer{};
-  const auto [end, code] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format);
+  const auto [end, code] =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format);
   return {buffer.data(), end};
 }
 
@@ -128,7 +129,8 @@ Json parse_json(std::string_view text, const std::string& source) {
   try {
     return Json::parse(text.begin(), text.end(), watch);
   } catch (const Json::parse_error& error) {
-    // "[json.exception.parse_error.101] parse error at line 3, column 1: …": keep what helps a reader.
+    // "[json.exception.parse_error.101] parse error at line 3, column 1: …": keep what helps a
+    // reader.
     const std::string_view what = error.what();
     const std::size_t start = what.find("] ");
     fail(ErrorCode::input, "{}: not JSON: {}; is the file complete?", source,
@@ -196,7 +198,9 @@ void JsonObject::wrong(std::string_view key, std::string_view expected) const {
        found == value_->end() ? "nothing" : shown(*found), expected);
 }
 
-bool JsonObject::has(std::string_view key) const { return value_->contains(std::string(key)); }
+bool JsonObject::has(std::string_view key) const {
+  return value_->contains(std::string(key));
+}
 
 const Json& JsonObject::at(std::string_view key) {
   const auto found = value_->find(std::string(key));
@@ -214,7 +218,8 @@ double JsonObject::number(std::string_view key) {
 std::int64_t JsonObject::integer(std::string_view key) {
   const Json& found = at(key);
   const double value = found.is_number() ? found.get<double>() : 0.5;
-  if (value != std::floor(value) || std::abs(value) > 9007199254740992.0) wrong(key, "a whole number");
+  if (value != std::floor(value) || std::abs(value) > 9007199254740992.0)
+    wrong(key, "a whole number");
   return static_cast<std::int64_t>(value);
 }
 
@@ -270,8 +275,8 @@ Vector JsonObject::vector(std::string_view key, std::optional<Index> size) {
   std::vector<double> values;
   append_numbers(at(key), source_, place(key), values);
   const auto found = static_cast<Index>(values.size());
-  require_input(!size || found == *size, "{}: {}: found {} numbers, expected {}", source_, place(key),
-                found, size.value_or(0));
+  require_input(!size || found == *size, "{}: {}: found {} numbers, expected {}", source_,
+                place(key), found, size.value_or(0));
   return Eigen::Map<const Vector>(values.data(), found);
 }
 
@@ -280,8 +285,8 @@ Matrix JsonObject::matrix(std::string_view key, std::optional<Index> rows,
   const Json& array = at(key);
   if (!array.is_array()) wrong(key, "an array of rows");
   const auto found_rows = static_cast<Index>(array.size());
-  require_input(!rows || found_rows == *rows, "{}: {}: found {} rows, expected {}", source_, place(key),
-                found_rows, rows.value_or(0));
+  require_input(!rows || found_rows == *rows, "{}: {}: found {} rows, expected {}", source_,
+                place(key), found_rows, rows.value_or(0));
   std::vector<double> values;
   for (Index i = 0; i < found_rows; ++i) {
     const std::string row_place = fmt::format("{}[{}]", place(key), i);
@@ -289,13 +294,15 @@ Matrix JsonObject::matrix(std::string_view key, std::optional<Index> rows,
     append_numbers(array[static_cast<std::size_t>(i)], source_, row_place, values);
     const auto found = static_cast<Index>(values.size() - before);
     if (!columns) columns = found;
-    require_input(found == *columns, "{}: {}: found {} numbers, expected {}", source_, row_place, found,
-                  *columns);
+    require_input(found == *columns, "{}: {}: found {} numbers, expected {}", source_, row_place,
+                  found, *columns);
   }
   return Eigen::Map<const RowMatrix>(values.data(), found_rows, columns.value_or(0));
 }
 
-JsonObject JsonObject::object(std::string_view key) { return {at(key), source_, place(key)}; }
+JsonObject JsonObject::object(std::string_view key) {
+  return {at(key), source_, place(key)};
+}
 
 std::vector<JsonObject> JsonObject::objects(std::string_view key) {
   const Json& array = at(key);
@@ -319,8 +326,8 @@ int JsonObject::envelope(std::string_view format, int newest) {
 
 void JsonObject::finish() const {
   for (const auto& [key, member] : value_->items()) {
-    require_input(asked_.contains(key), "{}: unknown key \"{}\"; known here: {}", source_, place(key),
-                  fmt::join(asked_, ", "));
+    require_input(asked_.contains(key), "{}: unknown key \"{}\"; known here: {}", source_,
+                  place(key), fmt::join(asked_, ", "));
   }
 }
 

@@ -42,7 +42,9 @@ std::uint64_t Random::bits() {
   return result;
 }
 
-double Random::uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
+double Random::uniform() {
+  return static_cast<double>(bits() >> 11) * 0x1p-53;
+}
 
 std::uint64_t Random::below(std::uint64_t bound) {
   require(bound > 0, "Random::below: bound = 0 must be > 0");

@@ -303,7 +303,12 @@ Dataset read_dataset(RowSource& source, const Schema& schema, const Progress& pr
 }
 
 Dataset read_dataset(CsvReader& source, const Schema& schema, const Progress& progress) {
-  Dataset data = read_dataset(static_cast<RowSource&>(source), schema, progress);
+  const Progress in_bytes = [&](const ProgressState& state) {
+    return progress(
+        {.stage = state.stage, .done = source.bytes_read(), .total = source.bytes_total()});
+  };
+  Dataset data =
+      read_dataset(static_cast<RowSource&>(source), schema, progress ? in_bytes : Progress());
   data.sha256 = source.sha256();
   return data;
 }

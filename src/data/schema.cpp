@@ -48,7 +48,7 @@ std::optional<std::size_t> Schema::find(std::string_view name) const {
 std::string suggestion(std::string_view wrong, const std::vector<std::string>& known) {
   const std::string wrong_lower = lower_case(wrong);
   // A typing mistake touches a third of a name at most; beyond that a guess misleads.
-  std::size_t best = std::max<std::size_t>(1, wrong.size() / 3) + 1;
+  std::size_t best = wrong.size() / 3 + 1;
   const std::string* nearest = nullptr;
   for (const std::string& name : known) {
     const std::size_t distance = edit_distance(wrong_lower, lower_case(name));

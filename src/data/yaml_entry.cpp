@@ -22,7 +22,7 @@ YamlDocument::YamlDocument(const std::string& text, std::string source, Lines li
 }
 
 YamlEntry YamlDocument::top() const {
-  return {*this, root_, ""};
+  return {*this, root_, root_.Mark(), ""};
 }
 
 std::string YamlDocument::place(const YAML::Mark& mark) const {
@@ -60,7 +60,7 @@ std::vector<YamlEntry> YamlEntry::list(std::string_view expected) const {
   if (!node_.IsSequence()) wrong(expected);
   std::vector<YamlEntry> result;
   for (const YAML::Node& item : node_) {
-    result.emplace_back(*document_, item, fmt::format("{}[{}]", path_, result.size()));
+    result.emplace_back(*document_, item, item.Mark(), fmt::format("{}[{}]", path_, result.size()));
   }
   return result;
 }
@@ -70,10 +70,11 @@ std::vector<std::pair<std::string, YamlEntry>> YamlEntry::members(std::string_vi
   std::vector<std::pair<std::string, YamlEntry>> result;
   std::set<std::string> seen;
   for (const auto& member : node_) {
-    const YamlEntry key(*document_, member.first, path_);
+    const YAML::Mark mark = member.first.Mark();
+    const YamlEntry key(*document_, member.first, mark, path_);
     const std::string name = key.filled_text("a key that is a text (quote it)");
     if (!seen.insert(name).second) key.fault("key \"{}\" stands twice", name);
-    result.emplace_back(name, YamlEntry(*document_, member.second,
+    result.emplace_back(name, YamlEntry(*document_, member.second, mark,
                                         path_.empty() ? name : fmt::format("{}.{}", path_, name)));
   }
   return result;

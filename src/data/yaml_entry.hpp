@@ -38,8 +38,9 @@ class YamlDocument {
 /// One value of a document and the keys that lead to it.
 class YamlEntry {
  public:
-  YamlEntry(const YamlDocument& document, YAML::Node node, std::string path)
-      : document_(&document), node_(std::move(node)), path_(std::move(path)) {}
+  /// `mark` is where messages point: to the key, for a member of a map.
+  YamlEntry(const YamlDocument& document, YAML::Node node, const YAML::Mark& mark, std::string path)
+      : document_(&document), node_(std::move(node)), mark_(mark), path_(std::move(path)) {}
 
   /// A scalar as it is written: `yes` and `1` stay "yes" and "1".
   [[nodiscard]] std::string text(std::string_view expected = "a text") const;
@@ -64,8 +65,8 @@ class YamlEntry {
   /// Throws: «FILE:LINE: path: text».
   template <class... Args>
   [[noreturn]] void fault(fmt::format_string<Args...> text, Args&&... args) const {
-    fail(ErrorCode::input, "{}: {}{}{}", document_->place(node_.Mark()), path_,
-         path_.empty() ? "" : ": ", fmt::format(text, std::forward<Args>(args)...));
+    fail(ErrorCode::input, "{}: {}{}{}", document_->place(mark_), path_, path_.empty() ? "" : ": ",
+         fmt::format(text, std::forward<Args>(args)...));
   }
 
  private:
@@ -73,6 +74,7 @@ class YamlEntry {
 
   const YamlDocument* document_;
   YAML::Node node_;
+  YAML::Mark mark_;
   std::string path_;
 };
 

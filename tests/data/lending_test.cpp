@@ -34,7 +34,8 @@ TEST(Lending, FewerRowsAreAPrefixAndSeedsDiffer) {
 }
 
 TEST(Lending, BytesAreThoseOfTheFirstRelease) {
-  EXPECT_EQ(sha256_hex(lending_csv(2000, 1)), "c0b205453e687a3818a426948809a451300438cbd1755d01403e19bf495f21d8");
+  EXPECT_EQ(sha256_hex(lending_csv(2000, 1)),
+            "c0b205453e687a3818a426948809a451300438cbd1755d01403e19bf495f21d8");
 }
 
 TEST(Lending, RowsKeepTheRangesOfTheSchema) {

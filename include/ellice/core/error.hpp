@@ -1,6 +1,7 @@
 #pragma once
 
-// A caller's mistake or bad input throws Error; a mathematical outcome is a status; our bug is an assert.
+// A caller's mistake or bad input throws Error; a mathematical outcome is a status; our bug is an
+// assert.
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// One list of fields per options struct feeds the command line's flags, the JSON form, the checks and
-// the generated reference (docs/reference/options.md). A struct lists its fields once:
+// One list of fields per options struct feeds the command line's flags, the JSON form, the checks
+// and the generated reference (docs/reference/options.md). A struct lists its fields once:
 //
 //   static void fields(auto& self, auto&& visit) {
 //     visit("l2", self.l2, at_least(0), "weight of the penalty (l2/2)·‖θ‖²");
@@ -38,10 +38,18 @@ struct Range {
   [[nodiscard]] std::string text() const;  // ">= 0", "in [0, 1)", "finite"
 };
 
-constexpr Range any_value() { return {}; }
-constexpr Range at_least(double lower) { return {.lower = lower}; }
-constexpr Range greater_than(double lower) { return {.lower = lower, .lower_open = true}; }
-constexpr Range between(double lower, double upper) { return {.lower = lower, .upper = upper}; }
+constexpr Range any_value() {
+  return {};
+}
+constexpr Range at_least(double lower) {
+  return {.lower = lower};
+}
+constexpr Range greater_than(double lower) {
+  return {.lower = lower, .lower_open = true};
+}
+constexpr Range between(double lower, double upper) {
+  return {.lower = lower, .upper = upper};
+}
 constexpr Range from_to_below(double lower, double upper) {
   return {.lower = lower, .upper = upper, .upper_open = true};
 }

@@ -19,8 +19,8 @@ namespace ellice {
 
 using Json = nlohmann::ordered_json;  // keys stay in the order in which a person would read them
 
-/// The shortest decimal that reads back identically, in the layout of Python's repr except that whole
-/// numbers carry no ".0". Throws Error{internal} for a number that is not finite.
+/// The shortest decimal that reads back identically, in the layout of Python's repr except that
+/// whole numbers carry no ".0". Throws Error{internal} for a number that is not finite.
 [[nodiscard]] std::string number_text(double value);
 
 /// Parses text that came from `source` (a file's name, for messages).
@@ -115,8 +115,8 @@ template <class T>
   return result;
 }
 
-/// Reads the fields that are present into `options`; the others keep their values. Checks ranges and
-/// unknown keys.
+/// Reads the fields that are present into `options`; the others keep their values. Checks ranges
+/// and unknown keys.
 template <class T>
 void fields_from_json(JsonObject object, T& options) {
   T::fields(options, [&]<class F>(std::string_view name, F& value, const Range& range,

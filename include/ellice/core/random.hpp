@@ -10,10 +10,10 @@
 
 namespace ellice {
 
-/// A stream of random numbers of our own: xoshiro256++ seeded through SplitMix64 (Blackman and Vigna,
-/// 2021). The same seed gives the same bytes on every platform; standard distributions would not.
-/// split(k) makes child k, a stream that depends on the parent's seed and k only, not on what the
-/// parent has drawn: work item k draws from child k, whatever thread runs it.
+/// A stream of random numbers of our own: xoshiro256++ seeded through SplitMix64 (Blackman and
+/// Vigna, 2021). The same seed gives the same bytes on every platform; standard distributions would
+/// not. split(k) makes child k, a stream that depends on the parent's seed and k only, not on what
+/// the parent has drawn: work item k draws from child k, whatever thread runs it.
 class Random {
  public:
   explicit Random(std::uint64_t seed);

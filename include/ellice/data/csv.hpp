@@ -1,7 +1,7 @@
 #pragma once
 
-// CSV by RFC 4180: quoted fields with embedded commas, quotes and line ends, LF or CRLF, an optional
-// byte-order mark, empty cells. Streaming: memory does not grow with the file.
+// CSV by RFC 4180: quoted fields with embedded commas, quotes and line ends, LF or CRLF, an
+// optional byte-order mark, empty cells. Streaming: memory does not grow with the file.
 
 #include <cstddef>
 #include <memory>
@@ -28,8 +28,8 @@ class RowSource {
 
 /// Reads a CSV file, or standard input for "-". Refuses, naming line and column: a ragged row, a
 /// duplicate or (except for one leading column without a name, an index) empty header, an unclosed
-/// quote, text after a closing quote, a quote inside an unquoted cell, a NUL byte, a header of numbers only
-/// (a file without one), a row of more than 64 MiB, an empty file.
+/// quote, text after a closing quote, a quote inside an unquoted cell, a NUL byte, a header of
+/// numbers only (a file without one), a row of more than 64 MiB, an empty file.
 class CsvReader final : public RowSource {
  public:
   explicit CsvReader(const std::string& path);

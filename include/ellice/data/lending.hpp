@@ -8,8 +8,8 @@
 
 namespace ellice {
 
-/// The embedded data: loan applications drawn from a documented model (docs/reference/lending.md), in
-/// original units, with numeric, integer, ordinal, binary, categorical and immutable features.
+/// The embedded data: loan applications drawn from a documented model (docs/reference/lending.md),
+/// in original units, with numeric, integer, ordinal, binary, categorical and immutable features.
 [[nodiscard]] Schema lending_schema();
 
 /// As CSV text with a header; the same seed gives the same bytes, and fewer rows a prefix of more.

@@ -11,16 +11,17 @@ namespace ellice {
 /// The names that `--dataset` takes: the paper's nine data sets and "lending".
 [[nodiscard]] const std::vector<std::string>& recipe_names();
 
-/// Where the data sets are looked for, in this order: $ELLICE_DATA, ../shared/datasets, the user's cache
-/// folder ($XDG_CACHE_HOME or ~/.cache, then ellice/datasets, which scripts/get-datasets fills).
+/// Where the data sets are looked for, in this order: $ELLICE_DATA, ../shared/datasets, the user's
+/// cache folder ($XDG_CACHE_HOME or ~/.cache, then ellice/datasets, which scripts/get-datasets
+/// fills).
 [[nodiscard]] std::vector<std::string> dataset_folders();
 
 /// The file of a data set, under either of its spellings, or nothing if no folder has it.
 [[nodiscard]] std::optional<std::string> find_dataset_file(const std::string& name);
 
 /// A built-in data set prepared as the paper does (target rule, dropped columns, missing values,
-/// one-hot groups), not yet balanced: Selection{.balance = true} does that. Throws Error{input} saying where
-/// it looked when the file is not there, Error{argument} for an unknown name.
+/// one-hot groups), not yet balanced: Selection{.balance = true} does that. Throws Error{input}
+/// saying where it looked when the file is not there, Error{argument} for an unknown name.
 [[nodiscard]] Dataset load_recipe(const std::string& name);
 
 }  // namespace ellice

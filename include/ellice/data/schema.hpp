@@ -1,8 +1,8 @@
 #pragma once
 
-// What a row means: the features of a table in original units, what a counterfactual may do to each,
-// the target, and the rules between features. Written by people as YAML (blueprint of the formats:
-// docs/reference/formats.md), stored whole in every model file as JSON with the same keys.
+// What a row means: the features of a table in original units, what a counterfactual may do to
+// each, the target, and the rules between features. Written by people as YAML (blueprint of the
+// formats: docs/reference/formats.md), stored whole in every model file as JSON with the same keys.
 
 #include <array>
 #include <optional>
@@ -27,8 +27,8 @@ enum class MissingPolicy {
 
 template <>
 struct EnumNames<FeatureKind> {
-  static constexpr std::array<std::string_view, 5> names = {"numeric", "integer", "ordinal", "binary",
-                                                            "categorical"};
+  static constexpr std::array<std::string_view, 5> names = {"numeric", "integer", "ordinal",
+                                                            "binary", "categorical"};
 };
 template <>
 struct EnumNames<Direction> {
@@ -85,8 +85,8 @@ struct Schema {
   bool operator==(const Schema&) const = default;
 };
 
-/// Reads and checks YAML (or JSON, which is YAML) that came from `source`. Errors name the file, the
-/// line, the key, what was found and what was expected.
+/// Reads and checks YAML (or JSON, which is YAML) that came from `source`. Errors name the file,
+/// the line, the key, what was found and what was expected.
 [[nodiscard]] Schema parse_schema(std::string_view text, const std::string& source);
 [[nodiscard]] Schema read_schema(const std::string& path);
 

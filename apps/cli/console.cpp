@@ -1,0 +1,97 @@
+#include "console.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+namespace ellice::cli {
+
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<long>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+}
+
+/// Draws on one line of the terminal and wipes it at the end.
+class Bar {
+ public:
+  Bar() = default;
+  ~Bar() { wipe(); }
+  Bar(const Bar&) = delete;
+  Bar& operator=(const Bar&) = delete;
+  Bar(Bar&&) = delete;
+  Bar& operator=(Bar&&) = delete;
+
+  void update(const ProgressState& state) {
+    if (state.stage != stage_) {
+      stage_ = state.stage;
+      watch_ = Stopwatch();
+      last_drawn_ = 0;
+    }
+    const double elapsed = watch_.seconds();
+    const bool finished = state.total > 0 && state.done >= state.total;
+    if (finished) return wipe();
+    if (elapsed < 1 || elapsed - last_drawn_ < 0.1) return;
+    last_drawn_ = elapsed;
+    const double rate = static_cast<double>(state.done) / elapsed;
+    std::string line = fmt::format("\r\033[K{} ", stage_);
+    if (state.total > 0) {
+      constexpr std::size_t width = 24;
+      const double share = static_cast<double>(state.done) / static_cast<double>(state.total);
+      const auto filled = static_cast<std::size_t>(share * width);
+      line += '[';
+      for (std::size_t i = 0; i < width; ++i) line += i < filled ? "█" : "·";
+      line += fmt::format(
+          "] {:3.0f} %  {:.3g}/s  {} left", 100 * share, rate,
+          rate > 0 ? duration_text(static_cast<double>(state.total - state.done) / rate) : "?");
+    } else {
+      line += fmt::format("{}  {:.3g}/s", state.done, rate);
+    }
+    std::fputs(line.c_str(), stderr);
+    std::fflush(stderr);
+    visible_ = true;
+  }
+
+ private:
+  void wipe() {
+    if (visible_) std::fputs("\r\033[K", stderr);
+    visible_ = false;
+  }
+
+  std::string stage_;
+  Stopwatch watch_;
+  double last_drawn_ = 0;
+  bool visible_ = false;
+};
+
+}  // namespace
+
+void Console::say(LogLevel level, std::string_view prefix, std::string_view text) const {
+  if (level <= level_) fmt::print(stderr, "{}{}\n", prefix, text);
+}
+
+Progress Console::progress() const {
+  const bool draw = level_ >= LogLevel::info && ::isatty(STDERR_FILENO) == 1;
+  return [draw, bar = std::make_shared<Bar>()](const ProgressState& state) {
+    if (draw) bar->update(state);
+    return interrupted == 0;
+  };
+}
+
+void catch_interrupt() {
+  std::signal(SIGINT, [](int) {
+    interrupted = 1;
+    std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends the program at once
+  });
+}
+
+}  // namespace ellice::cli

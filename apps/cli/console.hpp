@@ -1,0 +1,48 @@
+#pragma once
+
+// What the program says while it works: messages and progress on standard error, results elsewhere.
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "ellice/core/fields.hpp"
+#include "ellice/core/progress.hpp"
+#include "ellice/core/stopwatch.hpp"
+
+namespace ellice::cli {
+
+enum class LogLevel { error, warning, info, debug };
+
+}  // namespace ellice::cli
+
+template <>
+struct ellice::EnumNames<ellice::cli::LogLevel> {
+  static constexpr std::array<std::string_view, 4> names = {"error", "warning", "info", "debug"};
+};
+
+namespace ellice::cli {
+
+class Console {
+ public:
+  explicit Console(LogLevel level) : level_(level) {}
+
+  void error(std::string_view text) const { say(LogLevel::error, "ellice: ", text); }
+  void warning(std::string_view text) const { say(LogLevel::warning, "ellice: warning: ", text); }
+  void info(std::string_view text) const { say(LogLevel::info, "", text); }
+  void debug(std::string_view text) const { say(LogLevel::debug, "", text); }
+
+  /// A bar with rate and remaining time on a terminal, once the work has lasted over a second;
+  /// stops the work after Ctrl-C.
+  [[nodiscard]] Progress progress() const;
+
+ private:
+  void say(LogLevel level, std::string_view prefix, std::string_view text) const;
+
+  LogLevel level_;
+};
+
+/// From now on Ctrl-C asks running work to stop at its next report of progress.
+void catch_interrupt();
+
+}  // namespace ellice::cli

@@ -1,0 +1,212 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/file.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/data/csv.hpp"
+#include "ellice/data/recipe.hpp"
+#include "ellice/model/model_file.hpp"
+#include "ellice/model/training.hpp"
+#include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/report/text_table.hpp"
+#include "verb.hpp"
+
+namespace ellice::cli {
+
+namespace {
+
+struct TrainArguments {
+  CommonOptions common = {};
+  std::string data = {};
+  std::string schema = {};
+  std::string dataset = {};
+  std::optional<bool> balance = {};
+  Selection selection = {};
+  TrainingOptions training = {};
+  OutputFormat format = OutputFormat::table;
+  std::string output = {};
+};
+
+Dataset load_data(const TrainArguments& arguments, const Console& console) {
+  if (!arguments.dataset.empty()) {
+    require(arguments.data.empty() && arguments.schema.empty(),
+            "--dataset {} brings its own data and schema; leave out {}", arguments.dataset,
+            arguments.data.empty() ? "--schema" : arguments.data);
+    return load_recipe(arguments.dataset);
+  }
+  require(!arguments.data.empty(),
+          "train needs a CSV file with --schema, or --dataset with one of {}",
+          fmt::join(recipe_names(), ", "));
+  require(
+      !arguments.schema.empty(),
+      "train {0} needs --schema; `ellice schema {0} --target COLUMN --favourable VALUE` drafts one",
+      arguments.data);
+  const Schema schema = read_schema(arguments.schema);
+  CsvReader source(arguments.data);
+  return read_dataset(source, schema, console.progress());
+}
+
+/// The columns that a counterfactual may move.
+std::vector<bool> movable_columns(const Model& model) {
+  std::vector<bool> movable;
+  for (Index column = 0; column < model.encoder.columns(); ++column) {
+    movable.push_back(!model.schema().features[model.encoder.feature_of(column)].immutable);
+  }
+  return movable;
+}
+
+struct Report {
+  const Dataset* data = nullptr;
+  const TrainingResult* result = nullptr;
+  double epsilon_limit = 0;
+};
+
+Json report_json(const Report& report) {
+  const Model& model = report.result->model;
+  const TrainingSummary& summary = report.result->summary;
+  Json dropped = Json::object();
+  for (const auto& [reason, rows] : report.data->dropped) dropped[reason] = rows;
+  if (summary.dropped_by_balancing > 0) dropped["balancing"] = summary.dropped_by_balancing;
+  Json accuracy = {{"train", summary.train_accuracy}};
+  if (summary.holdout_accuracy) accuracy["holdout"] = *summary.holdout_accuracy;
+  if (summary.cross_validated_accuracy)
+    accuracy["cross_validated"] = *summary.cross_validated_accuracy;
+  Json document = make_envelope("ellice.training", 1);
+  document["source"] = report.data->source;
+  document["rows"] = {{"used", model.training.rows},
+                      {"favourable", summary.favourable_rows},
+                      {"holdout", summary.holdout_rows},
+                      {"dropped", dropped}};
+  document["features"] = model.schema().features.size();
+  document["columns"] = model.encoder.columns();
+  document["accuracy"] = accuracy;
+  document["loss"] = model.training.loss;
+  document["objective"] = model.training.objective;
+  document["iterations"] = summary.iterations;
+  document["gradient_norm"] = summary.gradient_norm;
+  document["condition_number"] = summary.hessian_spectrum.condition();
+  document["shift"] = model.curvature.shift;
+  document["epsilon_max"] = report.epsilon_limit;
+  document["model_sha256"] = model.sha256;
+  return document;
+}
+
+std::string report_text(const Report& report, const std::string& output) {
+  const Model& model = report.result->model;
+  const TrainingSummary& summary = report.result->summary;
+  const TrainingRecord& training = model.training;
+  TextTable table({TextTable::Align::left, TextTable::Align::left});
+  const auto line = [&](const char* name, std::string text) { table.row({name, std::move(text)}); };
+
+  const auto used = static_cast<std::size_t>(training.rows);
+  line("data", report.data->source);
+  line("rows", fmt::format("{} used: {} {}, {} {}", grouped(used), grouped(summary.favourable_rows),
+                           model.decision.classes[1], grouped(used - summary.favourable_rows),
+                           model.decision.classes[0]));
+  for (const auto& [reason, rows] : report.data->dropped) {
+    line("", fmt::format("{} dropped: {}", grouped(rows), reason));
+  }
+  if (summary.dropped_by_balancing > 0) {
+    line("",
+         fmt::format("{} left out to balance the classes", grouped(summary.dropped_by_balancing)));
+  }
+  if (summary.holdout_rows > 0) line("", fmt::format("{} held out", grouped(summary.holdout_rows)));
+  line("features", fmt::format("{}, encoded as {} columns", model.schema().features.size(),
+                               model.encoder.columns()));
+  std::string accuracy = fmt::format("{:.1f} % on these rows", 100 * summary.train_accuracy);
+  if (summary.holdout_accuracy) {
+    accuracy += fmt::format(", {:.1f} % on the rows held out", 100 * *summary.holdout_accuracy);
+  }
+  if (summary.cross_validated_accuracy) {
+    accuracy += fmt::format(", {:.1f} % cross-validated", 100 * *summary.cross_validated_accuracy);
+  }
+  line("accuracy", accuracy);
+  line("loss", fmt::format("{} ({}, mean)", rounded(training.loss), enum_name(training.loss_kind)));
+  line("objective",
+       fmt::format("{} with l2 = {}{}", rounded(training.objective), number_text(training.l2),
+                   training.penalize_bias ? "" : ", bias not penalised"));
+  line("optimum", fmt::format("{} Newton steps, |gradient| = {}", summary.iterations,
+                              rounded(summary.gradient_norm, 2)));
+  line("H", fmt::format("{0} x {0}, condition number {1}", model.encoder.columns() + 1,
+                        rounded(summary.hessian_spectrum.condition(), 3)));
+  line("eps_max", fmt::format("{} = {:.1f} % of the objective", rounded(report.epsilon_limit),
+                              100 * report.epsilon_limit / training.objective));
+  line("",
+       "below it everyone has recourse (ranges apart), above it only those whose fixed features "
+       "suffice");
+  line("model", fmt::format("{}  sha256 {}", output, model.sha256.substr(0, 16)));
+  return table.text();
+}
+
+ExitStatus run_train(TrainArguments arguments) {
+  validate(arguments.common, "options");
+  validate(arguments.training, "options");
+  const Console console = arguments.common.console();
+  Selection& selection = arguments.selection;
+  selection.seed = arguments.common.seed;
+  validate(selection, "options");
+  if (!arguments.dataset.empty()) selection.recipe = arguments.dataset;
+  // The paper balances its data sets; a user's own rows, and the embedded ones, are used as they
+  // are.
+  const bool of_the_paper = !arguments.dataset.empty() && arguments.dataset != "lending";
+  selection.balance = arguments.balance.value_or(of_the_paper);
+
+  const Dataset data = load_data(arguments, console);
+  const TrainingResult result =
+      train(data, selection, arguments.training,
+            {.threads = arguments.common.threads, .progress = console.progress()});
+  const Model& model = result.model;
+  const Report report{.data = &data,
+                      .result = &result,
+                      .epsilon_limit = epsilon_limit(model.network.head(), model.curvature.hessian,
+                                                     movable_columns(model))};
+  write_model(arguments.output, model);
+  if (model.curvature.shift > 0) {
+    console.warning(fmt::format(
+        "H is singular: {} was added to its diagonal and is recorded in the model file; "
+        "use --l2 with a number > 0 to give the models a bounded set",
+        rounded(model.curvature.shift, 3)));
+  }
+  console.debug(fmt::format("trained in {:.3f} s", result.summary.seconds));
+  const std::string text = arguments.format == OutputFormat::json
+                               ? to_text(report_json(report))
+                               : report_text(report, arguments.output);
+  if (arguments.output == "-") {
+    console.info(text);  // standard output holds the model
+  } else {
+    write_file("-", text);
+  }
+  return done;
+}
+
+}  // namespace
+
+void add_train(CLI::App& program, Job& job) {
+  auto arguments = std::make_shared<TrainArguments>();
+  CLI::App& verb = *program.add_subcommand("train", "train a model and store its curvature");
+  verb.add_option("data", arguments->data, "CSV file with a header, or - for standard input");
+  verb.add_option("--schema", arguments->schema, "what the columns mean (YAML)");
+  verb.add_option("--dataset", arguments->dataset,
+                  fmt::format("built-in data set instead of data and schema: {}",
+                              fmt::join(recipe_names(), ", ")));
+  verb.add_flag("--balance,!--no-balance", arguments->balance,
+                "under-sample the larger class to the size of the smaller (default for the paper's "
+                "data sets)");
+  add_flags(verb, arguments->selection, {"recipe", "balance", "seed"});
+  add_flags(verb, arguments->training);
+  verb.add_option("-o,--output", arguments->output, "model file to write, or - for standard output")
+      ->required();
+  add_format(verb, arguments->format);
+  add_flags(verb, arguments->common);
+  verb.footer(
+      "Examples:\n"
+      "  ellice train --dataset lending -o m.json\n"
+      "  ellice train loans.csv --schema loans.yaml -o m.json\n"
+      "  ellice train loans.csv --schema loans.yaml --l2 0.01 --holdout 0.25 --seed 7 -o m.json\n"
+      "  ellice train --dataset german --format json -o german.json");
+  verb.callback([arguments, &job] { job = [arguments] { return run_train(*arguments); }; });
+}
+
+}  // namespace ellice::cli

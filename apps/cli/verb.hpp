@@ -1,0 +1,96 @@
+#pragma once
+
+// What the verbs have in common. Each verb is one file with one function that adds it to the
+// program.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "console.hpp"
+#include "ellice/core/fields.hpp"
+
+namespace ellice::cli {
+
+/// Exit statuses, a contract with scripts.
+enum ExitStatus : int {
+  done = 0,
+  internal_failure = 1,
+  wrong_usage = 2,
+  bad_input = 3,
+  not_certified = 4
+};
+
+/// Options that every verb takes.
+struct CommonOptions {
+  int threads = 0;
+  std::uint64_t seed = 0;
+  bool quiet = false;
+  LogLevel log_level = LogLevel::info;
+
+  static void fields(auto& self, auto&& visit) {
+    visit("threads", self.threads, at_least(0),
+          "threads to use, 0 for one per core; never changes a result");
+    visit("seed", self.seed, any_value(), "seed of every random choice");
+    visit("quiet", self.quiet, any_value(), "errors only on standard error");
+    visit("log_level", self.log_level, any_value(), "what is said on standard error");
+  }
+  [[nodiscard]] Console console() const { return Console(quiet ? LogLevel::error : log_level); }
+};
+
+enum class OutputFormat { table, json };
+
+/// What a verb leaves for main() to run once the command line is understood.
+using Job = std::function<ExitStatus()>;
+
+/// One option per field of `options`: --max-iterations for max_iterations, --[no-]balance for a
+/// flag. Ranges are checked when the job runs (validate), with the same message as for a library
+/// caller.
+template <class T>
+void add_flags(CLI::App& app, T& options, const std::vector<std::string_view>& skip = {}) {
+  T::fields(options, [&]<class F>(std::string_view name, F& value, const Range& range,
+                                  std::string_view text) {
+    if (std::find(skip.begin(), skip.end(), name) != skip.end()) return;
+    std::string flag(name);
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    std::string help(text);
+    if (std::isfinite(range.lower) || std::isfinite(range.upper))
+      help += fmt::format(" ({})", range.text());
+    if constexpr (std::is_same_v<F, bool>) {
+      app.add_flag(fmt::format("--{0},!--no-{0}", flag), value, help)
+          ->default_str(value ? "true" : "false");
+    } else if constexpr (std::is_enum_v<F>) {
+      std::vector<std::string> names(EnumNames<F>::names.begin(), EnumNames<F>::names.end());
+      app.add_option_function<std::string>(
+             "--" + flag,
+             [&value](const std::string& chosen) { value = *enum_from_name<F>(chosen); }, help)
+          ->check(CLI::IsMember(names))
+          ->default_str(std::string(enum_name(value)));
+    } else {
+      app.add_option("--" + flag, value, help)->default_str(field_text(value));
+    }
+  });
+}
+
+/// --format table|json for a verb whose result has both forms.
+inline void add_format(CLI::App& app, OutputFormat& format) {
+  app.add_option_function<std::string>(
+         "--format",
+         [&format](const std::string& name) {
+           format = name == "json" ? OutputFormat::json : OutputFormat::table;
+         },
+         "form of the result")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->default_str("table");
+}
+
+void add_schema(CLI::App& program, Job& job);
+void add_train(CLI::App& program, Job& job);
+void add_verify(CLI::App& program, Job& job);
+void add_options(CLI::App& program, Job& job);
+
+}  // namespace ellice::cli

@@ -1,0 +1,63 @@
+#pragma once
+
+// A fitted classifier with all that recourse needs to know of it. Its file is described in
+// docs/reference/formats.md.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ellice/core/json.hpp"
+#include "ellice/core/types.hpp"
+#include "ellice/data/dataset.hpp"
+#include "ellice/data/encoder.hpp"
+#include "ellice/model/loss.hpp"
+#include "ellice/model/network.hpp"
+
+namespace ellice {
+
+struct Decision {
+  double threshold = 0;                   // the answer is yes iff logit >= threshold
+  std::vector<std::string> classes = {};  // spelling of class 0 and class 1, the favourable one
+};
+
+struct TrainingRecord {
+  Index rows = 0;
+  Selection selection = {};
+  LossKind loss_kind = LossKind::logistic;
+  double l2 = 0;
+  bool penalize_bias = true;
+  double loss = 0;            // mean, without the penalty
+  double objective = 0;       // loss + (l2/2)·‖θ‖²
+  double head_decrement = 0;  // ½gᵀH⁻¹g of the head: 0 at its optimum
+  std::uint64_t seed = 0;
+  std::string data_sha256 = {};
+};
+
+struct Curvature {
+  Matrix hessian = {};  // of the objective in the head's parameters [w; b], the shift included
+  double shift = 0;     // what was added to the diagonal beyond the objective's own l2
+};
+
+/// The rows that a model was fitted on, for sets of models that need them.
+struct StoredRows {
+  RowMatrix encoded = {};
+  std::vector<int> labels = {};
+};
+
+struct Model {
+  Encoder encoder = {};
+  Network network = {};
+  Decision decision = {};
+  TrainingRecord training = {};
+  Curvature curvature = {};
+  std::optional<Json> recommended = {};  // written by calibration; kept as it is
+  std::optional<StoredRows> rows = {};
+  std::string sha256 = {};  // of the canonical JSON without `recommended` and `rows`
+
+  [[nodiscard]] const Schema& schema() const { return encoder.schema(); }
+  [[nodiscard]] double logit(VectorArg z) const { return network.logit(z); }
+};
+
+}  // namespace ellice

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <vector>
+
+#include "ellice/core/parallel.hpp"
+#include "ellice/core/types.hpp"
+#include "ellice/model/loss.hpp"
+
+namespace ellice {
+
+/// What is added to the mean loss: (l2/2)·‖θ‖², the bias included unless penalize_bias is false.
+struct Penalty {
+  double l2 = 1e-3;
+  bool penalize_bias = true;
+};
+
+/// The training objective of a head θ = [w; b] on fixed features,
+///
+///   L(θ) = (1/n) Σᵢ φ(θᵀx̃ᵢ, yᵢ) + (l2/2)·‖θ‖²,   x̃ = [x; 1]
+///
+/// (theory.md, Definition 1), with its gradient and Hessian
+///
+///   H(θ) = (1/n) Σᵢ φ″(θᵀx̃ᵢ)·x̃ᵢx̃ᵢᵀ + l2·I.
+///
+/// The Rashomon ellipsoid is built from H, and training minimises L with it: one place for both.
+/// Rows are taken in chunks that depend on their number only and added up in order, so that the
+/// result is the same for any number of threads.
+class Objective {
+ public:
+  /// Keeps a reference to `features`, one row per example, without the constant 1.
+  Objective(const RowMatrix& features, const std::vector<int>& labels, LossKind kind,
+            Penalty penalty, int threads = 1);
+
+  [[nodiscard]] Index parameters() const { return features_->cols() + 1; }
+  [[nodiscard]] double loss(VectorArg theta) const;   // mean loss, without the penalty
+  [[nodiscard]] double value(VectorArg theta) const;  // L(θ)
+  /// L(θ), its gradient and its Hessian in one pass over the rows.
+  double derivatives(VectorArg theta, Vector& gradient, Matrix& hessian) const;
+  [[nodiscard]] Matrix hessian(VectorArg theta) const;
+
+ private:
+  struct Chunk;
+  enum class Wanted { loss, hessian, derivatives };
+  void evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) const;
+  [[nodiscard]] std::vector<Chunk> evaluate_all(VectorArg theta, Wanted wanted) const;
+  [[nodiscard]] Matrix sum_hessians(const std::vector<Chunk>& chunks) const;
+  [[nodiscard]] Vector penalty_diagonal() const;
+
+  const RowMatrix* features_;
+  Vector signs_;  // 2y − 1
+  LossKind kind_;
+  Penalty penalty_;
+  int threads_;
+};
+
+}  // namespace ellice

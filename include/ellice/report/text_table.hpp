@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ellice {
+
+/// Columns that line up in a terminal: text to the left, numbers to the right; widths are counted
+/// in characters, not bytes.
+class TextTable {
+ public:
+  enum class Align { left, right };
+
+  explicit TextTable(std::vector<Align> columns);
+
+  void header(std::vector<std::string> cells);
+  void row(std::vector<std::string> cells);
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::vector<Align> columns_;
+  std::vector<std::vector<std::string>> rows_;
+  bool has_header_ = false;
+};
+
+/// Columns on a terminal that a UTF-8 text takes (one per code point; combining marks take none).
+[[nodiscard]] std::size_t display_width(std::string_view text);
+
+/// A whole number with thin groups of three: 12 345.
+[[nodiscard]] std::string grouped(std::size_t number);
+
+/// A number for reading, with so many significant digits: 0.0123, 1.23e-07, 12300.
+[[nodiscard]] std::string rounded(double value, int significant = 4);
+
+}  // namespace ellice

@@ -1,0 +1,171 @@
+#include "ellice/model/model_file.hpp"
+
+#include <cmath>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/file.hpp"
+#include "ellice/core/sha256.hpp"
+#include "ellice/solver/cholesky.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr std::string_view format_name = "ellice.model";
+constexpr int newest_version = 1;
+
+Json network_to_json(const Network& network) {
+  Json layers = Json::array();
+  for (const Layer& layer : network.layers) {
+    layers.push_back({{"weights", to_json_rows(layer.weights)},
+                      {"bias", to_json_array(layer.bias)},
+                      {"activation", std::string(enum_name(layer.activation))}});
+  }
+  return {{"kind", std::string(enum_name(network.kind))}, {"layers", layers}};
+}
+
+Network network_from_json(JsonObject object, Index inputs) {
+  Network network{.kind = object.choice<NetworkKind>("kind")};
+  std::vector<JsonObject> layers = object.objects("layers");
+  if (layers.size() != 1) object.wrong("layers", "exactly one layer, as kind is \"logistic\"");
+  JsonObject& layer = layers.front();
+  network.layers.push_back({.weights = layer.matrix("weights", 1, inputs),
+                            .bias = layer.vector("bias", 1),
+                            .activation = layer.choice<Activation>("activation")});
+  if (network.layers.front().activation != Activation::identity) {
+    layer.wrong("activation", "\"identity\": the head of a logistic model gives the logit");
+  }
+  layer.finish();
+  object.finish();
+  return network;
+}
+
+Json training_to_json(const TrainingRecord& record) {
+  return {{"rows", record.rows},
+          {"selection", fields_to_json(record.selection)},
+          {"loss_kind", std::string(enum_name(record.loss_kind))},
+          {"l2", record.l2},
+          {"penalize_bias", record.penalize_bias},
+          {"loss", record.loss},
+          {"objective", record.objective},
+          {"head_decrement", record.head_decrement},
+          {"seed", record.seed},
+          {"data_sha256", record.data_sha256}};
+}
+
+TrainingRecord training_from_json(JsonObject object) {
+  TrainingRecord record{.rows = static_cast<Index>(object.integer("rows")),
+                        .loss_kind = object.choice<LossKind>("loss_kind"),
+                        .l2 = object.number("l2"),
+                        .penalize_bias = object.boolean("penalize_bias"),
+                        .loss = object.number("loss"),
+                        .objective = object.number("objective"),
+                        .head_decrement = object.number("head_decrement"),
+                        .seed = object.seed("seed"),
+                        .data_sha256 = object.string("data_sha256")};
+  fields_from_json(object.object("selection"), record.selection);
+  if (record.rows < 1) object.wrong("rows", "a whole number >= 1");
+  for (const char* key : {"l2", "loss", "objective", "head_decrement"}) {
+    if (object.number(key) < 0) object.wrong(key, "a number >= 0");
+  }
+  const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (record.data_sha256.size() != 64 ||
+      !std::all_of(record.data_sha256.begin(), record.data_sha256.end(), is_hex)) {
+    object.wrong("data_sha256", "64 hexadecimal digits");
+  }
+  object.finish();
+  return record;
+}
+
+Curvature curvature_from_json(JsonObject object, Index parameters) {
+  Curvature curvature{.hessian = object.matrix("hessian", parameters, parameters),
+                      .shift = object.number("shift")};
+  if (curvature.shift < 0) object.wrong("shift", "a number >= 0");
+  try {
+    const CholeskyFactor positive_definite(curvature.hessian);
+  } catch (const Error& error) {
+    fail(ErrorCode::input, "{}: curvature.hessian: {}; train the model again, with a larger l2",
+         object.source(), error.what());
+  }
+  object.finish();
+  return curvature;
+}
+
+Decision decision_from_json(JsonObject object, const Schema& schema) {
+  Decision decision{.threshold = object.number("threshold"), .classes = object.strings("classes")};
+  if (decision.classes.size() != 2 || decision.classes[0] == decision.classes[1]) {
+    object.wrong("classes", "two different labels");
+  }
+  if (decision.classes[1] != schema.target.favourable) {
+    object.wrong("classes", fmt::format("the favourable label \"{}\" in second place",
+                                        schema.target.favourable));
+  }
+  object.finish();
+  return decision;
+}
+
+StoredRows rows_from_json(JsonObject object, Index columns, Index rows) {
+  StoredRows stored{.encoded = object.matrix("encoded", rows, columns)};
+  const Vector labels = object.vector("labels", rows);
+  for (const double label : labels) {
+    if (label != 0 && label != 1) object.wrong("labels", "0 or 1 for each row");
+    stored.labels.push_back(static_cast<int>(label));
+  }
+  object.finish();
+  return stored;
+}
+
+}  // namespace
+
+Json to_json(const Model& model) {
+  Json result = make_envelope(format_name, newest_version);
+  result["schema"] = to_json(model.schema());
+  result["encoder"] = model.encoder.to_json();
+  result["network"] = network_to_json(model.network);
+  result["decision"] = {{"threshold", model.decision.threshold},
+                        {"classes", model.decision.classes}};
+  result["training"] = training_to_json(model.training);
+  result["curvature"] = {{"hessian", to_json_rows(model.curvature.hessian)},
+                         {"shift", model.curvature.shift}};
+  if (model.recommended) result["recommended"] = *model.recommended;
+  if (model.rows) {
+    result["rows"] = {{"encoded", to_json_rows(model.rows->encoded)},
+                      {"labels", model.rows->labels}};
+  }
+  return result;
+}
+
+Model model_from_json(const Json& value, const std::string& source) {
+  JsonObject object(value, source);
+  object.envelope(format_name, newest_version);
+  const Schema schema = schema_from_json(object.at("schema"), source);
+  Model model{.encoder = Encoder::from_json(object.at("encoder"), schema, source)};
+  const Index columns = model.encoder.columns();
+  model.network = network_from_json(object.object("network"), columns);
+  model.decision = decision_from_json(object.object("decision"), schema);
+  model.training = training_from_json(object.object("training"));
+  model.curvature = curvature_from_json(object.object("curvature"), columns + 1);
+  if (object.has("recommended")) model.recommended = object.object("recommended").value();
+  if (object.has("rows")) {
+    model.rows = rows_from_json(object.object("rows"), columns, model.training.rows);
+  }
+  object.finish();
+  model.sha256 = model_sha256(value);
+  return model;
+}
+
+Model read_model(const std::string& path) {
+  return model_from_json(parse_json(read_file(path), path), path);
+}
+
+void write_model(const std::string& path, const Model& model) {
+  write_file(path, to_text(to_json(model)));
+}
+
+std::string model_sha256(Json model) {
+  model.erase("recommended");
+  model.erase("rows");
+  return sha256_hex(canonical_text(model));
+}
+
+}  // namespace ellice

@@ -1,0 +1,135 @@
+#include "ellice/model/objective.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/blas.hpp"
+#include "ellice/core/error.hpp"
+
+namespace ellice {
+
+/// A run of consecutive rows and what they contribute.
+struct Objective::Chunk {
+  Index first = 0;
+  Index count = 0;
+  double loss = 0;       // Σ φ
+  Vector gradient = {};  // Σ φ′·x̃
+  Matrix hessian = {};   // Σ φ″·x̃x̃ᵀ, lower triangle
+};
+
+namespace {
+
+// Rows that are scored, weighted and handed to BLAS together: the scaled copy of a block stays in
+// the second-level cache for a few hundred columns.
+constexpr Index block_rows = 256;
+// Large enough that starting a chunk costs nothing, few enough that their Hessians need little
+// memory.
+constexpr Index smallest_chunk = 8 * block_rows;
+constexpr Index most_chunks = 64;
+
+}  // namespace
+
+Objective::Objective(const RowMatrix& features, const std::vector<int>& labels, LossKind kind,
+                     Penalty penalty, int threads)
+    : features_(&features),
+      signs_(static_cast<Index>(labels.size())),
+      kind_(kind),
+      penalty_(penalty),
+      threads_(threads) {
+  require(features.rows() > 0, "there are no rows");
+  require(features.rows() == signs_.size(), "{} rows but {} labels", features.rows(),
+          labels.size());
+  require(penalty.l2 >= 0 && std::isfinite(penalty.l2), "l2 = {} must be >= 0", penalty.l2);
+  for (Index i = 0; i < signs_.size(); ++i)
+    signs_(i) = 2.0 * labels[static_cast<std::size_t>(i)] - 1.0;
+}
+
+void Objective::evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) const {
+  const Index d = features_->cols();
+  if (wanted != Wanted::loss) chunk.hessian.setZero(d + 1, d + 1);
+  if (wanted == Wanted::derivatives) chunk.gradient.setZero(d + 1);
+  LossBatch losses;
+  Vector scores(block_rows);
+  RowMatrix weighted(block_rows, d + 1);
+  for (Index start = 0; start < chunk.count; start += block_rows) {
+    const Index n = std::min(block_rows, chunk.count - start);
+    const auto rows = features_->middleRows(chunk.first + start, n);
+    scores.head(n).noalias() = rows * theta.head(d);
+    scores.head(n).array() += theta(d);
+    if (wanted == Wanted::hessian) {
+      losses.evaluate_curvature(kind_, scores.head(n));
+    } else {
+      losses.evaluate(kind_, scores.head(n), signs_.segment(chunk.first + start, n));
+      chunk.loss += losses.value().sum();
+    }
+    if (wanted == Wanted::derivatives) {
+      chunk.gradient.head(d).noalias() += rows.transpose() * losses.slope();
+      chunk.gradient(d) += losses.slope().sum();
+    }
+    if (wanted != Wanted::loss) {
+      const Vector root = losses.curvature().cwiseSqrt();
+      weighted.topLeftCorner(n, d) = root.asDiagonal() * rows;
+      weighted.col(d).head(n) = root;
+      blas::add_gram(weighted.topRows(n), chunk.hessian);
+    }
+  }
+}
+
+std::vector<Objective::Chunk> Objective::evaluate_all(VectorArg theta, Wanted wanted) const {
+  require(theta.size() == parameters(), "θ has {} entries, expected {}", theta.size(),
+          parameters());
+  const Index n = features_->rows();
+  const Index size = std::max(smallest_chunk, (n + most_chunks - 1) / most_chunks);
+  std::vector<Chunk> chunks;
+  for (Index first = 0; first < n; first += size) {
+    chunks.push_back({.first = first, .count = std::min(size, n - first)});
+  }
+  parallel_for("objective", chunks.size(), {.threads = threads_},
+               [&](std::size_t i) { evaluate(chunks[i], theta, wanted); });
+  return chunks;
+}
+
+Vector Objective::penalty_diagonal() const {
+  Vector diagonal = Vector::Constant(parameters(), penalty_.l2);
+  if (!penalty_.penalize_bias) diagonal(parameters() - 1) = 0;
+  return diagonal;
+}
+
+Matrix Objective::sum_hessians(const std::vector<Chunk>& chunks) const {
+  Matrix lower = Matrix::Zero(parameters(), parameters());
+  for (const Chunk& chunk : chunks) lower += chunk.hessian;
+  lower /= static_cast<double>(features_->rows());
+  lower.diagonal() += penalty_diagonal();
+  return lower.selfadjointView<Eigen::Lower>();
+}
+
+double Objective::loss(VectorArg theta) const {
+  double sum = 0;
+  for (const Chunk& chunk : evaluate_all(theta, Wanted::loss)) sum += chunk.loss;
+  return sum / static_cast<double>(features_->rows());
+}
+
+double Objective::value(VectorArg theta) const {
+  return loss(theta) + penalty_diagonal().dot(theta.cwiseAbs2()) / 2;
+}
+
+double Objective::derivatives(VectorArg theta, Vector& gradient, Matrix& hessian) const {
+  const std::vector<Chunk> chunks = evaluate_all(theta, Wanted::derivatives);
+  const auto n = static_cast<double>(features_->rows());
+  double sum = 0;
+  gradient.setZero(parameters());
+  for (const Chunk& chunk : chunks) {
+    sum += chunk.loss;
+    gradient += chunk.gradient;
+  }
+  const Vector diagonal = penalty_diagonal();
+  gradient = gradient / n + diagonal.cwiseProduct(theta);
+  hessian = sum_hessians(chunks);
+  return sum / n + diagonal.dot(theta.cwiseAbs2()) / 2;
+}
+
+Matrix Objective::hessian(VectorArg theta) const {
+  return sum_hessians(evaluate_all(theta, Wanted::hessian));
+}
+
+}  // namespace ellice

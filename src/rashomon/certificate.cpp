@@ -1,0 +1,146 @@
+#include "ellice/rashomon/certificate.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "ellice/core/error.hpp"
+#include "ellice/rashomon/ellipsoid.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr std::string_view format_name = "ellice.certificate";
+constexpr int newest_version = 1;
+
+using LongVector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
+
+/// H⁻¹x̃ to the last digits of double: iterative refinement with residuals in extended precision
+/// converges for any H that Cholesky can factor (Higham, Accuracy and Stability, 12.2).
+LongVector refined_solve(const RashomonEllipsoid& set, const Vector& x_tilde) {
+  const auto h = set.hessian().cast<long double>();
+  const LongVector b = x_tilde.cast<long double>();
+  LongVector solution = LongVector::Zero(b.size());
+  long double last_correction = std::numeric_limits<long double>::infinity();
+  for (int step = 0; step < 10; ++step) {
+    const LongVector residual = b - h * solution;
+    const Vector correction = set.factor().solve(residual.cast<double>());
+    const long double size = correction.norm();
+    if (!(size < last_correction)) break;  // as exact as it gets
+    last_correction = size;
+    solution += correction.cast<long double>();
+  }
+  return solution;
+}
+
+}  // namespace
+
+Certifier::Certifier(const Model& model, double epsilon, double threshold)
+    : model_(&model), set_(last_layer_set(model, epsilon)), threshold_(threshold) {
+  require(std::isfinite(threshold), "threshold = {} must be finite", threshold);
+}
+
+std::optional<Certificate> Certifier::certify(const RawRow& point) const {
+  const Vector encoded = model_->encoder.encode(point);
+  const Vector x_tilde = with_one(encoded);
+  const LongVector solved = refined_solve(set_, x_tilde);
+  const LongVector exact_x = x_tilde.cast<long double>();
+  const LongVector theta = set_.center().cast<long double>();
+  const long double norm = std::sqrt(exact_x.dot(solved));
+  const long double radius = std::sqrt(2 * static_cast<long double>(set_.epsilon()));
+  const long double logit = theta.dot(exact_x);
+  const long double robust = logit - radius * norm;
+  const LongVector worst = theta - (radius / norm) * solved;
+
+  const long double scale = theta.cwiseProduct(exact_x).cwiseAbs().sum() + radius * norm +
+                            std::abs(static_cast<long double>(threshold_));
+  if (!(robust >= static_cast<long double>(threshold_) + 1e-12L * scale)) return std::nullopt;
+  return Certificate{.model_sha256 = model_->sha256,
+                     .set = SetKind::last_layer,
+                     .epsilon = set_.epsilon(),
+                     .threshold = threshold_,
+                     .point = point,
+                     .encoded = encoded,
+                     .logit = static_cast<double>(logit),
+                     .robust_logit = static_cast<double>(robust),
+                     .worst_model = worst.cast<double>(),
+                     .claim = claim_text(*model_, SetKind::last_layer, set_.epsilon(), threshold_)};
+}
+
+std::string claim_text(const Model& model, SetKind /*set*/, double epsilon, double threshold) {
+  const std::string e = number_text(epsilon);
+  std::string text = fmt::format(
+      "Every model θ with ½(θ−θ̂)ᵀH(θ−θ̂) ≤ {} gives this point a logit of at least {}, where θ̂ and "
+      "H are "
+      "the parameters and the Hessian in the model file.",
+      e, number_text(threshold));
+  const TrainingRecord& training = model.training;
+  if (training.loss_kind == LossKind::squared && model.curvature.shift == 0) {
+    text += fmt::format(
+        " These are exactly the models whose training objective is within {} of the optimum.", e);
+  } else {
+    text += fmt::format(
+        " To second order these are the models whose training objective is within {} of the "
+        "optimum; "
+        "models outside this ellipsoid are not covered.",
+        e);
+  }
+  if (model.curvature.shift > 0) {
+    text += fmt::format(
+        " H contains a diagonal shift of {} that is not part of the objective: without it the set "
+        "of "
+        "near-optimal models is unbounded.",
+        number_text(model.curvature.shift));
+  }
+  // Off the optimum the objective is not centred on θ̂; 1 % of ε is where that begins to matter.
+  if (training.head_decrement > 0.01 * epsilon && training.head_decrement > 1e-15) {
+    text += fmt::format(" θ̂ itself is {} above the minimum of the objective.",
+                        number_text(training.head_decrement));
+  }
+  return text;
+}
+
+Json to_json(const Certificate& certificate, const Schema& schema) {
+  Json result = make_envelope(format_name, newest_version);
+  result["model_sha256"] = certificate.model_sha256;
+  result["set"] = std::string(enum_name(certificate.set));
+  result["epsilon"] = certificate.epsilon;
+  result["threshold"] = certificate.threshold;
+  result["point"] = row_to_json(schema, certificate.point);
+  result["encoded"] = to_json_array(certificate.encoded);
+  result["logit"] = certificate.logit;
+  result["robust_logit"] = certificate.robust_logit;
+  result["worst_model"] = to_json_array(certificate.worst_model);
+  result["claim"] = certificate.claim;
+  return result;
+}
+
+Certificate certificate_from_json(const Json& value, const Model& model, const std::string& source,
+                                  const std::string& path) {
+  JsonObject object(value, source, path);
+  object.envelope(format_name, newest_version);
+  Certificate certificate{.model_sha256 = object.string("model_sha256")};
+  if (certificate.model_sha256 != model.sha256) {
+    fail(
+        ErrorCode::input,
+        "{}: {}: the certificate is for another model: model_sha256 is {}, the model file's is {}; "
+        "verify it against the model that it was issued for",
+        source, path.empty() ? "top level" : path, certificate.model_sha256, model.sha256);
+  }
+  certificate.set = object.choice<SetKind>("set");
+  certificate.epsilon = object.number("epsilon");
+  if (certificate.epsilon < 0) object.wrong("epsilon", "a number >= 0");
+  certificate.threshold = object.number("threshold");
+  certificate.point = row_from_json(model.schema(), object.at("point"), source,
+                                    path.empty() ? "point" : path + ".point");
+  const Index columns = model.encoder.columns();
+  certificate.encoded = object.vector("encoded", columns);
+  certificate.logit = object.number("logit");
+  certificate.robust_logit = object.number("robust_logit");
+  certificate.worst_model = object.vector("worst_model", columns + 1);
+  certificate.claim = object.string("claim");
+  object.finish();
+  return certificate;
+}
+
+}  // namespace ellice

@@ -1,0 +1,58 @@
+#include "ellice/solver/cholesky.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <limits>
+
+#include "ellice/core/error.hpp"
+
+namespace ellice {
+
+CholeskyFactor::CholeskyFactor(MatrixArg h) {
+  require(h.rows() == h.cols(), "H has {} rows and {} columns, it must be square", h.rows(),
+          h.cols());
+  require(h.allFinite(), "H has an entry that is not finite");
+  const double asymmetry = (h - h.transpose()).cwiseAbs().maxCoeff();
+  require(asymmetry <= 1e-12 * h.cwiseAbs().maxCoeff(),
+          "H is not symmetric: entries across the diagonal differ by up to {}", asymmetry);
+  llt_.compute(h);
+  // Rounding leaves pivots of the size p·u·max Hᵢᵢ in a singular matrix, so "positive" is not
+  // enough.
+  const double largest = h.diagonal().maxCoeff();
+  const double noise =
+      static_cast<double>(h.rows()) * std::numeric_limits<double>::epsilon() * largest;
+  const double smallest_pivot =
+      llt_.info() == Eigen::Success ? llt_.matrixLLT().diagonal().cwiseAbs2().minCoeff() : 0.0;
+  require(smallest_pivot > noise,
+          "H is not positive definite: smallest pivot {:.3g}, largest entry {:.3g}", smallest_pivot,
+          largest);
+}
+
+Vector CholeskyFactor::solve(VectorArg b) const {
+  return llt_.solve(b);
+}
+
+Vector CholeskyFactor::solve_transposed(VectorArg b) const {
+  return llt_.matrixU().solve(b);
+}
+
+double CholeskyFactor::inverse_norm(VectorArg b) const {
+  return llt_.matrixL().solve(b).norm();
+}
+
+void CholeskyFactor::whiten(Eigen::Ref<Matrix> columns) const {
+  llt_.matrixL().solveInPlace(columns);
+}
+
+Spectrum spectrum(MatrixArg h) {
+  const Vector values =
+      Eigen::SelfAdjointEigenSolver<Matrix>(h, Eigen::EigenvaluesOnly).eigenvalues();
+  return {.smallest = values.minCoeff(), .largest = values.maxCoeff()};
+}
+
+double needed_shift(MatrixArg h) {
+  const Spectrum s = spectrum(h);
+  if (s.largest <= 0) return 1e-8;
+  return s.smallest > 1e-12 * s.largest ? 0.0 : 1e-8 * s.largest;
+}
+
+}  // namespace ellice

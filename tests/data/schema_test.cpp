@@ -1,0 +1,337 @@
+#include "ellice/data/schema.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/messages.hpp"
+#include "support/random_schema.hpp"
+
+namespace ellice {
+namespace {
+
+using testing_support::expect_input_error;
+using testing_support::random_schema;
+
+constexpr std::string_view example = R"(target: {column: approved, favourable: yes}
+drop: [id, ""]
+features:
+  age:        {kind: numeric, immutable: true, unit: years}
+  income:     {kind: numeric, min: 0, direction: increase, step: 100, unit: EUR/year}
+  dependants: {kind: integer, min: 0, max: 12, allowed: [0, 1, 2]}
+  education:  {kind: ordinal, levels: [none, school, bachelor, master], direction: increase}
+  purpose:    {kind: categorical, levels: [car, home, business], allowed: [car, home]}
+  telephone:  {kind: binary}
+  owner:      {kind: binary, levels: [no, yes]}
+  grade:      {kind: ordinal, levels: [1, 2, 3.0]}
+  account:    {weight: 2, allowed: [account_A12]}
+  debt:       {kind: numeric, min: 0, direction: decrease, weight: 0.5}
+one_hot:
+  history: [history_1, history_2]
+  account: [account_A11, account_A12, account_A13]
+constraints: ["debt <= 0.4 * income", dependants >= 0]
+missing: median
+)";
+
+using Texts = std::vector<std::string>;
+
+TEST(Schema, ReadsEveryKey) {
+  const Schema schema = parse_schema(example, "loan.yaml");
+  EXPECT_EQ(schema.target, (Target{.column = "approved", .favourable = "yes"}));
+  EXPECT_EQ(schema.drop, (Texts{"id", ""}));
+  EXPECT_EQ(schema.missing, MissingPolicy::median);
+  Texts names;
+  for (const Feature& feature : schema.features) names.push_back(feature.name);
+  // As written, then the groups that have no entry.
+  EXPECT_EQ(names, (Texts{"age", "income", "dependants", "education", "purpose", "telephone",
+                          "owner", "grade", "account", "debt", "history"}));
+  const auto feature = [&](std::string_view name) { return schema.features[*schema.find(name)]; };
+  EXPECT_EQ(feature("age"), (Feature{.name = "age", .immutable = true, .unit = "years"}));
+  EXPECT_EQ(feature("income"), (Feature{.name = "income",
+                                        .min = 0,
+                                        .step = 100,
+                                        .direction = Direction::increase,
+                                        .unit = "EUR/year"}));
+  EXPECT_EQ(feature("dependants"), (Feature{.name = "dependants",
+                                            .kind = FeatureKind::integer,
+                                            .min = 0,
+                                            .max = 12,
+                                            .allowed = {0.0, 1.0, 2.0}}));
+  EXPECT_EQ(feature("purpose"), (Feature{.name = "purpose",
+                                         .kind = FeatureKind::categorical,
+                                         .levels = {"car", "home", "business"},
+                                         .allowed = {"car", "home"}}));
+  EXPECT_EQ(feature("telephone").levels, (Texts{"0", "1"}));
+  EXPECT_EQ(feature("owner").levels, (Texts{"no", "yes"}));
+  EXPECT_EQ(feature("grade").levels, (Texts{"1", "2", "3.0"}));
+  EXPECT_EQ(feature("account"), (Feature{.name = "account",
+                                         .kind = FeatureKind::categorical,
+                                         .levels = {"account_A11", "account_A12", "account_A13"},
+                                         .one_hot = {"account_A11", "account_A12", "account_A13"},
+                                         .allowed = {"account_A12"},
+                                         .weight = 2}));
+  EXPECT_EQ(feature("history"), (Feature{.name = "history",
+                                         .kind = FeatureKind::categorical,
+                                         .levels = {"history_1", "history_2"},
+                                         .one_hot = {"history_1", "history_2"}}));
+  ASSERT_EQ(schema.constraints.size(), 2U);
+  EXPECT_EQ(schema.constraints[0], parse_rule("debt <= 0.4 * income"));
+  EXPECT_EQ(schema.constraints[1].text, "dependants >= 0");
+  EXPECT_FALSE(schema.find("Age"));
+  EXPECT_EQ(feature("education").level_index("master"), 3U);
+  EXPECT_FALSE(feature("education").level_index("doctor"));
+}
+
+TEST(Schema, ReadsJsonAsYaml) {
+  const Schema schema = parse_schema(
+      "{\n\t\"target\": {\"column\": \"y\", \"favourable\": 1},\n"
+      "\t\"features\": {\n\t\t\"a\": {\"kind\": \"numeric\", \"min\": -1.5e0},\n"
+      "\t\t\"b\\u00e4\": {\"kind\": \"binary\", \"levels\": [\"no\", \"yes\"]}\n\t}\n}\n",
+      "loan.json");
+  EXPECT_EQ(schema.target.favourable, "1");
+  EXPECT_EQ(schema.features[0].min, -1.5);
+  EXPECT_EQ(schema.features[1].name, "bä");
+}
+
+TEST(Schema, ReadsGroupsWithoutAnyFeatures) {
+  const Schema schema =
+      parse_schema("target: {column: y, favourable: 1}\none_hot: {g: [g1, g2]}", "s.yaml");
+  ASSERT_EQ(schema.features.size(), 1U);
+  EXPECT_EQ(schema.features[0].levels, (Texts{"g1", "g2"}));
+}
+
+TEST(Schema, WritesOneLineForEachFeature) {
+  const std::string yaml = to_yaml(parse_schema(example, "loan.yaml"));
+  EXPECT_NE(yaml.find("target: {column: approved, favourable: \"yes\"}\n"), std::string::npos)
+      << yaml;
+  EXPECT_NE(yaml.find("\n  age:        {kind: numeric, immutable: true, unit: years}\n"),
+            std::string::npos)
+      << yaml;
+  EXPECT_NE(yaml.find("\n  telephone:  {kind: binary}\n"), std::string::npos) << yaml;
+  EXPECT_NE(yaml.find("\n  owner:      {kind: binary, levels: [\"no\", \"yes\"]}\n"),
+            std::string::npos)
+      << yaml;
+  EXPECT_NE(yaml.find("\nconstraints: [\"debt <= 0.4 * income\", \"dependants >= 0\"]\n"),
+            std::string::npos)
+      << yaml;
+}
+
+TEST(Schema, SurvivesYamlAndJson) {
+  Random random(1);
+  for (std::uint64_t round = 0; round < 500; ++round) {
+    Random stream = random.split(round);
+    const Schema schema = random_schema(stream);
+    const std::string yaml = to_yaml(schema);
+    ASSERT_EQ(parse_schema(yaml, "s.yaml"), schema) << yaml;
+    const Json json = to_json(schema);
+    ASSERT_EQ(schema_from_json(json, "m.json"), schema) << to_text(json);
+    ASSERT_EQ(schema_from_json(parse_json(to_text(json), "m.json"), "m.json"), schema);
+  }
+}
+
+TEST(Schema, NamesTheKeyOfAMistakeInJson) {
+  Json json = to_json(parse_schema(example, "loan.yaml"));
+  json["features"]["income"]["min"] = "much";
+  expect_input_error([&] { return schema_from_json(json, "m.json"); },
+                     {"m.json: features.income.min: found \"much\", expected a finite number"});
+}
+
+TEST(Suggestion, OffersTheNearestNameOrAllNames) {
+  EXPECT_EQ(suggestion("incme", {"age", "income"}), "did you mean \"income\"?");
+  EXPECT_EQ(suggestion("INCOME", {"age", "income"}), "did you mean \"income\"?");
+  EXPECT_EQ(suggestion("shoe size", {"age", "income"}), "there are: age, income");
+  EXPECT_EQ(suggestion("2", {"0", "1"}), "there are: 0, 1");
+  EXPECT_EQ(suggestion("x", {}), "there are none");
+  const Texts many(20, "abcdefghij");
+  EXPECT_NE(suggestion("x", many).find("and 8 more"), std::string::npos);
+}
+
+/// A schema with this text for its features, and these further lines.
+std::string with_features(const std::string& features, const std::string& more = "") {
+  return "target: {column: y, favourable: 1}\nfeatures:\n" + features + "\n" + more;
+}
+
+void expect_refused(const std::string& text, std::initializer_list<std::string_view> words) {
+  SCOPED_TRACE(text);
+  expect_input_error([&] { return parse_schema(text, "s.yaml"); }, words);
+}
+
+TEST(Schema, RefusesUnknownAndRepeatedKeys) {
+  expect_refused(with_features("  a: {kind: numeric}", "feature: 3"),
+                 {"s.yaml:4: feature: unknown key \"feature\"", "did you mean \"features\"?"});
+  expect_refused(with_features("  a: {kind: numeric, imutable: true}"),
+                 {"s.yaml:3: features.a.imutable: unknown key", "did you mean \"immutable\"?"});
+  expect_refused("target: {column: y, favorable: 1}\nfeatures: {a: {kind: numeric}}",
+                 {"s.yaml:1: target.favorable", "did you mean \"favourable\"?"});
+  expect_refused(with_features("  a: {kind: numeric}\n  b: {kind: binary}\n  a: {kind: numeric}"),
+                 {"s.yaml:5: features: key \"a\" stands twice"});
+  expect_refused(with_features("  a: {kind: numeric, min: 0, min: 1}"),
+                 {"s.yaml:3: features.a: key \"min\" stands twice"});
+  expect_refused(with_features("  a: {kind: numeric}", "features: {b: {kind: numeric}}"),
+                 {"s.yaml:4: key \"features\" stands twice"});
+}
+
+TEST(Schema, RefusesWrongTypes) {
+  expect_refused(with_features("  a: {kind: number}"),
+                 {"s.yaml:3: features.a.kind: found \"number\"", "numeric, integer, ordinal"});
+  expect_refused(with_features("  a: {kind: [numeric]}"), {"features.a.kind: found a list"});
+  expect_refused(with_features("  a: numeric"), {"features.a: found \"numeric\"", "a map such as"});
+  expect_refused(with_features("  a:"), {"s.yaml:3: features.a: found nothing"});
+  expect_refused(with_features("  a: {}"), {"features.a: key \"kind\" is missing"});
+  expect_refused(with_features("  a: {kind: numeric, min: low}"),
+                 {"features.a.min: found \"low\", expected a finite number"});
+  expect_refused(with_features("  a: {kind: numeric, min: \"0\"}"),
+                 {"features.a.min: found \"0\""});
+  expect_refused(with_features("  a: {kind: numeric, max: .inf}"), {"features.a.max", "finite"});
+  expect_refused(with_features("  a: {kind: numeric, max: .nan}"), {"features.a.max", "finite"});
+  expect_refused(with_features("  a: {kind: numeric, max: 1e999}"), {"features.a.max", "finite"});
+  expect_refused(with_features("  a: {kind: numeric, immutable: yes}"),
+                 {"features.a.immutable: found \"yes\", expected true or false"});
+  expect_refused(with_features("  a: {kind: numeric, direction: up}"),
+                 {"features.a.direction: found \"up\"", "any, increase, decrease"});
+  expect_refused(with_features("  a: {kind: numeric, unit: [m]}"),
+                 {"features.a.unit: found a list"});
+  expect_refused(with_features("  [a]: {kind: numeric}"), {"features: found a list", "key"});
+  expect_refused(with_features("  null: {kind: numeric}"), {"features: found nothing", "quote it"});
+  expect_refused(with_features("  a: {kind: numeric}", "missing: drop"),
+                 {"s.yaml:4: missing: found \"drop\"", "error, median, level"});
+  expect_refused(with_features("  a: {kind: numeric}", "drop: id"),
+                 {"drop: found \"id\"", "a list"});
+  expect_refused(with_features("  a: {kind: numeric}", "drop: [[id]]"), {"drop[0]: found a list"});
+  expect_refused(with_features("  a: {kind: numeric}", "drop: [id, id]"),
+                 {"drop[1]: \"id\" stands twice"});
+  expect_refused("- 1", {"s.yaml:1: found a list", "target and features"});
+}
+
+TEST(Schema, RefusesTextThatIsNotOneYamlDocument) {
+  expect_refused("target: {column: y", {"s.yaml:", "not YAML"});
+  expect_refused("a: b: c", {"s.yaml:1: not YAML"});
+  expect_refused("", {"s.yaml: found 0 YAML documents, expected one"});
+  expect_refused("a: 1\n---\nb: 2\n", {"found 2 YAML documents"});
+  expect_refused(std::string(100000, '['), {"s.yaml"});
+}
+
+TEST(Schema, RefusesAnIncompleteTargetAndNoFeatures) {
+  expect_refused("features: {a: {kind: numeric}}", {"key \"target\" is missing"});
+  expect_refused("target: y\nfeatures: {a: {kind: numeric}}", {"target: found \"y\"", "{column:"});
+  expect_refused("target: {column: y}\nfeatures: {a: {kind: numeric}}",
+                 {"target: key \"favourable\" is missing"});
+  expect_refused("target: {favourable: 1}\nfeatures: {a: {kind: numeric}}",
+                 {"target: key \"column\" is missing"});
+  expect_refused("target: {column: y, favourable: \"\"}\nfeatures: {a: {kind: numeric}}",
+                 {"target.favourable: found \"\""});
+  expect_refused("target: {column: y, favourable: }\nfeatures: {a: {kind: numeric}}",
+                 {"target.favourable: found nothing"});
+  expect_refused("target: {column: \"\", favourable: 1}\nfeatures: {a: {kind: numeric}}",
+                 {"target.column: found \"\""});
+  expect_refused("target: {column: y, favourable: 1}", {"key \"features\" is missing"});
+  expect_refused("target: {column: y, favourable: 1}\nfeatures: {}",
+                 {"s.yaml:2: features: found no"});
+  expect_refused("target: {column: y, favourable: 1}\none_hot: {}", {"one_hot: found no features"});
+}
+
+TEST(Schema, RefusesAColumnWithTwoMeanings) {
+  expect_refused(with_features("  a: {kind: numeric}\n  y: {kind: binary}"),
+                 {"s.yaml:4: features.y: \"y\" is also the target's column"});
+  expect_refused(with_features("  a: {kind: numeric}", "drop: [a]"),
+                 {"s.yaml:3: features.a: \"a\" also stands in drop"});
+  expect_refused(with_features("  a: {kind: numeric}", "drop: [y]"),
+                 {"s.yaml:4: drop: \"y\" is also the target's column"});
+  const std::string a = "  a: {kind: numeric}";
+  expect_refused(with_features(a, "one_hot: {g: [g1, g1]}"), {"one_hot.g[1]: \"g1\" stands twice"});
+  expect_refused(with_features(a, "one_hot:\n  g: [g1, g2]\n  h: [h1, g2]"),
+                 {"s.yaml:6: one_hot.h: column \"g2\" stands in two groups"});
+  expect_refused(with_features(a, "one_hot: {g: [g1, a]}"),
+                 {"one_hot: column \"a\" of group \"g\" is also a feature"});
+  expect_refused(with_features(a, "one_hot: {g: [g1, y]}"), {"\"y\" is also the target's column"});
+  expect_refused(with_features(a, "drop: [g1]\none_hot: {g: [g1, g2]}"),
+                 {"\"g1\" also stands in drop"});
+  expect_refused(with_features(a, "one_hot: {g: [g1]}"), {"one_hot.g: found 1 columns", "two"});
+  expect_refused(with_features(a, "one_hot: {g: g1}"), {"one_hot.g: found \"g1\"", "columns"});
+}
+
+TEST(Schema, RefusesEntriesThatContradictTheirGroup) {
+  const std::string group = "one_hot: {g: [g1, g2]}";
+  expect_refused(with_features("  g: {kind: ordinal}", group),
+                 {"features.g.kind: found \"ordinal\", expected categorical"});
+  expect_refused(with_features("  g: {levels: [g1, g2]}", group),
+                 {"features.g.levels", "leave this key out"});
+  expect_refused(with_features("  g: {allowed: [g3]}", group), {"features.g.allowed[0]", "g1"});
+}
+
+TEST(Schema, RefusesLevelsThatDoNotFitTheKind) {
+  expect_refused(with_features("  a: {kind: ordinal}"), {"features.a: key \"levels\" is missing"});
+  expect_refused(with_features("  a: {kind: categorical}"),
+                 {"features.a: key \"levels\" is missing"});
+  expect_refused(with_features("  a: {kind: categorical, levels: []}"),
+                 {"features.a.levels", "empty"});
+  expect_refused(with_features("  a: {kind: categorical, levels: [x, \"\"]}"),
+                 {"features.a.levels[1]: found \"\""});
+  expect_refused(with_features("  a: {kind: categorical, levels: [x, null]}"),
+                 {"features.a.levels[1]: found nothing"});
+  expect_refused(with_features("  a: {kind: ordinal, levels: [x, y1, x]}"),
+                 {"features.a.levels[2]: \"x\" stands twice"});
+  expect_refused(with_features("  a: {kind: binary, levels: [x]}"),
+                 {"features.a.levels: found 1 levels, expected two"});
+  expect_refused(with_features("  a: {kind: binary, levels: [x, z, w]}"), {"found 3 levels"});
+  expect_refused(with_features("  a: {kind: numeric, levels: [1, 2]}"),
+                 {"features.a.levels", "kind numeric has no levels"});
+  expect_refused(with_features("  a: {kind: integer, levels: [1, 2]}"),
+                 {"kind integer has no levels"});
+}
+
+TEST(Schema, RefusesContradictoryRangesStepsAndAllowedValues) {
+  expect_refused(with_features("  a:\n    kind: numeric\n    min: 5\n    max: 4"),
+                 {"s.yaml:6: features.a.max: found \"4\", expected at least min, which is 5"});
+  for (const char* step : {"0", "-1"}) {
+    expect_refused(with_features(fmt::format("  a: {{kind: numeric, step: {}}}", step)),
+                   {"features.a.step: found", "> 0"});
+  }
+  for (const char* key : {"min", "max", "step"}) {
+    expect_refused(with_features(fmt::format("  a: {{kind: binary, {}: 1}}", key)),
+                   {fmt::format("features.a.{}: a feature of kind binary has no {}", key, key)});
+    expect_refused(with_features(fmt::format("  a: {{kind: integer, {}: 1.5}}", key)),
+                   {fmt::format("features.a.{}: found \"1.5\", expected a whole number", key)});
+  }
+  expect_refused(with_features("  a: {kind: ordinal, levels: [l, m], min: 0}"),
+                 {"kind ordinal has no min"});
+  expect_refused(with_features("  a: {kind: ordinal, levels: [low, mid], allowed: [mad]}"),
+                 {"features.a.allowed[0]: found \"mad\", expected one of the levels", "\"mid\""});
+  expect_refused(with_features("  a: {kind: numeric, min: 0, max: 3, allowed: [1, 4]}"),
+                 {"features.a.allowed[1]: found \"4\"", "min to max (0 to 3)"});
+  expect_refused(with_features("  a: {kind: numeric, min: 0, allowed: [-1]}"), {"(0 to no bound)"});
+  expect_refused(with_features("  a: {kind: numeric, allowed: [high]}"),
+                 {"features.a.allowed[0]: found \"high\", expected a finite number"});
+  expect_refused(with_features("  a: {kind: integer, allowed: [1.5]}"), {"a whole number"});
+  expect_refused(with_features("  a: {kind: numeric, allowed: [1, 1.0]}"), {"allowed[1]", "twice"});
+  expect_refused(with_features("  a: {kind: numeric, allowed: []}"),
+                 {"features.a.allowed", "empty"});
+  expect_refused(with_features("  a: {kind: numeric, allowed: 3}"),
+                 {"features.a.allowed", "a list"});
+}
+
+TEST(Schema, RefusesSenselessWeightsAndDirections) {
+  for (const char* weight : {"0", "-1", ".inf", "heavy", "1e999"}) {
+    expect_refused(with_features(fmt::format("  a: {{kind: numeric, weight: {}}}", weight)),
+                   {fmt::format("features.a.weight: found \"{}\"", weight), "> 0"});
+  }
+  expect_refused(with_features("  a: {kind: categorical, levels: [b, c], direction: increase}"),
+                 {"features.a.direction: found \"increase\"", "no order"});
+}
+
+TEST(Schema, RefusesRulesItCannotUse) {
+  const std::string features = "  income: {kind: numeric}\n  own: {kind: binary}";
+  expect_refused(with_features(features, "constraints: [\"incme <= 3\"]"),
+                 {"s.yaml:5: constraints[0]: rule \"incme <= 3\"", "did you mean \"income\"?"});
+  expect_refused(with_features(features, "constraints: [income <= 3, income + own <= 3]"),
+                 {"constraints[1]", "feature \"own\" of kind binary", "numeric or integer"});
+  expect_refused(with_features(features, "constraints: [income * income <= 3]"),
+                 {"s.yaml:5: constraints[0]", "linear"});
+  expect_refused(with_features(features, "constraints: income <= 3"),
+                 {"constraints: found", "a list"});
+}
+
+TEST(Schema, NamesAFileThatIsNotThere) {
+  expect_input_error([] { return read_schema("no/such/schema.yaml"); }, {"no/such/schema.yaml"});
+}
+
+}  // namespace
+}  // namespace ellice

@@ -1,0 +1,60 @@
+#include "ellice/model/loss.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ellice {
+namespace {
+
+/// The textbook formulas in extended precision, with a different branch structure.
+struct Expected {
+  long double value, slope, curvature;
+};
+Expected logistic(long double f, int label) {
+  const long double m = label == 1 ? f : -f;
+  const long double value = m > 0 ? std::log1p(std::exp(-m)) : -m + std::log1p(std::exp(m));
+  const long double q = 1 / (1 + std::exp(m));  // σ(−m)
+  const long double p = 1 / (1 + std::exp(-m));
+  return {value, label == 1 ? -q : q, p * q};
+}
+
+TEST(LossBatch, LogisticIsAccurateForScoresOfEverySize) {
+  const Vector scores{{0, 1e-20, -1e-20, 0.3, -2, 17, -36, 40, -700, 709, -745, 1e6, -1e300}};
+  for (const int label : {0, 1}) {
+    LossBatch batch;
+    batch.evaluate(LossKind::logistic, scores, Vector::Constant(scores.size(), 2.0 * label - 1));
+    for (Index i = 0; i < scores.size(); ++i) {
+      const Expected expected = logistic(scores(i), label);
+      const auto close = [&](double found, long double wanted) {
+        EXPECT_NEAR(found, static_cast<double>(wanted),
+                    1e-14 * std::abs(static_cast<double>(wanted)) + 1e-305)
+            << "score " << scores(i) << ", label " << label;
+      };
+      close(batch.value()(i), expected.value);
+      close(batch.slope()(i), expected.slope);
+      close(batch.curvature()(i), expected.curvature);
+    }
+    const Vector curvature = batch.curvature();
+    batch.evaluate_curvature(LossKind::logistic, scores);
+    EXPECT_LE((batch.curvature() - curvature).cwiseAbs().maxCoeff(), 1e-15);
+  }
+}
+
+TEST(LossBatch, SquaredIsRegressionOnPlusAndMinusOne) {
+  LossBatch batch;
+  batch.evaluate(LossKind::squared, Vector{{3, 3}}, Vector{{1, -1}});
+  EXPECT_EQ(batch.value(), (Vector{{2, 8}}));
+  EXPECT_EQ(batch.slope(), (Vector{{2, 4}}));
+  EXPECT_EQ(batch.curvature(), (Vector{{1, 1}}));
+}
+
+TEST(Sigmoid, DoesNotOverflow) {
+  EXPECT_EQ(sigmoid(0), 0.5);
+  EXPECT_EQ(sigmoid(1000), 1);
+  EXPECT_NEAR(sigmoid(-700), std::exp(-700), 1e-318);
+  EXPECT_EQ(sigmoid(-1e9), 0);
+}
+
+}  // namespace
+}  // namespace ellice

@@ -1,0 +1,46 @@
+import unittest
+
+from script_test_case import ScriptTestCase
+
+
+class CheckLayering(ScriptTestCase):
+    script = "check_layering.py"
+
+    def expect_breach(self, path, include, reason):
+        self.write(path, f"#pragma once\n\n#include {include}\n")
+        self.assertEqual(self.check(), (1, [f'{path}:3: "{include[1:-1]}": {reason}']))
+
+    def test_accepts_includes_to_the_left(self):
+        self.write("include/ellice/model/loss.hpp", '#include <vector>\n#include "ellice/core/types.hpp"\n')
+        self.write("src/model/loss.cpp", '#include "model/kernel.hpp"\n#include "core/blas.hpp"\n#include "kernel.hpp"\n')
+        self.write("apps/cli/main.cpp", '#include "verbs.hpp"\n#include "ellice/report/text.hpp"\n')
+        self.write("tests/core/a_test.cpp", '#include "study/plan.hpp"\n')
+        self.assertEqual(self.check(), (0, []))
+
+    def test_catches_a_public_header_to_the_right(self):
+        self.expect_breach("src/core/json.cpp", '"ellice/data/schema.hpp"',
+                           "module core stands to the left of data")
+
+    def test_catches_it_in_angle_brackets(self):
+        self.expect_breach("include/ellice/data/csv.hpp", "<ellice/model/loss.hpp>",
+                           "module data stands to the left of model")
+
+    def test_catches_a_private_header_to_the_right(self):
+        self.expect_breach("src/solver/cholesky.cpp", '"rashomon/hessian.hpp"',
+                           "module solver stands to the left of rashomon")
+
+    def test_catches_a_private_header_in_an_app(self):
+        self.expect_breach("apps/cli/train.cpp", '"core/blas.hpp"', "is a private header")
+
+    def test_catches_a_private_header_in_a_public_one(self):
+        self.expect_breach("include/ellice/solver/cholesky.hpp", '"core/blas.hpp"', "is a private header")
+
+    def test_catches_a_way_around(self):
+        self.expect_breach("src/core/json.cpp", '"../data/rows.hpp"', "climbs out of its folder")
+
+    def test_catches_an_unknown_module(self):
+        self.expect_breach("src/utils/all.cpp", '"ellice/core/types.hpp"', "utils is not a module")
+
+
+if __name__ == "__main__":
+    unittest.main()

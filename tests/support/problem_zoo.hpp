@@ -1,0 +1,79 @@
+#pragma once
+
+// Shared instances: every method meets the same problems.
+
+#include <Eigen/QR>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "ellice/core/random.hpp"
+#include "ellice/core/types.hpp"
+#include "ellice/model/loss.hpp"
+#include "ellice/rashomon/ellipsoid.hpp"
+
+namespace ellice::problem_zoo {
+
+/// Symmetric positive definite with eigenvalues spread evenly, by their logarithms, over 1 …
+/// 1/condition.
+inline Matrix random_hessian(Index size, double condition, Random random) {
+  Matrix gaussian(size, size);
+  for (Index j = 0; j < size; ++j) gaussian.col(j) = random.normal_vector(size);
+  const Matrix basis = Eigen::HouseholderQR<Matrix>(gaussian).householderQ();
+  Vector values(size);
+  for (Index i = 0; i < size; ++i) {
+    const double share = size > 1 ? static_cast<double>(i) / static_cast<double>(size - 1) : 0;
+    values(i) = std::pow(condition, -share);
+  }
+  const Matrix h = basis * values.asDiagonal() * basis.transpose();
+  return (h + h.transpose()) / 2;
+}
+
+struct EllipsoidSpec {
+  Index dimension = 8;
+  double condition = 100;
+  double epsilon = 0.05;
+  std::uint64_t seed = 1;
+};
+
+struct EllipsoidProblem {
+  RashomonEllipsoid set;
+  Vector x_tilde;  // last entry 1
+};
+
+inline EllipsoidProblem random_ellipsoid(const EllipsoidSpec& spec) {
+  const Random random(spec.seed);
+  Random center = random.split(1);
+  Random point = random.split(2);
+  Vector x_tilde = point.normal_vector(spec.dimension);
+  x_tilde(spec.dimension - 1) = 1;
+  return {.set = RashomonEllipsoid(center.normal_vector(spec.dimension),
+                                   random_hessian(spec.dimension, spec.condition, random.split(3)),
+                                   spec.epsilon),
+          .x_tilde = x_tilde};
+}
+
+struct Labelled {
+  RowMatrix features = {};
+  std::vector<int> labels = {};
+};
+
+/// Correlated Gaussian rows labelled by a noisy linear model: never separable for a few hundred
+/// rows.
+inline Labelled random_rows(Index rows, Index columns, std::uint64_t seed) {
+  const Random random(seed);
+  Random truth = random.split(1);
+  const Vector w = truth.normal_vector(columns);
+  const Vector shared = truth.normal_vector(columns) / 2;
+  Labelled result{.features = RowMatrix(rows, columns)};
+  for (Index i = 0; i < rows; ++i) {
+    Random stream = random.split(1000 + static_cast<std::uint64_t>(i));
+    result.features.row(i) = (stream.normal_vector(columns) + stream.normal() * shared).transpose();
+    const double p =
+        sigmoid(result.features.row(i).dot(w) / std::sqrt(static_cast<double>(columns)) + 0.3);
+    result.labels.push_back(stream.uniform() < p ? 1 : 0);
+  }
+  return result;
+}
+
+}  // namespace ellice::problem_zoo
