@@ -1,10 +1,11 @@
+#include "ellice/data/encoder.hpp"
+
 #include <benchmark/benchmark.h>
 
 #include <string>
 #include <vector>
 
 #include "ellice/core/random.hpp"
-#include "ellice/data/encoder.hpp"
 
 namespace ellice {
 namespace {

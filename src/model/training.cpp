@@ -51,7 +51,13 @@ Fit fit_head(const Objective& objective, const RowMatrix& features, const std::v
       separated = labels[static_cast<std::size_t>(i)] == 1 ? scores(i) > 0 : scores(i) < 0;
     }
     if (separated) fail_without_minimiser(source, true);
-    if (fit.newton.status != NewtonStatus::converged) fail_without_minimiser(source, false);
+    // Separable up to ties: the curvature along the separating direction dies out on the way from
+    // 0.
+    const Index full_rank = spectrum(objective.hessian(Vector::Zero(objective.parameters()))).rank;
+    if (fit.newton.status != NewtonStatus::converged ||
+        spectrum(objective.hessian(fit.theta)).rank < full_rank) {
+      fail_without_minimiser(source, false);
+    }
   }
   if (fit.newton.status != NewtonStatus::converged) {
     fail(ErrorCode::internal,

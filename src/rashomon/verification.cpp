@@ -19,18 +19,6 @@ bool agree(long double stored, long double recomputed, long double floor) {
   return std::abs(stored - recomputed) <= tolerance * size;
 }
 
-template <class Computed>
-void compare(std::vector<std::string>& failures, const char* name, const Vector& stored,
-             const Computed& recomputed) {
-  const long double floor = 1e-6L * recomputed.cwiseAbs().maxCoeff();
-  for (Index i = 0; i < stored.size(); ++i) {
-    if (agree(stored(i), recomputed(i), floor)) continue;
-    failures.push_back(fmt::format("{}[{}] is {}, recomputed {}", name, i, stored(i),
-                                   static_cast<double>(recomputed(i))));
-    return;  // one is enough to reject
-  }
-}
-
 }  // namespace
 
 Verifier::Verifier(const Model& model)
@@ -86,9 +74,9 @@ Verifier::LongVector Verifier::solve(LongVector b) const {
   return b;
 }
 
-Verifier::LongVector Verifier::encode(const RawRow& point) const {
+Vector Verifier::encode(const RawRow& point) const {
   const Schema& schema = model_->schema();
-  std::vector<long double> raw;
+  std::vector<double> raw;
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
     const Feature& feature = schema.features[j];
     if (feature.is_number()) {
@@ -101,25 +89,26 @@ Verifier::LongVector Verifier::encode(const RawRow& point) const {
     if (feature.kind == FeatureKind::categorical) {
       for (std::size_t k = 0; k < feature.levels.size(); ++k) raw.push_back(k == index ? 1 : 0);
     } else {
-      raw.push_back(static_cast<long double>(index));
+      raw.push_back(static_cast<double>(index));
     }
   }
-  LongVector z(static_cast<Index>(raw.size()));
-  for (Index i = 0; i < z.size(); ++i) {
-    z(i) =
-        (raw[static_cast<std::size_t>(i)] - static_cast<long double>(model_->encoder.mean()(i))) /
-        static_cast<long double>(model_->encoder.scale()(i));
-  }
-  return z;
+  const Eigen::Map<const Vector> values(raw.data(), static_cast<Index>(raw.size()));
+  return (values - model_->encoder.mean()).cwiseQuotient(model_->encoder.scale());
 }
 
 Verification Verifier::verify(const Certificate& certificate) const {
   Verification result;
-  const LongVector z = encode(certificate.point);
-  compare(result.failures, "encoded", certificate.encoded, z);
+  // One subtraction and one division in double precision, so that there is nothing to differ in.
+  const Vector z = encode(certificate.point);
+  for (Index i = 0; i < z.size(); ++i) {
+    if (std::abs(certificate.encoded(i) - z(i)) <= 1e-15 * std::abs(z(i))) continue;
+    result.failures.push_back(
+        fmt::format("encoded[{}] is {}, but the point gives {}", i, certificate.encoded(i), z(i)));
+    break;
+  }
 
   LongVector x_tilde(z.size() + 1);
-  x_tilde << z, 1.0L;
+  x_tilde << z.cast<long double>(), 1.0L;
   const LongVector solved = solve(x_tilde);
   const long double norm = std::sqrt(x_tilde.dot(solved));
   const long double radius = std::sqrt(2 * static_cast<long double>(certificate.epsilon));
@@ -138,7 +127,14 @@ Verification Verifier::verify(const Certificate& certificate) const {
     result.failures.push_back(fmt::format("robust_logit is {}, recomputed {}",
                                           certificate.robust_logit, result.robust_logit));
   }
-  compare(result.failures, "worst_model", certificate.worst_model, worst);
+  const long double worst_floor = 1e-6L * worst.cwiseAbs().maxCoeff();
+  for (Index i = 0; i < worst.size(); ++i) {
+    if (agree(certificate.worst_model(i), worst(i), worst_floor)) continue;
+    result.failures.push_back(fmt::format("worst_model[{}] is {}, recomputed {}", i,
+                                          certificate.worst_model(i),
+                                          static_cast<double>(worst(i))));
+    break;  // one is enough to reject
+  }
 
   // Optimality conditions of the worst model as stored: on the ellipsoid's boundary, and H(θ−θ̂) a
   // negative multiple of x̃. By convexity no model of the set then scores lower.

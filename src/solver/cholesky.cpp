@@ -1,11 +1,19 @@
 #include "ellice/solver/cholesky.hpp"
 
 #include <Eigen/Eigenvalues>
+#include <cmath>
 #include <limits>
 
 #include "ellice/core/error.hpp"
 
 namespace ellice {
+
+namespace {
+
+/// Eigenvalues below this share of the largest are taken for 0.
+constexpr double singularity = 1e-12;
+
+}  // namespace
 
 CholeskyFactor::CholeskyFactor(MatrixArg h) {
   require(h.rows() == h.cols(), "H has {} rows and {} columns, it must be square", h.rows(),
@@ -19,12 +27,12 @@ CholeskyFactor::CholeskyFactor(MatrixArg h) {
   // enough.
   const double largest = h.diagonal().maxCoeff();
   const double noise =
-      static_cast<double>(h.rows()) * std::numeric_limits<double>::epsilon() * largest;
+      static_cast<double>(h.rows()) * std::numeric_limits<double>::epsilon() * std::abs(largest);
   const double smallest_pivot =
       llt_.info() == Eigen::Success ? llt_.matrixLLT().diagonal().cwiseAbs2().minCoeff() : 0.0;
   require(smallest_pivot > noise,
-          "H is not positive definite: smallest pivot {:.3g}, largest entry {:.3g}", smallest_pivot,
-          largest);
+          "H is not positive definite: smallest pivot {:.3g}, largest diagonal entry {:.3g}",
+          smallest_pivot, largest);
 }
 
 Vector CholeskyFactor::solve(VectorArg b) const {
@@ -46,13 +54,16 @@ void CholeskyFactor::whiten(Eigen::Ref<Matrix> columns) const {
 Spectrum spectrum(MatrixArg h) {
   const Vector values =
       Eigen::SelfAdjointEigenSolver<Matrix>(h, Eigen::EigenvaluesOnly).eigenvalues();
-  return {.smallest = values.minCoeff(), .largest = values.maxCoeff()};
+  const double largest = values.maxCoeff();
+  return {.smallest = values.minCoeff(),
+          .largest = largest,
+          .rank = (values.array() > singularity * largest).count()};
 }
 
 double needed_shift(MatrixArg h) {
   const Spectrum s = spectrum(h);
   if (s.largest <= 0) return 1e-8;
-  return s.smallest > 1e-12 * s.largest ? 0.0 : 1e-8 * s.largest;
+  return s.rank == h.rows() ? 0.0 : 1e-8 * s.largest;
 }
 
 }  // namespace ellice

@@ -19,22 +19,23 @@ using problem_zoo::Labelled;
 using problem_zoo::numeric_dataset;
 using problem_zoo::random_rows;
 
-/// Objective and gradient of logistic regression, row by row from the definition.
+/// Objective and gradient of logistic regression from the definition.
 double plain_objective(const RowMatrix& features, const std::vector<int>& labels, double l2,
                        bool penalize_bias, const Vector& theta, Vector& gradient) {
   const Index d = features.cols();
   const auto n = static_cast<double>(features.rows());
+  Vector f = features * theta.head(d);
+  f.array() += theta(d);
   double value = 0;
-  gradient = Vector::Zero(d + 1);
-  for (Index i = 0; i < features.rows(); ++i) {
-    const double f = features.row(i).dot(theta.head(d)) + theta(d);
+  Vector slope(f.size());
+  for (Index i = 0; i < f.size(); ++i) {
     const int y = labels[static_cast<std::size_t>(i)];
-    const double m = y == 1 ? f : -f;
+    const double m = y == 1 ? f(i) : -f(i);
     value += (m > 0 ? std::log1p(std::exp(-m)) : -m + std::log1p(std::exp(m))) / n;
-    const double slope = (1 / (1 + std::exp(-f)) - y) / n;
-    gradient.head(d) += slope * features.row(i).transpose();
-    gradient(d) += slope;
+    slope(i) = (1 / (1 + std::exp(-f(i))) - y) / n;
   }
+  gradient.resize(d + 1);
+  gradient << features.transpose() * slope, slope.sum();
   Vector penalised = theta;
   if (!penalize_bias) penalised(d) = 0;
   gradient += l2 * penalised;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <deque>
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "ellice/core/types.hpp"
 
@@ -71,6 +73,8 @@ inline Vector minimize_lbfgs(const std::function<double(const Vector&, Vector&)>
       next_value = f(next, next_gradient);
     }
     if (t <= 1e-16) break;
+    if (value - next_value <= 1e-15 * (1 + std::abs(value)))
+      return next;  // rounding has been reached
     const Vector s = next - x;
     const Vector y = next_gradient - gradient;
     if (s.dot(y) > 0) pairs.emplace_back(s, y);

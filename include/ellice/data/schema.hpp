@@ -93,8 +93,8 @@ struct Schema {
 /// YAML as a person would write it; parse_schema gives the same schema back.
 [[nodiscard]] std::string to_yaml(const Schema& schema);
 
-/// The keys of the YAML; those that hold their default are left out. A one-hot group has an entry under
-/// `features`, too, which keeps its place among them.
+/// The keys of the YAML; those that hold their default are left out. A one-hot group has an entry
+/// under `features`, too, which keeps its place among them.
 [[nodiscard]] Json to_json(const Schema& schema);
 /// Errors name the key but no line.
 [[nodiscard]] Schema schema_from_json(const Json& value, const std::string& source);

@@ -33,7 +33,7 @@ class Verifier {
   using LongVector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
   using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
 
-  [[nodiscard]] LongVector encode(const RawRow& point) const;
+  [[nodiscard]] Vector encode(const RawRow& point) const;
   [[nodiscard]] LongVector solve(LongVector b) const;
 
   const Model* model_;

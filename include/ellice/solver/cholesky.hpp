@@ -25,17 +25,18 @@ class CholeskyFactor {
   Eigen::LLT<Matrix> llt_;
 };
 
-/// The extreme eigenvalues of a symmetric matrix.
+/// The eigenvalues of a symmetric positive semidefinite matrix in three numbers.
 struct Spectrum {
   double smallest = 0;
   double largest = 0;
+  Index rank = 0;  // how many exceed 1e-12 of the largest
   [[nodiscard]] double condition() const { return largest / smallest; }
 };
 [[nodiscard]] Spectrum spectrum(MatrixArg h);
 
-/// What must be added to the diagonal of a positive semidefinite H before it can be factored: 0
-/// while λ_min > 1e-12·λ_max, else 1e-8·λ_max (1e-8 when H = 0). A shift shrinks the set of models
-/// that H describes, so whoever applies one reports it.
+/// What must be added to the diagonal of a positive semidefinite H before it can be factored: 0 for
+/// full rank (see Spectrum), else 1e-8·λ_max (1e-8 when H = 0). A shift shrinks the set of models
+/// that H describes, so whoever applies one reports it (theory.md, Proposition 5).
 [[nodiscard]] double needed_shift(MatrixArg h);
 
 }  // namespace ellice
