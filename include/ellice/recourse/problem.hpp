@@ -1,0 +1,70 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ellice/core/types.hpp"
+#include "ellice/model/model.hpp"
+#include "ellice/rashomon/certificate.hpp"
+#include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/recourse/constraints.hpp"
+#include "ellice/recourse/cost.hpp"
+#include "ellice/recourse/feasible_set.hpp"
+#include "ellice/recourse/recourse.hpp"
+
+namespace ellice {
+
+/// What is asked of every query: a row that every model of the set accepts, at the least cost.
+struct Problem {
+  const Model* model = nullptr;
+  double epsilon = 0;
+  double threshold = 0;
+  Cost cost = {};
+  Constraints constraints = {};
+  /// Answers are rounded to these steps (per feature) where the schema has no grid: for tables and
+  /// pages.
+  std::vector<std::optional<double>> display_steps = {};
+};
+
+/// Throws Error{argument} for an ε, threshold, cost or constraint that cannot be.
+void validate(const Problem& problem);
+
+struct Query {
+  std::size_t index = 0;
+  Vector raw = {};  // as in Dataset::raw, empty cells filled
+  std::optional<std::string> id = {};
+};
+
+/// Steps that round each numeric feature to some three digits of its training range.
+[[nodiscard]] std::vector<std::optional<double>> sensible_steps(const Encoder& encoder);
+
+/// Makes answers out of candidates, the same way for every method: decodes, checks the constraints
+/// on the row as written, certifies it, measures it. Nothing becomes a Recourse with a certificate
+/// in any other way.
+class Assembler {
+ public:
+  explicit Assembler(const Problem& problem);
+
+  [[nodiscard]] const Problem& problem() const { return *problem_; }
+  /// An answer without counterfactual: query, index, violations.
+  [[nodiscard]] Recourse begin(const Query& query, const FeasibleSet& feasible) const;
+  /// Whether the query itself is robust; fills the answer if so (status already_robust).
+  [[nodiscard]] bool already_robust(Recourse& answer, const Query& query,
+                                    const FeasibleSet& feasible) const;
+  /// Fills in a candidate (raw numbers). True if it satisfies every constraint and is certified;
+  /// otherwise the answer is unchanged.
+  [[nodiscard]] bool accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible) const;
+  /// Fills in a row that need not pass (methods that promise nothing): status certified or
+  /// uncertified.
+  void take(Recourse& answer, VectorArg raw, const FeasibleSet& feasible) const;
+
+ private:
+  void measure(Recourse& answer, VectorArg raw, const FeasibleSet& feasible) const;
+
+  const Problem* problem_;
+  Certifier certifier_;
+  RashomonEllipsoid set_;
+};
+
+}  // namespace ellice

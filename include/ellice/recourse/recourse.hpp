@@ -1,0 +1,85 @@
+#pragma once
+
+// The answer to one query, and its JSON form (docs/reference/formats.md).
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ellice/core/json.hpp"
+#include "ellice/data/encoder.hpp"
+#include "ellice/rashomon/certificate.hpp"
+
+namespace ellice {
+
+enum class Status {
+  optimal,         // certified, and no certified point is cheaper (to 1e-9)
+  certified,       // certified; optimality not proved
+  already_robust,  // the query itself is certified
+  reduced,         // certified for a smaller ε
+  infeasible,      // proved that nothing satisfies the constraints and the set
+  not_found,       // the search ended without an answer and without a proof
+  uncertified,     // of a method that promises nothing: the row does not pass the check
+  invalid,         // the query could not be read
+};
+template <>
+struct EnumNames<Status> {
+  static constexpr std::array<std::string_view, 8> names = {
+      "optimal",    "certified", "already_robust", "reduced",
+      "infeasible", "not_found", "uncertified",    "invalid"};
+};
+
+struct Change {
+  std::string feature = {};
+  Value from = {};
+  Value to = {};
+};
+
+struct Distance {
+  double l2 = 0;  // norms of the move in model space, all encoded columns
+  double l1 = 0;
+  double weighted = 0;  // the cost that was minimised
+  int changed = 0;      // original features
+};
+
+/// Why there is no answer. The model θ lies in the set, and no allowed point gets more than
+/// upper_bound < t from it: anyone can check that by maximising one linear function over a box.
+struct Infeasibility {
+  double upper_bound = 0;
+  Vector model = {};       // θ = [w; b]
+  double max_epsilon = 0;  // the largest ε for which this query has an answer under its constraints
+  std::vector<std::string> blocking =
+      {};            // a minimal set of constraints: without any one of them there is an answer
+  RawRow best = {};  // the allowed point with the largest robust logit that was found
+  double best_robust_logit = 0;
+};
+
+struct Recourse {
+  std::size_t query_index = 0;
+  int plan = 0;
+  Status status = Status::not_found;
+  std::optional<std::string> id = {};
+  RawRow query = {};  // as given
+  std::vector<std::string> query_violations = {};
+  std::optional<RawRow> counterfactual = {};
+  std::vector<Change> changes = {};
+  Distance distance = {};
+  double logit = 0;                // of the counterfactual: base model
+  double robust_logit = 0;         // worst model
+  std::optional<double> gap = {};  // relative optimality gap, where known
+  std::optional<Certificate> certificate = {};
+  std::optional<Infeasibility> infeasible = {};
+  std::optional<double> attained_epsilon = {};
+  std::optional<double> seconds = {};
+  std::string message =
+      {};  // what a person should know: why nothing was found, what could not be read
+};
+
+[[nodiscard]] bool is_certified(Status status);
+
+[[nodiscard]] Json to_json(const Recourse& recourse, const Schema& schema);
+
+}  // namespace ellice

@@ -1,0 +1,58 @@
+#include "ellice/recourse/recourse.hpp"
+
+namespace ellice {
+
+namespace {
+
+Json value_to_json(const Value& value) {
+  return std::visit([](const auto& v) { return Json(v); }, value);
+}
+
+}  // namespace
+
+bool is_certified(Status status) {
+  return status == Status::optimal || status == Status::certified ||
+         status == Status::already_robust || status == Status::reduced;
+}
+
+Json to_json(const Recourse& recourse, const Schema& schema) {
+  Json result = Json::object();
+  result["query_index"] = recourse.query_index;
+  result["plan"] = recourse.plan;
+  result["status"] = std::string(enum_name(recourse.status));
+  if (recourse.id) result["id"] = *recourse.id;
+  if (!recourse.query.empty()) result["query"] = row_to_json(schema, recourse.query);
+  if (!recourse.query_violations.empty()) result["query_violations"] = recourse.query_violations;
+  if (recourse.counterfactual) {
+    result["counterfactual"] = row_to_json(schema, *recourse.counterfactual);
+    result["changes"] = Json::array();
+    for (const Change& change : recourse.changes) {
+      result["changes"].push_back({{"feature", change.feature},
+                                   {"from", value_to_json(change.from)},
+                                   {"to", value_to_json(change.to)}});
+    }
+    result["distance"] = {{"l2", recourse.distance.l2},
+                          {"l1", recourse.distance.l1},
+                          {"weighted", recourse.distance.weighted},
+                          {"changed", recourse.distance.changed}};
+    result["logit"] = recourse.logit;
+    result["robust_logit"] = recourse.robust_logit;
+  }
+  if (recourse.gap) result["gap"] = *recourse.gap;
+  if (recourse.attained_epsilon) result["attained_epsilon"] = *recourse.attained_epsilon;
+  if (recourse.infeasible) {
+    const Infeasibility& why = *recourse.infeasible;
+    result["infeasible"] = {
+        {"proof", {{"upper_bound", why.upper_bound}, {"model", to_json_array(why.model)}}},
+        {"max_epsilon", why.max_epsilon},
+        {"blocking", why.blocking},
+        {"best",
+         {{"point", row_to_json(schema, why.best)}, {"robust_logit", why.best_robust_logit}}}};
+  }
+  if (!recourse.message.empty()) result["message"] = recourse.message;
+  if (recourse.certificate) result["certificate"] = to_json(*recourse.certificate, schema);
+  if (recourse.seconds) result["seconds"] = *recourse.seconds;
+  return result;
+}
+
+}  // namespace ellice
