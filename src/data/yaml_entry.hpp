@@ -48,6 +48,7 @@ class YamlEntry {
   [[nodiscard]] std::string filled_text(std::string_view expected) const;  // not empty
   [[nodiscard]] double number(std::string_view expected = "a finite number") const;
   [[nodiscard]] bool boolean() const;
+  [[nodiscard]] bool is_null() const { return node_.IsNull(); }
   [[nodiscard]] std::vector<YamlEntry> list(std::string_view expected) const;
   /// The members of a map, in order; a key that stands twice is refused.
   [[nodiscard]] std::vector<std::pair<std::string, YamlEntry>> members(

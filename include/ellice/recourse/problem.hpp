@@ -50,8 +50,7 @@ class Assembler {
   /// An answer without counterfactual: query, index, violations.
   [[nodiscard]] Recourse begin(const Query& query, const FeasibleSet& feasible) const;
   /// Whether the query itself is robust; fills the answer if so (status already_robust).
-  [[nodiscard]] bool already_robust(Recourse& answer, const Query& query,
-                                    const FeasibleSet& feasible) const;
+  [[nodiscard]] bool already_robust(Recourse& answer, const FeasibleSet& feasible) const;
   /// Fills in a candidate (raw numbers). True if it satisfies every constraint and is certified;
   /// otherwise the answer is unchanged.
   [[nodiscard]] bool accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible) const;

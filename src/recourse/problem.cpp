@@ -1,0 +1,109 @@
+#include "ellice/recourse/problem.hpp"
+
+#include <cmath>
+
+#include "ellice/core/error.hpp"
+
+namespace ellice {
+
+void validate(const Problem& problem) {
+  require(problem.model != nullptr, "a problem needs a model");
+  require(problem.epsilon >= 0 && std::isfinite(problem.epsilon),
+          "epsilon = {} must be >= 0 and finite", problem.epsilon);
+  require(std::isfinite(problem.threshold), "threshold = {} must be finite", problem.threshold);
+  require(problem.cost.sparsity_weight >= 0 && std::isfinite(problem.cost.sparsity_weight),
+          "sparsity_weight = {} must be >= 0", problem.cost.sparsity_weight);
+  validate(problem.constraints, problem.model->schema());
+}
+
+std::vector<std::optional<double>> sensible_steps(const Encoder& encoder) {
+  std::vector<std::optional<double>> steps;
+  for (std::size_t j = 0; j < encoder.schema().features.size(); ++j) {
+    const Index column = encoder.first_column(j);
+    const double width = encoder.max()(column) - encoder.min()(column);
+    const bool numeric = encoder.schema().features[j].kind == FeatureKind::numeric;
+    if (!numeric || !(width > 0)) {
+      steps.emplace_back();
+      continue;
+    }
+    // 1, 2 or 5 times a power of ten, at most a 500th of the range.
+    const double finest = width / 500;
+    const double power = std::pow(10, std::floor(std::log10(finest)));
+    const double factor = finest >= 5 * power ? 5 : finest >= 2 * power ? 2 : 1;
+    steps.emplace_back(factor * power);
+  }
+  return steps;
+}
+
+Assembler::Assembler(const Problem& problem)
+    : problem_(&problem),
+      certifier_(*problem.model, problem.epsilon, problem.threshold),
+      set_(last_layer_set(*problem.model, problem.epsilon)) {}
+
+Recourse Assembler::begin(const Query& query, const FeasibleSet& feasible) const {
+  const Encoder& encoder = problem_->model->encoder;
+  return {.query_index = query.index,
+          .id = query.id,
+          .query = encoder.values({query.raw.data(), static_cast<std::size_t>(query.raw.size())}),
+          .query_violations = feasible.query_violations()};
+}
+
+bool Assembler::already_robust(Recourse& answer, const FeasibleSet& feasible) const {
+  answer.certificate = certifier_.certify(answer.query);
+  if (!answer.certificate) return false;
+  measure(answer, feasible.query_raw(), feasible);
+  answer.status = Status::already_robust;
+  answer.gap = 0;
+  return true;
+}
+
+bool Assembler::accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible) const {
+  if (!feasible.violations(raw).empty()) return false;
+  const Encoder& encoder = problem_->model->encoder;
+  std::optional<Certificate> certificate =
+      certifier_.certify(encoder.values({raw.data(), static_cast<std::size_t>(raw.size())}));
+  if (!certificate) return false;
+  answer.certificate = std::move(certificate);
+  measure(answer, raw, feasible);
+  answer.status = Status::certified;
+  return true;
+}
+
+void Assembler::take(Recourse& answer, VectorArg raw, const FeasibleSet& feasible) const {
+  if (accept(answer, raw, feasible)) return;
+  measure(answer, raw, feasible);
+  answer.status = Status::uncertified;
+  const std::vector<std::string> broken = feasible.violations(raw);
+  answer.message = broken.empty()
+                       ? fmt::format("not robust: the worst model's logit is {:.6g}, below {}",
+                                     answer.robust_logit, problem_->threshold)
+                       : fmt::format("breaks {}", fmt::join(broken, "; "));
+}
+
+void Assembler::measure(Recourse& answer, VectorArg raw, const FeasibleSet& feasible) const {
+  const Encoder& encoder = problem_->model->encoder;
+  const RawRow row = encoder.values({raw.data(), static_cast<std::size_t>(raw.size())});
+  const Vector z = encoder.encode(row);
+  answer.changes.clear();
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    if (raw(static_cast<Index>(j)) == feasible.query_raw()(static_cast<Index>(j))) continue;
+    answer.changes.push_back({.feature = encoder.schema().features[j].name,
+                              .from = answer.query[j],
+                              .to = row[j]});
+  }
+  answer.counterfactual = row;
+  const Vector move = z - feasible.query();
+  answer.distance = {.l2 = move.norm(),
+                     .l1 = move.lpNorm<1>(),
+                     .weighted = cost_of(problem_->cost, encoder, feasible.query(), z),
+                     .changed = static_cast<int>(answer.changes.size())};
+  if (answer.certificate) {
+    answer.logit = answer.certificate->logit;
+    answer.robust_logit = answer.certificate->robust_logit;
+  } else {
+    answer.logit = problem_->model->logit(z);
+    answer.robust_logit = ellice::robust_logit(set_, with_one(z));
+  }
+}
+
+}  // namespace ellice
