@@ -1,7 +1,7 @@
 #pragma once
 
-// The few BLAS calls that we make by name. Eigen's own products serve everywhere else: switching Eigen
-// itself to BLAS would change the meaning of its templates between the library and its users.
+// The few BLAS calls that we make by name. Eigen's own products serve everywhere else: switching
+// Eigen itself to BLAS would change the meaning of its templates between the library and its users.
 
 #include "ellice/core/types.hpp"
 
@@ -21,5 +21,17 @@ class SingleThreaded {
 
 /// lower(gram) += rowsᵀ rows. Only the lower triangle is read or written.
 void add_gram(RowMatrixArg rows, Matrix& gram);
+
+enum class Op { plain, transposed };
+
+/// C ← op(A)·op(B) + β·C for column-major storage: op(A) is m×k, op(B) k×n and C m×n, each with its
+/// leading dimension. For β = 0, C need not be initialised.
+struct Operand {
+  const double* data = nullptr;
+  Index leading = 0;
+  Op op = Op::plain;
+};
+void gemm(Index m, Index n, Index k, const Operand& a, const Operand& b, double beta, double* c,
+          Index leading_c);
 
 }  // namespace ellice::blas
