@@ -5,6 +5,9 @@
 
 #include <cmath>
 #include <cstdint>
+#ifdef __AVX512DQ__
+#include <immintrin.h>
+#endif
 
 namespace ellice::lanes {
 
@@ -31,9 +34,13 @@ inline Lanes max(Lanes left, Lanes right) {
 }
 
 inline bool any(Mask mask) {
+#ifdef __AVX512DQ__
+  return _mm512_movepi64_mask(reinterpret_cast<__m512i>(mask)) != 0;
+#else
   std::int64_t bits = 0;
   for (int l = 0; l < width; ++l) bits |= mask[l];
   return bits != 0;
+#endif
 }
 
 /// `at` must be aligned to the size of Lanes.

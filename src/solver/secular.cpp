@@ -22,8 +22,9 @@ static_assert(SecularSolver::width == lanes::width);
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::align_val_t alignment{sizeof(Lanes)};
 constexpr int max_iterations = 60;
-// Newton's error squares with each step, so a step of 3e-8 leaves one of 1e-15.
-constexpr double step_tolerance = 3e-8;
+// Newton's error squares with each step: a relative step of 1e-5 leaves an error of about 1e-10,
+// whose effect on the distance is its square, and finish() takes g to t by one more step.
+constexpr double step_tolerance = 1e-5;
 constexpr double gap_alarm = 1e-6;
 
 // The root of φ(z) = Σ a²/(z+π) = 1 for φ(0) > 1. φ is convex and decreasing and 1/φ concave, so
@@ -103,30 +104,31 @@ void SecularSolver::solve(double* e, Index stride, const double* c, const double
       solve_compact(e, stride, group);
     }
   }
+  if (!(epsilon_ > 0 && rho_squared_ > 1 && any(group.moves))) invert(group, scratch);
   finish(e, stride, scratch, group);
   if (any(group.infeasible)) move_to_best(e, stride, scratch, group);
 
+  // Lanes at rest have distance and bound zero; infeasible ones keep the distance of their best
+  // point.
+  const Lanes distance = lanes::sqrt(group.distance_squared);
+  const Lanes gap = distance - group.lower_bound;
+  const Mask exact = (gap <= gap_alarm * distance + group.rounding) & (group.margin >= 0);
+  const Lanes relative_gap = group.moves & (distance > 0) ? gap / distance : Lanes{};
+  const Lanes bound = group.lower_bound * group.lower_bound;
   for (int l = 0; l < live; ++l) {
-    ConeSummary& summary = summaries[l];
-    summary = {.iterations = static_cast<int>(group.iterations[l]), .margin = group.margin[l]};
-    if (group.infeasible[l]) {
-      summary.status = ConeStatus::infeasible;
-      summary.distance_squared = group.distance_squared[l];
-      summary.lower_bound_squared = infinity;
-    } else if (!group.moves[l]) {
-      summary.status = ConeStatus::already_feasible;
-    } else {
-      const double distance = std::sqrt(group.distance_squared[l]);
-      const double gap = distance - group.lower_bound[l];
-      const bool exact = gap <= gap_alarm * distance + group.rounding[l] && group.margin[l] >= 0;
-      summary.status = exact ? ConeStatus::optimal : ConeStatus::inexact;
-      summary.distance_squared = group.distance_squared[l];
-      summary.lower_bound_squared = group.lower_bound[l] * group.lower_bound[l];
-      summary.relative_gap = distance > 0 ? gap / distance : 0;
-      summary.multiplier = group.multiplier[l];
-      summary.kkt_residual = group.residual[l];
-      summary.nudge = group.nudge[l];
-    }
+    const ConeStatus status = group.infeasible[l] ? ConeStatus::infeasible
+                              : !group.moves[l]   ? ConeStatus::already_feasible
+                              : exact[l]          ? ConeStatus::optimal
+                                                  : ConeStatus::inexact;
+    summaries[l] = {.status = status,
+                    .iterations = static_cast<int>(group.iterations[l]),
+                    .distance_squared = group.distance_squared[l],
+                    .lower_bound_squared = group.infeasible[l] ? infinity : bound[l],
+                    .relative_gap = relative_gap[l],
+                    .multiplier = group.multiplier[l],
+                    .margin = group.margin[l],
+                    .kkt_residual = group.residual[l],
+                    .nudge = group.nudge[l]};
   }
 }
 
@@ -187,6 +189,21 @@ void SecularSolver::solve_plain(Group& group) const {
   group.s = group.moves ? -group.c0 / a_squared_ : broadcast(0);
 }
 
+// o = 1/(1 + νπ) into `scratch`. Two reciprocals share a division, the slowest operation of all.
+void SecularSolver::invert(const Group& group, double* scratch) const {
+  const Lanes nu = group.nu;
+  const std::size_t size = coefficients_.size();
+  std::size_t i = 0;
+  for (; i + 1 < size; i += 2) {
+    const Lanes first = 1 + nu * coefficients_[i].pi;
+    const Lanes second = 1 + nu * coefficients_[i + 1].pi;
+    const Lanes both = 1 / (first * second);
+    store(scratch + i * width, both * second);
+    store(scratch + (i + 1) * width, both * first);
+  }
+  if (i < size) store(scratch + i * width, 1 / (1 + nu * coefficients_[i].pi));
+}
+
 // theory.md, Result R4: one equation f(y) = √q − s = 0 in y > 0, with ν = (ν0·y + N0⁻)/(y +
 // N0⁺/ν0).
 void SecularSolver::solve_secular(const double* e, Index stride, double* scratch,
@@ -202,12 +219,13 @@ void SecularSolver::solve_secular(const double* e, Index stride, double* scratch
   const Lanes sigma = (a1 + lanes::sqrt(a1 * a1 + start_a2_ * group.a0)) / start_a2_;
   Lanes y = sigma * start_t_ - group.r0 - low;
   y = y > 0 ? y : 0.5 * low + 1e-3 * start_t_ * sigma;
-  // Far from it, ν is about the step of one Newton iteration on q − s² from ν = 0.
+  // Where the query is almost feasible, ν is about the step of one Newton iteration on q − s² from
+  // ν = 0.
   const Lanes c0 = group.c0;
   const Lanes slope = 2 * (group.p2 - 2 * c0 * group.p1 + c0 * c0 * a_squared_);
   const Lanes nu1 = (group.q0 - c0 * c0) / slope;
-  const Mask far = (n0 > 0) & (c0 > 0) & (nu1 > 0) & (nu1 < 0.5 * nu0_);
-  y = far ? low * nu1 / (nu0_ - nu1) : y;
+  const Mask near = (n0 > 0) & (c0 > 0) & (group.q0 < 2 * c0 * c0) & (nu1 > 0) & (nu1 < 0.5 * nu0_);
+  y = near ? low * nu1 / (nu0_ - nu1) : y;
   y = group.moves & (y > 0) ? y : one;
 
   Lanes y_low = zero;
@@ -222,12 +240,13 @@ void SecularSolver::solve_secular(const double* e, Index stride, double* scratch
     Lanes t = zero;
     Lanes r = zero;
     const double* from = e;
-    double* o_at = scratch;
+    const double* o_at = scratch;
+    group.nu = nu;
+    invert(group, scratch);
     for (const Coefficients& k : coefficients_) {
-      const Lanes o = 1 / (1 + nu * k.pi);
+      const Lanes o = load(o_at);
       t += k.a2w0 * o;
       r += k.aw0pi * (o * load(from));
-      store(o_at, o);
       from += stride;
       o_at += width;
     }
@@ -360,7 +379,7 @@ void SecularSolver::finish(double* e, Index stride, double* scratch, Group& grou
   double* point_at = scratch;
   for (const Coefficients& k : coefficients_) {
     const Lanes e0 = load(move_at);
-    const Lanes move = nu * ((s * k.a - k.pi * e0) / (1 + nu * k.pi));
+    const Lanes move = nu * ((s * k.a - k.pi * e0) * load(point_at));
     const Lanes point = e0 + move;
     const Lanes term = k.a * point;
     ae += term;
@@ -406,12 +425,12 @@ void SecularSolver::finish(double* e, Index stride, double* scratch, Group& grou
     }
     const Lanes length = lanes::sqrt(nn);
     if (round == 0) {
-      group.lower_bound = lanes::max(zero, (nd - margin) / length);
-      group.residual = lanes::max(lanes::sqrt(rr / dd), lanes::abs(margin) / scale);
+      group.lower_bound = open ? lanes::max(zero, (nd - margin) / length) : zero;
+      group.residual = open ? lanes::max(lanes::sqrt(rr / dd), lanes::abs(margin) / scale) : zero;
       group.rounding = 10 * wanted / length;
     }
-    const Lanes step = open & (margin < wanted) ? (wanted - margin) / nn : zero;
-    group.nudge += step * length;
+    const Lanes step = open ? (wanted - margin) / nn : zero;
+    group.nudge += lanes::abs(step) * length;
     ae = zero;
     q = group.kappa_squared;
     dd = zero;

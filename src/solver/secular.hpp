@@ -50,6 +50,7 @@ class SecularSolver {
 
   [[nodiscard]] Group start(const double* e, Index stride, const double* c,
                             const double* kappa_squared, int live) const;
+  void invert(const Group& group, double* scratch) const;
   void solve_secular(const double* e, Index stride, double* scratch, Group& group) const;
   void solve_compact(const double* e, Index stride, Group& group) const;
   void solve_plain(Group& group) const;

@@ -52,7 +52,7 @@ struct ConeSummary {
   double margin = 0;        // g(x) − t at the point returned; infeasible: sup g − t ≤ 0
   /// max{‖D(x−x0) − μ∇g‖/‖x−x0‖, |g−t|/scale} before the nudge.
   double kkt_residual = 0;
-  double nudge = 0;  // length of the last step along ∇g that makes g ≥ t hold in floating point
+  double nudge = 0;  // length of the last step along ±∇g, after which g ≥ t holds in floating point
 };
 
 /// If infeasible, the point at which g is largest (the query itself where the supremum is not
