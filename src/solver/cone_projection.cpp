@@ -17,8 +17,6 @@ Index rounded_up(Index count) {
 }
 
 void require_finite(RowMatrixArg queries, Index first) {
-  // One sum that the compiler vectorises: 0·x is 0 unless x is not finite.
-  if ((0.0 * queries).sum() == 0.0) return;
   for (Index i = 0; i < queries.rows(); ++i) {
     for (Index j = 0; j < queries.cols(); ++j) {
       require(std::isfinite(queries(i, j)),
@@ -125,7 +123,7 @@ void ConeFactor::project_rows_into(RowMatrixArg queries, const ConeTarget& targe
 
   const Index m = a_.size();
   const Index outputs = into_.cols();
-  const SecularSolver solver(a_, pi_, target.epsilon, target.margin);
+  const SecularSolver solver(a_, pi_, into_offset_.head(m), target.epsilon, target.margin);
   const Index block = std::min(block_rows(), rounded_up(queries.rows()));
   // Rows whose distance is a power of two would compete for the same few places of the cache.
   const Index stride = block + SecularSolver::width;
@@ -139,37 +137,37 @@ void ConeFactor::project_rows_into(RowMatrixArg queries, const ConeTarget& targe
     const Index rows = std::min(block, queries.rows() - first);
     WorkspacePool::Loan loan(pool);
     Workspace& work = *loan;
-    require_finite(queries.middleRows(first, rows), first);
     const double* from = queries.data() + first * queries.outerStride();
     double* to = points.data() + first * points.outerStride();
 
     blas::gemm(rows, outputs, dimension_, {from, queries.outerStride(), blas::Op::transposed},
                {into_.data(), dimension_}, 0.0, work.e.data(), stride);
-    for (Index k = 0; k < outputs; ++k) {
-      double* row = work.e.data() + k * stride;
-      const double offset = into_offset_[k];
-      for (Index i = 0; i < rows; ++i) row[i] += offset;
-    }
     const double two_epsilon = 2 * target.epsilon;
     double* c = work.c.data();
     double* kappa_squared = work.kappa_squared.data();
     if (has_fixed_) {
       const double* profile = work.e.data() + m * stride;
-      for (Index i = 0; i < rows; ++i) c[i] = profile[i] - target.threshold;
+      const double constant = into_offset_[m] - target.threshold;
+      for (Index i = 0; i < rows; ++i) c[i] = profile[i] + constant;
       std::fill_n(kappa_squared, rows, 0.0);
       for (Index k = m + 1; k < outputs; ++k) {
         const double* row = work.e.data() + k * stride;
-        for (Index i = 0; i < rows; ++i) kappa_squared[i] += two_epsilon * row[i] * row[i];
+        const double offset = into_offset_[k];
+        for (Index i = 0; i < rows; ++i) {
+          kappa_squared[i] += two_epsilon * (row[i] + offset) * (row[i] + offset);
+        }
       }
     } else {
       std::fill_n(c, rows, profile_ - target.threshold);
       std::fill_n(kappa_squared, rows, two_epsilon * kappa_squared_);
     }
+    bool finite = true;
     for (Index i = 0; i < rows; i += SecularSolver::width) {
       const int live = static_cast<int>(std::min<Index>(SecularSolver::width, rows - i));
-      solver.solve(work.e.data() + i, stride, c + i, kappa_squared + i, live, work.scratch.data(),
-                   &summaries[static_cast<std::size_t>(first + i)]);
+      finite &= solver.solve(work.e.data() + i, stride, c + i, kappa_squared + i, live,
+                             work.scratch.data(), &summaries[static_cast<std::size_t>(first + i)]);
     }
+    if (!finite) require_finite(queries.middleRows(first, rows), first);
     points.middleRows(first, rows) = queries.middleRows(first, rows);
     blas::gemm(dimension_, rows, m, {out_.data(), dimension_},
                {work.e.data(), stride, blas::Op::transposed}, 1.0, to, points.outerStride());

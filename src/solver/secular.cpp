@@ -16,14 +16,15 @@ using lanes::broadcast;
 using lanes::Lanes;
 using lanes::load;
 using lanes::Mask;
+using lanes::select;
 using lanes::store;
 
 static_assert(SecularSolver::width == lanes::width);
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::align_val_t alignment{sizeof(Lanes)};
+constexpr std::align_val_t alignment{sizeof(lanes::Doubles)};
 constexpr int max_iterations = 60;
 // Newton's error squares with each step: a relative step of 1e-5 leaves an error of about 1e-10,
-// whose effect on the distance is its square, and finish() takes g to t by one more step.
+// whose effect on the distance is its square, and finish() takes g to t by steps along the normal.
 constexpr double step_tolerance = 1e-5;
 constexpr double gap_alarm = 1e-6;
 
@@ -64,7 +65,8 @@ struct SecularSolver::Group {
   Lanes margin, multiplier, distance_squared, lower_bound, residual, nudge, rounding;
 };
 
-SecularSolver::SecularSolver(VectorArg a, VectorArg inverse_sigma, double epsilon, double margin)
+SecularSolver::SecularSolver(VectorArg a, VectorArg inverse_sigma, VectorArg offset, double epsilon,
+                             double margin)
     : coefficients_(static_cast<std::size_t>(a.size())),
       epsilon_(epsilon),
       margin_(margin),
@@ -84,7 +86,8 @@ SecularSolver::SecularSolver(VectorArg a, VectorArg inverse_sigma, double epsilo
                                                   .pi = pi[i],
                                                   .w0 = w0[i],
                                                   .a2w0 = a[i] * a[i] * w0[i],
-                                                  .aw0pi = a[i] * w0[i] * pi[i]};
+                                                  .aw0pi = a[i] * w0[i] * pi[i],
+                                                  .offset = offset[i]};
   }
 }
 
@@ -92,9 +95,10 @@ std::size_t SecularSolver::scratch_size() const {
   return coefficients_.size() * width;
 }
 
-void SecularSolver::solve(double* e, Index stride, const double* c, const double* kappa_squared,
+bool SecularSolver::solve(double* e, Index stride, const double* c, const double* kappa_squared,
                           int live, double* scratch, ConeSummary* summaries) const {
   Group group = start(e, stride, c, kappa_squared, live);
+  const Lanes check = group.c0 - group.c0;
   if (any(group.moves)) {
     if (epsilon_ == 0) {
       solve_plain(group);
@@ -113,26 +117,27 @@ void SecularSolver::solve(double* e, Index stride, const double* c, const double
   const Lanes distance = lanes::sqrt(group.distance_squared);
   const Lanes gap = distance - group.lower_bound;
   const Mask exact = (gap <= gap_alarm * distance + group.rounding) & (group.margin >= 0);
-  const Lanes relative_gap = group.moves & (distance > 0) ? gap / distance : Lanes{};
+  const Lanes relative_gap = select(group.moves & (distance > 0), gap / distance, Lanes{});
   const Lanes bound = group.lower_bound * group.lower_bound;
   for (int l = 0; l < live; ++l) {
-    const ConeStatus status = group.infeasible[l] ? ConeStatus::infeasible
-                              : !group.moves[l]   ? ConeStatus::already_feasible
-                              : exact[l]          ? ConeStatus::optimal
-                                                  : ConeStatus::inexact;
+    const ConeStatus status = group.infeasible.get(l) ? ConeStatus::infeasible
+                              : !group.moves.get(l)   ? ConeStatus::already_feasible
+                              : exact.get(l)          ? ConeStatus::optimal
+                                                      : ConeStatus::inexact;
     summaries[l] = {.status = status,
-                    .iterations = static_cast<int>(group.iterations[l]),
-                    .distance_squared = group.distance_squared[l],
-                    .lower_bound_squared = group.infeasible[l] ? infinity : bound[l],
-                    .relative_gap = relative_gap[l],
-                    .multiplier = group.multiplier[l],
-                    .margin = group.margin[l],
-                    .kkt_residual = group.residual[l],
-                    .nudge = group.nudge[l]};
+                    .iterations = static_cast<int>(group.iterations.get(l)),
+                    .distance_squared = group.distance_squared.get(l),
+                    .lower_bound_squared = group.infeasible.get(l) ? infinity : bound.get(l),
+                    .relative_gap = relative_gap.get(l),
+                    .multiplier = group.multiplier.get(l),
+                    .margin = group.margin.get(l),
+                    .kkt_residual = group.residual.get(l),
+                    .nudge = group.nudge.get(l)};
   }
+  return !any(~((check <= 0) & (check >= 0)));
 }
 
-SecularSolver::Group SecularSolver::start(const double* e, Index stride, const double* c,
+SecularSolver::Group SecularSolver::start(double* e, Index stride, const double* c,
                                           const double* kappa_squared, int live) const {
   Group group;
   group.live = live;
@@ -146,7 +151,8 @@ SecularSolver::Group SecularSolver::start(const double* e, Index stride, const d
   Lanes p1 = {};
   Lanes p2 = {};
   for (const Coefficients& k : coefficients_) {
-    const Lanes e0 = load(e);
+    const Lanes e0 = load(e) + k.offset;
+    store(e, e0);
     const Lanes pe = k.pi * e0;
     const Lanes we = k.w0 * e0;
     const Lanes pwe = k.w0 * pe;
@@ -167,9 +173,9 @@ SecularSolver::Group SecularSolver::start(const double* e, Index stride, const d
   group.p1 = p1;
   group.p2 = p2;
   group.moves = ~((c0 >= 0) & (c0 * c0 >= q0));
-  for (int l = live; l < width; ++l) group.moves[l] = 0;
+  for (int l = live; l < width; ++l) group.moves.clear(l);
 
-  group.infeasible = Mask{};
+  group.infeasible = {};
   if (rho_squared_ < 1) {
     const double root = std::sqrt(1 - rho_squared_);
     group.infeasible = group.moves & (group.c < root * lanes::sqrt(group.kappa_squared));
@@ -178,15 +184,15 @@ SecularSolver::Group SecularSolver::start(const double* e, Index stride, const d
   } else if (epsilon_ == 0 && a_squared_ == 0) {
     group.infeasible = group.moves;
   }
-  group.moves &= ~group.infeasible;
+  group.moves = group.moves & ~group.infeasible;
   return group;
 }
 
 // ε = 0: the nearest point of the half-space aᵀe + c ≥ 0. With π = 0 the formula of finish() is
 // e = e0 + νs·a.
 void SecularSolver::solve_plain(Group& group) const {
-  group.nu = group.moves ? broadcast(1) : broadcast(0);
-  group.s = group.moves ? -group.c0 / a_squared_ : broadcast(0);
+  group.nu = select(group.moves, broadcast(1), Lanes{});
+  group.s = select(group.moves, -group.c0 / a_squared_, Lanes{});
 }
 
 // o = 1/(1 + νπ) into `scratch`. Two reciprocals share a division, the slowest operation of all.
@@ -218,15 +224,15 @@ void SecularSolver::solve_secular(const double* e, Index stride, double* scratch
   const Lanes a1 = nu0_ * group.r0;
   const Lanes sigma = (a1 + lanes::sqrt(a1 * a1 + start_a2_ * group.a0)) / start_a2_;
   Lanes y = sigma * start_t_ - group.r0 - low;
-  y = y > 0 ? y : 0.5 * low + 1e-3 * start_t_ * sigma;
+  y = select(y > 0, y, 0.5 * low + 1e-3 * start_t_ * sigma);
   // Where the query is almost feasible, ν is about the step of one Newton iteration on q − s² from
   // ν = 0.
   const Lanes c0 = group.c0;
   const Lanes slope = 2 * (group.p2 - 2 * c0 * group.p1 + c0 * c0 * a_squared_);
   const Lanes nu1 = (group.q0 - c0 * c0) / slope;
   const Mask near = (n0 > 0) & (c0 > 0) & (group.q0 < 2 * c0 * c0) & (nu1 > 0) & (nu1 < 0.5 * nu0_);
-  y = near ? low * nu1 / (nu0_ - nu1) : y;
-  y = group.moves & (y > 0) ? y : one;
+  y = select(near, low * nu1 / (nu0_ - nu1), y);
+  y = select(group.moves & (y > 0), y, one);
 
   Lanes y_low = zero;
   Lanes y_high = broadcast(infinity);
@@ -279,8 +285,8 @@ void SecularSolver::solve_secular(const double* e, Index stride, double* scratch
     const Lanes df = -(n0 * inverse_kh * inverse_kh * g2 + nu * g1 * ds) - ds * f;
 
     const Mask below = (s <= 0) | (f > 0);
-    y_low = below ? y : y_low;
-    y_high = below ? y_high : y;
+    y_low = select(below, y, y_low);
+    y_high = select(below, y_high, y);
     const Lanes step = -f * root / df;
     const Lanes newton = y + step;
     const Mask sound = (s > 0) & (df < 0);
@@ -290,16 +296,16 @@ void SecularSolver::solve_secular(const double* e, Index stride, double* scratch
     Lanes next = newton;
     if (any(open & ~accepted & ~inside)) {
       const Lanes middle = lanes::sqrt(y_low) * lanes::sqrt(y_high);
-      Lanes safe = y_low > 0 ? middle : 0.05 * y_high;
-      safe = y_high < infinity ? safe : 8 * y;
-      next = accepted | inside ? newton : safe;
+      Lanes safe = select(y_low > 0, middle, 0.05 * y_high);
+      safe = select(y_high < infinity, safe, 8 * y);
+      next = select(accepted | inside, newton, safe);
     }
-    y = open ? next : y;
-    group.iterations += open ? one : zero;
-    open &= ~accepted;
+    y = select(open, next, y);
+    group.iterations += select(open, one, zero);
+    open = open & ~accepted;
   }
-  group.nu = group.moves ? nu : zero;
-  group.s = group.moves ? s : zero;
+  group.nu = select(group.moves, nu, zero);
+  group.s = select(group.moves, s, zero);
 }
 
 // ρ² ≤ 1: the feasible set is compact and 1 − νβ(ν) = (1−ρ²) + Σ(a²/π)·o has no zero, so ν itself
@@ -308,13 +314,13 @@ void SecularSolver::solve_compact(const double* e, Index stride, Group& group) c
   double largest = 0;
   for (const Coefficients& k : coefficients_) largest = std::max(largest, k.pi);
   for (int l = 0; l < group.live; ++l) {
-    if (!group.moves[l]) continue;
+    if (!group.moves.get(l)) continue;
     double nu = 1 / largest;
     double nu_low = 0;
     double nu_high = infinity;
     for (int iteration = 0;; ++iteration) {
       double rest = 1 - rho_squared_;
-      double numerator = group.c[l];
+      double numerator = group.c.get(l);
       const double* from = e + l;
       for (const Coefficients& k : coefficients_) {
         const double o = 1 / (1 + nu * k.pi);
@@ -323,11 +329,11 @@ void SecularSolver::solve_compact(const double* e, Index stride, Group& group) c
         from += stride;
       }
       const double s = numerator / rest;
-      group.nu[l] = nu;
-      group.s[l] = s;
+      group.nu.set(l, nu);
+      group.s.set(l, s);
       if (iteration == max_iterations || nu_high == nu_low) break;
 
-      double q = group.kappa_squared[l];
+      double q = group.kappa_squared.get(l);
       double ds = 0;
       from = e + l;
       for (const Coefficients& k : coefficients_) {
@@ -351,7 +357,7 @@ void SecularSolver::solve_compact(const double* e, Index stride, Group& group) c
       const double df = half_dq / std::sqrt(q) - ds;
       (s <= 0 || f > 0 ? nu_low : nu_high) = nu;
       const double newton = nu - f / df;
-      ++group.iterations[l];
+      group.iterations.set(l, iteration + 1);
       if (s > 0 && df < 0 && std::abs(newton - nu) <= step_tolerance * nu) {
         nu = newton;
         nu_low = nu_high;  // ends the loop after the last evaluation
@@ -402,10 +408,11 @@ void SecularSolver::finish(double* e, Index stride, double* scratch, Group& grou
   group.nudge = zero;
   group.rounding = zero;
 
-  // One round does it, unless the set is so thin that the curvature along the step matters.
+  // One round does it, unless the data are so ill-conditioned that the curvature along the step
+  // matters.
   Mask open = group.moves;
   for (int round = 0; round < 4 && any(open); ++round) {
-    const Lanes inverse_root = root > 0 ? 1 / root : zero;
+    const Lanes inverse_root = select(root > 0, 1 / root, zero);
     Lanes nn = zero;
     Lanes nd = zero;
     Lanes dd = zero;
@@ -425,11 +432,12 @@ void SecularSolver::finish(double* e, Index stride, double* scratch, Group& grou
     }
     const Lanes length = lanes::sqrt(nn);
     if (round == 0) {
-      group.lower_bound = open ? lanes::max(zero, (nd - margin) / length) : zero;
-      group.residual = open ? lanes::max(lanes::sqrt(rr / dd), lanes::abs(margin) / scale) : zero;
+      group.lower_bound = select(open, lanes::max(zero, (nd - margin) / length), zero);
+      group.residual =
+          select(open, lanes::max(lanes::sqrt(rr / dd), lanes::abs(margin) / scale), zero);
       group.rounding = 10 * wanted / length;
     }
-    const Lanes step = open ? (wanted - margin) / nn : zero;
+    const Lanes step = select(open, (wanted - margin) / nn, zero);
     group.nudge += lanes::abs(step) * length;
     ae = zero;
     q = group.kappa_squared;
@@ -452,7 +460,7 @@ void SecularSolver::finish(double* e, Index stride, double* scratch, Group& grou
     root = lanes::sqrt(q);
     margin = ae + group.c - root;
     group.distance_squared = dd;
-    open &= margin < 0.5 * wanted;
+    open = open & (lanes::abs(margin - wanted) > 0.5 * wanted);
   }
   group.margin = margin;
 }
@@ -462,23 +470,24 @@ void SecularSolver::finish(double* e, Index stride, double* scratch, Group& grou
 void SecularSolver::move_to_best(double* e, Index stride, const double* scratch,
                                  Group& group) const {
   for (int l = 0; l < group.live; ++l) {
-    if (!group.infeasible[l]) continue;
-    const double kappa = std::sqrt(group.kappa_squared[l]);
-    group.distance_squared[l] = 0;
+    if (!group.infeasible.get(l)) continue;
+    const double kappa = std::sqrt(group.kappa_squared.get(l));
     if (epsilon_ == 0 || rho_squared_ == 1) {
-      group.margin[l] = group.c[l];
+      group.margin.set(l, group.c.get(l));
       continue;
     }
     const double rest = std::sqrt(1 - rho_squared_);
-    group.margin[l] = group.c[l] - kappa * rest;
+    group.margin.set(l, group.c.get(l) - kappa * rest);
+    double distance_squared = 0;
     double* move_at = e + l;
     const double* e0_at = scratch + l;
     for (const Coefficients& k : coefficients_) {
       *move_at = kappa / rest * k.a / k.pi - *e0_at;
-      group.distance_squared[l] += *move_at * *move_at;
+      distance_squared += *move_at * *move_at;
       move_at += stride;
       e0_at += width;
     }
+    group.distance_squared.set(l, distance_squared);
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The scalar part of a cone projection, for eight instances at a time.
+// The scalar part of a cone projection, for sixteen instances at a time.
 
 #include <memory>
 #include <vector>
@@ -28,14 +28,16 @@ class AlignedArray {
 /// many (e0, c, κ²). theory.md, Results R3 to R5.
 class SecularSolver {
  public:
-  static constexpr int width = 8;  // instances side by side
+  static constexpr int width = 16;  // instances side by side
 
-  /// `inverse_sigma` is π/2ε.
-  SecularSolver(VectorArg a, VectorArg inverse_sigma, double epsilon, double margin);
+  /// `inverse_sigma` is π/2ε, `offset` is added to what solve() is given as e0.
+  SecularSolver(VectorArg a, VectorArg inverse_sigma, VectorArg offset, double epsilon,
+                double margin);
 
   /// Instances l = 0 … live−1 < width: e0ᵢ = e[i·stride + l], c and κ² as given, all aligned. On
-  /// return e holds e − e0. `scratch` has scratch_size() doubles.
-  void solve(double* e, Index stride, const double* c, const double* kappa_squared, int live,
+  /// return e holds e − e0. `scratch` has scratch_size() doubles. False if an
+  /// e0 or c is not finite.
+  bool solve(double* e, Index stride, const double* c, const double* kappa_squared, int live,
              double* scratch, ConeSummary* summaries) const;
 
   [[nodiscard]] std::size_t scratch_size() const;
@@ -45,11 +47,12 @@ class SecularSolver {
     double a, pi, w0;
     double a2w0;   // a²·w0
     double aw0pi;  // a·w0·π
+    double offset;
   };
   struct Group;
 
-  [[nodiscard]] Group start(const double* e, Index stride, const double* c,
-                            const double* kappa_squared, int live) const;
+  [[nodiscard]] Group start(double* e, Index stride, const double* c, const double* kappa_squared,
+                            int live) const;
   void invert(const Group& group, double* scratch) const;
   void solve_secular(const double* e, Index stride, double* scratch, Group& group) const;
   void solve_compact(const double* e, Index stride, Group& group) const;

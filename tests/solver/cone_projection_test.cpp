@@ -54,7 +54,8 @@ void expect_optimal(const Instance& instance, const Oracle& oracle, const ConePr
   EXPECT_LE(distance - bound, setting.gap * distance + rounding);
   EXPECT_LE(answer.summary.relative_gap, setting.gap + rounding / distance);
   EXPECT_GE(answer.summary.margin, 0);
-  EXPECT_LE(answer.summary.kkt_residual, setting.gap);
+  // Measured before the last step; what it costs in distance is its square.
+  EXPECT_LE(answer.summary.kkt_residual, 10 * std::sqrt(setting.gap) * 1e-3);
   for (Index i = 0; i < x0.size(); ++i) {
     if (!problem.movable.empty() && !problem.movable[static_cast<std::size_t>(i)]) {
       EXPECT_EQ(answer.point[i], x0[i]);
