@@ -39,4 +39,13 @@ void add_gram(RowMatrixArg rows, Matrix& gram) {
               1.0, gram.data(), static_cast<int>(gram.outerStride()));
 }
 
+void gemm(Index m, Index n, Index k, const Operand& a, const Operand& b, double beta, double* c,
+          Index leading_c) {
+  if (m == 0 || n == 0) return;
+  const auto transpose = [](Op op) { return op == Op::plain ? CblasNoTrans : CblasTrans; };
+  cblas_dgemm(CblasColMajor, transpose(a.op), transpose(b.op), static_cast<int>(m),
+              static_cast<int>(n), static_cast<int>(k), 1.0, a.data, static_cast<int>(a.leading),
+              b.data, static_cast<int>(b.leading), beta, c, static_cast<int>(leading_c));
+}
+
 }  // namespace ellice::blas

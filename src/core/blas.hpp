@@ -22,4 +22,16 @@ class SingleThreaded {
 /// lower(gram) += rowsᵀ rows. Only the lower triangle is read or written.
 void add_gram(RowMatrixArg rows, Matrix& gram);
 
+enum class Op { plain, transposed };
+
+/// C ← op(A)·op(B) + β·C for column-major storage: op(A) is m×k, op(B) k×n and C m×n, each with its
+/// leading dimension. For β = 0, C need not be initialised.
+struct Operand {
+  const double* data = nullptr;
+  Index leading = 0;
+  Op op = Op::plain;
+};
+void gemm(Index m, Index n, Index k, const Operand& a, const Operand& b, double beta, double* c,
+          Index leading_c);
+
 }  // namespace ellice::blas

@@ -1,0 +1,98 @@
+#include "solver/box_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace ellice {
+
+namespace {
+constexpr double infinity = std::numeric_limits<double>::infinity();
+}
+
+BoxCost::Minimiser BoxCost::minimiser(Index i, double slope) const {
+  const double lo = lower[i];
+  const double hi = upper[i];
+  if (d[i] > 0) {
+    // Soft thresholding around the query, then the interval.
+    const double away = center[i] + slope / d[i] - query[i];
+    const double threshold = c[i] / d[i];
+    const double sign = away > 0 ? 1.0 : -1.0;
+    const bool kink = std::abs(away) <= threshold && c[i] > 0;
+    const double x = kink ? query[i] : query[i] + away - sign * threshold;
+    if (x <= lo) return {.x = lo, .free = false, .sign = sign};
+    if (x >= hi) return {.x = hi, .free = false, .sign = sign};
+    return {.x = x, .free = !kink, .sign = sign};
+  }
+  if (slope > c[i]) return {.x = hi, .free = false, .sign = 1};
+  if (slope < -c[i]) return {.x = lo, .free = false, .sign = -1};
+  return {.x = std::clamp(query[i], lo, hi), .free = false, .sign = 0};
+}
+
+Linearised::Excess Linearised::excess(double m) const {
+  Excess result = {.value = state_.value - threshold_};
+  for (Index i = 0; i < cost_.d.size(); ++i) {
+    const double gradient = state_.gradient[i];
+    if (gradient == 0) continue;
+    const BoxCost::Minimiser at = cost_.minimiser(i, m * gradient);
+    result.value += gradient * (at.x - state_.x[i]);
+    if (at.free) result.slope += gradient * gradient / cost_.d[i];
+    result.saturated &= at.x == (gradient > 0 ? cost_.upper[i] : cost_.lower[i]);
+  }
+  return result;
+}
+
+std::optional<double> Linearised::multiplier(double guess) const {
+  if (excess(0).value >= 0) return 0.0;
+  double low = 0;
+  double high = infinity;
+  double m = guess > 0 && std::isfinite(guess) ? guess : 1;
+  for (int i = 0; i < 400; ++i) {
+    const Excess at = excess(m);
+    if (at.value < 0) {
+      if (at.saturated) return std::nullopt;
+      low = m;
+    } else {
+      high = m;
+    }
+    if (std::abs(at.value) <= 1e-16 * state_.scale) return m;
+    // Piecewise linear in m: Newton's method ends as soon as it is on the right piece.
+    double next = at.slope > 0 && at.value < infinity ? m - at.value / at.slope : m;
+    if (std::abs(next - m) <= 1e-16 * m && at.slope > 0) return m;
+    if (!(next > low && next < high)) {
+      next = high == infinity ? 8 * m : low > 0 ? std::sqrt(low) * std::sqrt(high) : high / 8;
+    }
+    if (next == m || next == low || next == high || next > 1e300) break;
+    m = next;
+  }
+  return high < infinity ? std::optional(high) : std::nullopt;
+}
+
+double Linearised::bound(double m) const {
+  double sum = -m * (state_.value - threshold_);
+  for (Index i = 0; i < cost_.d.size(); ++i) {
+    const double slope = m * state_.gradient[i];
+    const double x = cost_.minimiser(i, slope).x;
+    if (!std::isfinite(x)) return -infinity;
+    const double from_center = x - cost_.center[i];
+    sum += 0.5 * cost_.d[i] * from_center * from_center +
+           cost_.c[i] * std::abs(x - cost_.query[i]) - slope * (x - state_.x[i]);
+  }
+  return sum;
+}
+
+Linearised::Bound Linearised::best_bound(double guess) const {
+  const std::optional<double> found = multiplier(guess);
+  if (!found) return {.value = bound(guess), .multiplier = guess};
+  // With a piecewise linear cost the best m is a jump of the minimiser; just before it, x stays
+  // finite.
+  Bound best = {.value = bound(*found), .multiplier = *found};
+  for (const double back : {1e-15, 1e-13, 1e-11}) {
+    const double m = *found * (1 - back);
+    const double value = bound(m);
+    if (value > best.value) best = {.value = value, .multiplier = m};
+  }
+  return best;
+}
+
+}  // namespace ellice

@@ -1,0 +1,222 @@
+#include "ellice/solver/box_projection.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ellice/core/error.hpp"
+#include "solver/box_cost.hpp"
+#include "solver/box_search.hpp"
+#include "solver/robust_logit.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double gap_alarm = 1e-6;
+
+void check_box(Index d, VectorArg lower, VectorArg upper) {
+  require(lower.size() == d && upper.size() == d,
+          "the box has {} lower and {} upper bounds; expected {}", lower.size(), upper.size(), d);
+  for (Index i = 0; i < d; ++i) {
+    require(lower[i] <= upper[i] && lower[i] < infinity && upper[i] > -infinity,
+            "coordinate {} has the range [{}, {}], which holds no number", i, lower[i], upper[i]);
+  }
+}
+
+void check(const BoxProblem& problem, Index d) {
+  check_box(d, problem.lower, problem.upper);
+  require(problem.query.size() == d && problem.query.allFinite(),
+          "BoxProblem.query must be {} finite numbers", d);
+  require(problem.epsilon >= 0 && std::isfinite(problem.epsilon),
+          "BoxProblem.epsilon = {} must be >= 0 and finite", problem.epsilon);
+  require(std::isfinite(problem.threshold), "BoxProblem.threshold = {} must be finite",
+          problem.threshold);
+  require(problem.margin >= 0 && std::isfinite(problem.margin),
+          "BoxProblem.margin = {} must be >= 0 and finite", problem.margin);
+  for (const Vector* weights : {&problem.cost.quadratic, &problem.cost.absolute}) {
+    require(weights->size() == 0 || weights->size() == d,
+            "BoxProblem.cost has {} weights; expected {}", weights->size(), d);
+    for (Index i = 0; i < weights->size(); ++i) {
+      require((*weights)[i] >= 0 && std::isfinite((*weights)[i]),
+              "BoxProblem.cost has the weight {} at {}; it must be >= 0 and finite", (*weights)[i],
+              i);
+    }
+  }
+  if (problem.start) {
+    require(problem.start->point.size() == d && problem.start->point.allFinite() &&
+                problem.start->multiplier >= 0,
+            "BoxProblem.start must be {} finite numbers and a multiplier >= 0", d);
+  }
+}
+
+BoxCost cost_of(const BoxProblem& problem) {
+  const Index d = problem.query.size();
+  BoxCost cost = {.d = problem.cost.quadratic,
+                  .c = problem.cost.absolute,
+                  .center = problem.query,
+                  .query = problem.query,
+                  .lower = problem.lower,
+                  .upper = problem.upper};
+  if (cost.d.size() == 0) cost.d = cost.c.size() == 0 ? Vector::Ones(d) : Vector::Zero(d);
+  if (cost.c.size() == 0) cost.c = Vector::Zero(d);
+  const bool quadratic = (cost.d.array() > 0).all();
+  require(
+      quadratic || ((cost.d.array() == 0).all() && (cost.c.array() > 0).all()),
+      "BoxProblem.cost needs quadratic weights that are all positive, or all zero with positive "
+      "absolute weights");
+  return cost;
+}
+
+Vector clipped(VectorArg x, const BoxCost& cost) {
+  return x.cwiseMax(cost.lower).cwiseMin(cost.upper);
+}
+
+/// Moves along ∇g, within the box, until g ≥ t + margin·scale. Coordinates at rest stay there as
+/// long as the others suffice.
+double nudge(const RobustLogit& logit, const BoxCost& cost, double threshold, double margin,
+             RobustLogit::State& state) {
+  double length = 0;
+  for (int round = 0; round < 8; ++round) {
+    const double missing = threshold + margin * state.scale - state.value;
+    if (missing <= 0 || (round > 0 && state.value >= threshold)) break;
+    double power = 0;
+    const bool all = round > 3;
+    const auto weight = [&](Index i) {
+      const double room =
+          state.gradient[i] > 0 ? cost.upper[i] - state.x[i] : state.x[i] - cost.lower[i];
+      const bool rests = state.x[i] == cost.lower[i] || state.x[i] == cost.upper[i] ||
+                         (cost.c[i] > 0 && state.x[i] == cost.query[i]);
+      return room > 0 && (all || !rests) ? 1 / (cost.d[i] > 0 ? cost.d[i] : cost.c[i]) : 0.0;
+    };
+    for (Index i = 0; i < state.x.size(); ++i) {
+      power += state.gradient[i] * state.gradient[i] * weight(i);
+    }
+    if (!(power > 0)) {
+      if (all) break;
+      round = 3;
+      continue;
+    }
+    const Vector before = state.x;
+    for (Index i = 0; i < state.x.size(); ++i) {
+      state.x[i] += missing / power * state.gradient[i] * weight(i);
+    }
+    state.x = clipped(state.x, cost);
+    logit.evaluate(state);
+    length += (state.x - before).norm();
+  }
+  return length;
+}
+
+/// Weighted l1 is not strictly convex: proximal steps ½δ·max(c)‖x − previous‖² with falling δ, each
+/// solved by BoxSearch, until the dual bound of the l1 problem itself meets the cost.
+BoxSearch::Outcome proximal_search(const RobustLogit& logit, const BoxCost& cost, double threshold,
+                                   const BoxStart& start, RobustLogit::State& state,
+                                   BoxProjection& result) {
+  BoxCost smooth = cost;
+  smooth.center = start.point;
+  double delta = 0.3;
+  double multiplier = start.multiplier;
+  for (int i = 0; i < 60; ++i) {
+    smooth.d = Vector::Constant(cost.c.size(), delta * cost.c.maxCoeff());
+    BoxSearch search(logit, smooth, threshold);
+    const BoxSearch::Outcome outcome = search.run(smooth.center, multiplier);
+    result.iterations += search.iterations();
+    result.factorisations += search.factorisations();
+    state = search.state();
+    multiplier = search.multiplier();
+    result.multiplier = multiplier;
+    if (outcome != BoxSearch::Outcome::converged) return outcome;
+    const double value = cost.value(state.x);
+    if (value - Linearised(cost, state, threshold).best_bound(multiplier).value <= 1e-10 * value)
+      break;
+    smooth.center = state.x;
+    delta = std::max(1e-3, 0.3 * delta);
+  }
+  return BoxSearch::Outcome::converged;
+}
+
+}  // namespace
+
+BoxFactor::BoxFactor(VectorArg theta, MatrixArg hessian) : theta_(theta) {
+  const Index size = theta.size();
+  require(size >= 1 && hessian.rows() == size && hessian.cols() == size,
+          "the curvature is {}x{} and the model has length {}", hessian.rows(), hessian.cols(),
+          size);
+  require(theta.allFinite() && hessian.allFinite(), "the model and its curvature must be finite");
+  const Eigen::LLT<Matrix> cholesky(hessian);
+  require(cholesky.info() == Eigen::Success, "the curvature is not positive definite");
+  inverse_ = cholesky.solve(Matrix::Identity(size, size));
+  inverse_ = ((inverse_ + inverse_.transpose()) / 2).eval();
+}
+
+BoxProjection BoxFactor::project(const BoxProblem& problem) const {
+  check(problem, dimension());
+  const BoxCost cost = cost_of(problem);
+  const RobustLogit logit(theta_, inverse_, problem.epsilon);
+  BoxProjection result;
+  RobustLogit::State state;
+  state.x = clipped(problem.query, cost);
+  logit.evaluate(state);
+  if (state.value >= problem.threshold) {
+    // The cheapest point of the box is feasible.
+    const bool unmoved = state.x == problem.query;
+    result.status = unmoved ? BoxStatus::already_feasible : BoxStatus::optimal;
+    result.point = state.x;
+    result.objective = result.lower_bound = cost.value(state.x);
+    result.margin = state.value - problem.threshold;
+    return result;
+  }
+
+  BoxStart start = {.point = state.x};
+  if (problem.start) {
+    start = {.point = clipped(problem.start->point, cost), .multiplier = problem.start->multiplier};
+  }
+  BoxSearch::Outcome outcome = BoxSearch::Outcome::stuck;
+  if (cost.d.minCoeff() > 0) {
+    BoxSearch search(logit, cost, problem.threshold);
+    outcome = search.run(start.point, start.multiplier);
+    state = search.state();
+    result.multiplier = search.multiplier();
+    result.iterations = search.iterations();
+    result.factorisations = search.factorisations();
+  } else {
+    outcome = proximal_search(logit, cost, problem.threshold, start, state, result);
+  }
+
+  if (outcome != BoxSearch::Outcome::converged) {
+    const BoxMaximum best = maximize(problem.lower, problem.upper, problem.epsilon, state.x);
+    result.iterations += best.iterations;
+    result.logit_bound = best.logit_bound;
+    if (best.logit_bound < problem.threshold) {
+      result.status = BoxStatus::infeasible;
+      result.point = best.point;
+      result.margin = best.logit - problem.threshold;
+      result.objective = cost.value(best.point);
+      result.lower_bound = infinity;
+      return result;
+    }
+    if (state.value < problem.threshold && best.logit >= problem.threshold) {
+      state.x = best.point;
+      logit.evaluate(state);
+    }
+  }
+  const Linearised::Bound bound =
+      Linearised(cost, state, problem.threshold).best_bound(result.multiplier);
+  result.multiplier = bound.multiplier;
+  result.nudge = nudge(logit, cost, problem.threshold, problem.margin, state);
+  result.point = state.x;
+  result.objective = cost.value(state.x);
+  result.margin = state.value - problem.threshold;
+  result.lower_bound = std::max(cost.value(clipped(problem.query, cost)), bound.value);
+  result.relative_gap = (result.objective - result.lower_bound) / result.objective;
+  const double rounding = 10 * problem.margin * state.scale * result.multiplier;
+  const bool exact = result.margin >= 0 && result.objective - result.lower_bound <=
+                                               gap_alarm * result.objective + rounding;
+  result.status = exact ? BoxStatus::optimal : BoxStatus::inexact;
+  return result;
+}
+
+}  // namespace ellice

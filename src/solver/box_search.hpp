@@ -1,0 +1,48 @@
+#pragma once
+
+// min cost(x) on a box subject to g(x) ≥ t, for a cost with d > 0 (theory.md, Result R6).
+
+#include "solver/box_cost.hpp"
+#include "solver/projected_newton.hpp"
+#include "solver/robust_logit.hpp"
+
+namespace ellice {
+
+class BoxSearch {
+ public:
+  /// Keeps references.
+  BoxSearch(const RobustLogit& logit, const BoxCost& cost, double threshold);
+
+  enum class Outcome { converged, infeasible, stuck };
+
+  /// From a point of the box and a multiplier ≥ 0.
+  Outcome run(Vector start, double multiplier);
+
+  [[nodiscard]] const RobustLogit::State& state() const { return state_; }
+  [[nodiscard]] double multiplier() const { return multiplier_; }
+  [[nodiscard]] int iterations() const { return iterations_; }
+  [[nodiscard]] int factorisations() const { return factorisations_ + descent_.factorisations(); }
+
+ private:
+  [[nodiscard]] double residual(const RobustLogit::State& state, double multiplier) const;
+  [[nodiscard]] double stationarity(const RobustLogit::State& state, double multiplier) const;
+  [[nodiscard]] bool proved_infeasible(const RobustLogit::State& state) const;
+  Outcome linear_steps();
+  Outcome newton();
+  bool newton_step();
+  Outcome follow_path(double accuracy);
+
+  const RobustLogit& logit_;
+  const BoxCost& cost_;
+  double threshold_;
+  RobustLogit::State state_;
+  double multiplier_ = 0;
+  NewtonMatrix matrix_;
+  ProjectedNewton descent_;
+  std::vector<Index> free_, pinned_;
+  Vector change_, sign_, along_gradient_, correction_;
+  int iterations_ = 0;
+  int factorisations_ = 0;
+};
+
+}  // namespace ellice

@@ -1,0 +1,124 @@
+#include "solver/robust_logit.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace ellice {
+
+namespace {
+constexpr double infinity = std::numeric_limits<double>::infinity();
+}
+
+void RobustLogit::evaluate(State& state) const {
+  const Index d = dimension();
+  const Vector& x = state.x;
+  state.z.noalias() = inverse_.topLeftCorner(d, d) * x;
+  state.z += inverse_.col(d).head(d);
+  const double last = inverse_.col(d).head(d).dot(x) + inverse_(d, d);
+  state.s = std::sqrt(two_epsilon_ * std::max(0.0, state.z.dot(x) + last));
+  state.inverse_s = state.s > 0 ? 1 / state.s : 0;
+  state.z *= two_epsilon_ * state.inverse_s;
+  state.gradient = theta_.head(d) - state.z;
+  state.value = theta_.head(d).dot(x) + theta_[d] - state.s;
+  state.scale = theta_.head(d).cwiseProduct(x).cwiseAbs().sum() + std::abs(theta_[d]) + state.s;
+}
+
+namespace {
+
+// max over the box of modelᵀ[x; 1]; a zero coefficient makes an infinite bound harmless.
+double support(VectorArg model, VectorArg lower, VectorArg upper) {
+  const Index d = lower.size();
+  double sum = model[d];
+  for (Index i = 0; i < d; ++i) {
+    if (model[i] != 0) sum += model[i] * (model[i] > 0 ? upper[i] : lower[i]);
+  }
+  return sum;
+}
+
+}  // namespace
+
+double RobustLogit::upper_bound(const State& state, VectorArg lower, VectorArg upper) const {
+  const Index d = dimension();
+  // The worst model θ̂ = θ − Mx̃/s lies in the ellipsoid, so g(x) ≤ θ̂ᵀx̃ for every x.
+  Vector model(d + 1);
+  Vector lifted(d + 1);
+  lifted << state.x, 1;
+  const Vector image = inverse_ * lifted;
+  model = theta_ - two_epsilon_ * state.inverse_s * image;
+  double bound = support(model, lower, upper);
+  if (bound < infinity || two_epsilon_ == 0) return bound;
+
+  // Zero the coefficients F that meet an infinite bound, at the least cost in the metric of H; then
+  // move towards the best model of the ellipsoid that ignores F as far as it takes to be inside
+  // again.
+  std::vector<Index> zeroed;
+  for (int attempt = 0; attempt < 5 && bound == infinity; ++attempt) {
+    for (Index i = 0; i < d; ++i) {
+      const bool bad =
+          (model[i] > 0 && upper[i] == infinity) || (model[i] < 0 && lower[i] == -infinity);
+      if (bad && std::find(zeroed.begin(), zeroed.end(), i) == zeroed.end()) zeroed.push_back(i);
+    }
+    const Matrix block = inverse_(zeroed, zeroed);
+    const Eigen::LLT<Matrix> cholesky(block);
+    const auto without = [&](const Vector& from) -> Vector {
+      const Vector coefficients = cholesky.solve(Vector(from(zeroed)));
+      Vector result = from - inverse_(Eigen::all, zeroed) * coefficients;
+      for (const Index i : zeroed) result[i] = 0;
+      return result;
+    };
+    const Eigen::LLT<Matrix> metric(inverse_);
+    const auto product = [&](const Vector& left, const Vector& right) {
+      return left.dot(metric.solve(right));
+    };
+    const Vector center = without(theta_);
+    const Vector away = without(model) - center;  // orthogonal to center − θ in the metric of H
+    const Vector shift = center - theta_;
+    const double left = two_epsilon_ * (1 - 1e-12) - product(shift, shift);
+    if (left <= 0) return infinity;
+    const double length = product(away, away);
+    model = center + (length > left ? std::sqrt(left / length) : 1.0) * away;
+    bound = support(model, lower, upper);
+  }
+  return bound;
+}
+
+NewtonMatrix::NewtonMatrix(Index dimension)
+    : storage_(dimension, dimension), z_(dimension), image_(dimension) {}
+
+bool NewtonMatrix::factorise(const RobustLogit& logit, const RobustLogit::State& state,
+                             double multiplier, VectorArg diagonal,
+                             const std::vector<Index>& free) {
+  size_ = static_cast<Index>(free.size());
+  nu_ = multiplier * state.inverse_s;
+  rest_ = 1;
+  if (size_ == 0) return true;
+  const double factor = nu_ * logit.two_epsilon();
+  for (Index j = 0; j < size_; ++j) {
+    const Index column = free[static_cast<std::size_t>(j)];
+    for (Index i = j; i < size_; ++i) {
+      storage_(i, j) = factor * logit.inverse()(free[static_cast<std::size_t>(i)], column);
+    }
+    storage_(j, j) += diagonal[column];
+    z_[j] = state.z[column];
+  }
+  Eigen::Ref<Matrix> block = storage_.topLeftCorner(size_, size_);
+  if (Eigen::LLT<Eigen::Ref<Matrix>>(block).info() != Eigen::Success) return false;
+  image_.head(size_) = z_.head(size_);
+  const auto lower = storage_.topLeftCorner(size_, size_).triangularView<Eigen::Lower>();
+  lower.solveInPlace(image_.head(size_));
+  rest_ = 1 - nu_ * image_.head(size_).squaredNorm();
+  lower.transpose().solveInPlace(image_.head(size_));
+  return rest_ > 0;
+}
+
+void NewtonMatrix::solve(Eigen::Ref<Vector> vector) const {
+  const auto lower = storage_.topLeftCorner(size_, size_).triangularView<Eigen::Lower>();
+  const double along = nu_ * image_.head(size_).dot(vector) / rest_;
+  lower.solveInPlace(vector);
+  lower.transpose().solveInPlace(vector);
+  vector += along * image_.head(size_);
+}
+
+}  // namespace ellice

@@ -1,0 +1,65 @@
+#pragma once
+
+// The robust logit and its derivatives, as the box solvers need them.
+
+#include <vector>
+
+#include "ellice/core/types.hpp"
+
+namespace ellice {
+
+/// g(x) = θᵀx̃ − s, s = √(x̃ᵀMx̃), M = 2εH⁻¹: ∇g = (θ − Mx̃/s)ₓ, −∇²g = (Mₓₓ − zzᵀ)/s, z = (Mx̃)ₓ/s.
+class RobustLogit {
+ public:
+  /// Keeps references.
+  RobustLogit(const Vector& theta, const Matrix& inverse, double epsilon)
+      : theta_(theta), inverse_(inverse), two_epsilon_(2 * epsilon) {}
+
+  struct State {
+    Vector x;
+    Vector gradient;
+    Vector z;
+    double s = 0;
+    double inverse_s = 0;  // 0 where s = 0, that is, for ε = 0
+    double value = 0;      // g(x)
+    double scale = 0;      // Σ|θᵢx̃ᵢ| + s: what rounding errors of g are relative to
+  };
+
+  [[nodiscard]] Index dimension() const { return theta_.size() - 1; }
+  [[nodiscard]] double two_epsilon() const { return two_epsilon_; }
+  [[nodiscard]] const Matrix& inverse() const { return inverse_; }
+  [[nodiscard]] const Vector& theta() const { return theta_; }
+
+  void evaluate(State& state) const;  // everything from state.x
+
+  /// max over the box of g(x̂) + ∇g(x̂)ᵀ(x − x̂) ≥ max g (theory.md, Result R7). Where an infinite
+  /// bound makes this infinite, the worst model is corrected to ignore the coordinate.
+  [[nodiscard]] double upper_bound(const State& state, VectorArg lower, VectorArg upper) const;
+
+ private:
+  const Vector& theta_;
+  const Matrix& inverse_;
+  double two_epsilon_;
+};
+
+/// The Newton matrix diag(d) + ν(M − zzᵀ), ν = μ/s, on a set of free coordinates.
+class NewtonMatrix {
+ public:
+  explicit NewtonMatrix(Index dimension);
+
+  /// False if rounding made the matrix indefinite.
+  bool factorise(const RobustLogit& logit, const RobustLogit::State& state, double multiplier,
+                 VectorArg diagonal, const std::vector<Index>& free);
+  /// Applies the inverse to a vector on the free coordinates.
+  void solve(Eigen::Ref<Vector> vector) const;
+
+ private:
+  Matrix storage_;
+  Vector z_;      // on the free coordinates
+  Vector image_;  // K⁻¹z
+  Index size_ = 0;
+  double nu_ = 0;
+  double rest_ = 1;  // 1 − νzᵀK⁻¹z
+};
+
+}  // namespace ellice

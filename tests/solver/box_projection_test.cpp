@@ -1,0 +1,485 @@
+#include "ellice/solver/box_projection.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "ellice/core/error.hpp"
+#include "ellice/solver/cone_projection.hpp"
+#include "solver/robust_problems.hpp"
+
+namespace ellice {
+namespace {
+
+using robust_problems::Instance;
+using robust_problems::Oracle;
+using robust_problems::random_instance;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+double cost_of(const BoxProblem& problem, const Vector& x) {
+  double sum = 0;
+  for (Index i = 0; i < x.size(); ++i) {
+    const double move = x[i] - problem.query[i];
+    const double quadratic = problem.cost.quadratic.size() > 0  ? problem.cost.quadratic[i]
+                             : problem.cost.absolute.size() > 0 ? 0
+                                                                : 1;
+    sum += 0.5 * quadratic * move * move;
+    if (problem.cost.absolute.size() > 0) sum += problem.cost.absolute[i] * std::abs(move);
+  }
+  return sum;
+}
+
+// min over [lo, hi] of ½q(x−x0)² + c|x−x0| − v(x − xh), by trying every candidate for the minimum.
+double coordinate_minimum(double q, double c, double x0, double lo, double hi, double v,
+                          double xh) {
+  std::vector<double> candidates = {lo, hi, std::clamp(x0, lo, hi)};
+  if (q > 0) {
+    candidates.push_back(std::clamp(x0 + (v - c) / q, lo, hi));
+    candidates.push_back(std::clamp(x0 + (v + c) / q, lo, hi));
+  } else if ((hi == infinity && v > c) || (lo == -infinity && v < -c)) {
+    return -infinity;
+  }
+  double best = infinity;
+  for (const double x : candidates) {
+    if (!std::isfinite(x)) continue;
+    best = std::min(best, 0.5 * q * (x - x0) * (x - x0) + c * std::abs(x - x0) - v * (x - xh));
+  }
+  return best;
+}
+
+// The dual bound of the linearisation of g at the point, maximised over the multiplier by ternary
+// search.
+double dual_bound(const BoxProblem& problem, const Oracle::Value& at, const Vector& x,
+                  double multiplier) {
+  const auto bound = [&](double m) {
+    double sum = -m * (at.g - problem.threshold);
+    for (Index i = 0; i < x.size(); ++i) {
+      const double c = problem.cost.absolute.size() > 0 ? problem.cost.absolute[i] : 0;
+      const double q = problem.cost.quadratic.size() > 0  ? problem.cost.quadratic[i]
+                       : problem.cost.absolute.size() > 0 ? 0
+                                                          : 1;
+      sum += coordinate_minimum(q, c, problem.query[i], problem.lower[i], problem.upper[i],
+                                m * at.gradient[i], x[i]);
+    }
+    return sum;
+  };
+  double low = 0.5 * multiplier;
+  double high = 2 * multiplier;
+  for (int i = 0; i < 200; ++i) {
+    const double first = low + (high - low) / 3;
+    const double second = high - (high - low) / 3;
+    (bound(first) < bound(second) ? low : high) = bound(first) < bound(second) ? first : second;
+  }
+  return std::max({bound(low), bound(high), bound(multiplier)});
+}
+
+void expect_in_box(const BoxProblem& problem, const Vector& x) {
+  EXPECT_TRUE((x.array() >= problem.lower.array()).all());
+  EXPECT_TRUE((x.array() <= problem.upper.array()).all());
+}
+
+void expect_optimal(const Oracle& oracle, const BoxProblem& problem, const BoxProjection& answer,
+                    double gap, double slack) {
+  ASSERT_EQ(answer.status, BoxStatus::optimal)
+      << "gap " << answer.relative_gap << " margin " << answer.margin << " bound "
+      << answer.logit_bound << " iterations " << answer.iterations;
+  expect_in_box(problem, answer.point);
+  const Oracle::Value at = oracle(answer.point, problem.epsilon);
+  EXPECT_LE(std::abs(at.g - problem.threshold), slack * at.scale);
+  const double cost = cost_of(problem, answer.point);
+  EXPECT_NEAR(answer.objective, cost, 1e-12 * cost);
+  const double rounding = 1e-12 * at.scale * answer.multiplier;
+  EXPECT_LE(cost - dual_bound(problem, at, answer.point, answer.multiplier), gap * cost + rounding);
+  EXPECT_LE(answer.relative_gap, gap + rounding / cost);
+  EXPECT_GE(answer.margin, 0);
+}
+
+void expect_infeasible(const Oracle& oracle, const BoxProblem& problem,
+                       const BoxProjection& answer) {
+  ASSERT_EQ(answer.status, BoxStatus::infeasible);
+  expect_in_box(problem, answer.point);
+  const Oracle::Value at = oracle(answer.point, problem.epsilon);
+  double bound = at.g;
+  for (Index i = 0; i < answer.point.size(); ++i) {
+    const double gradient = at.gradient[i];
+    const double reach = (gradient > 0 ? problem.upper[i] : problem.lower[i]) - answer.point[i];
+    if (std::isfinite(reach)) bound += gradient * reach;
+  }
+  EXPECT_LT(bound, problem.threshold + 1e-9 * at.scale);
+  EXPECT_LT(answer.logit_bound, problem.threshold);
+  EXPECT_LE(at.g, answer.logit_bound + 1e-9 * at.scale);
+}
+
+enum class Kind { weighted, plain, absolute, both };
+
+BoxProblem random_problem(const Instance& instance, Kind kind, double epsilon, std::uint64_t seed) {
+  Random random(seed);
+  const Index d = instance.theta.size() - 1;
+  BoxProblem problem;
+  problem.query = random.normal_vector(d);
+  problem.lower = problem.query.array() - 3 * random.normal_vector(d).array().abs();
+  problem.upper = problem.query.array() + 3 * random.normal_vector(d).array().abs();
+  for (Index i = 0; i < d; ++i) {
+    const double kindness = random.uniform();
+    if (kindness < 0.15) problem.lower[i] = problem.query[i];
+    if (kindness > 0.85) problem.upper[i] = problem.query[i];
+    if (kindness > 0.4 && kindness < 0.5) problem.lower[i] = problem.upper[i] = problem.query[i];
+    if (kindness > 0.5 && kindness < 0.6) problem.upper[i] = infinity;
+    if (kindness > 0.6 && kindness < 0.65) problem.lower[i] = -infinity;
+    if (kindness > 0.7 && kindness < 0.75)
+      problem.lower[i] = problem.query[i] + 0.1 * (problem.upper[i] - problem.query[i]);
+  }
+  if (kind != Kind::plain && kind != Kind::absolute) {
+    problem.cost.quadratic = random.normal_vector(d).array().exp();
+  }
+  if (kind == Kind::absolute || kind == Kind::both) {
+    problem.cost.absolute = random.normal_vector(d).array().exp();
+  }
+  problem.epsilon = epsilon;
+  problem.threshold = random.normal();
+  return problem;
+}
+
+struct Tally {
+  int optimal = 0, infeasible = 0, feasible = 0;
+};
+
+Tally check_random_problems(Kind kind, Index d, double condition, int count, double gap,
+                            double slack, std::uint64_t seed) {
+  Tally tally;
+  const Instance instance = random_instance(d, condition, seed);
+  const Oracle oracle(instance);
+  const BoxFactor factor(instance.theta, instance.hessian);
+  const double max_epsilon =
+      ConeFactor({.theta = instance.theta, .hessian = instance.hessian}).max_epsilon();
+  for (const double share : {0.0, 1e-6, 0.01, 0.1, 0.5, 0.99, 1.5}) {
+    for (int k = 0; k < count; ++k) {
+      const BoxProblem problem = random_problem(instance, kind, share * max_epsilon, ++seed * 7919);
+      SCOPED_TRACE(testing::Message() << "d " << d << " condition " << condition << " share "
+                                      << share << " problem " << k);
+      const BoxProjection answer = factor.project(problem);
+      const Vector nearest = problem.query.cwiseMax(problem.lower).cwiseMin(problem.upper);
+      if (oracle(nearest, problem.epsilon).g >= problem.threshold) {
+        ++tally.feasible;
+        EXPECT_EQ(answer.point, nearest);
+      } else if (answer.status == BoxStatus::infeasible) {
+        ++tally.infeasible;
+        expect_infeasible(oracle, problem, answer);
+      } else {
+        ++tally.optimal;
+        expect_optimal(oracle, problem, answer, gap, slack);
+      }
+    }
+  }
+  return tally;
+}
+
+TEST(BoxProjection, IsCertifiedOptimalOrInfeasibleForWeightedSquares) {
+  Tally sum;
+  for (const Index d : {1, 2, 4, 11, 20, 67}) {
+    for (const double condition : {1e1, 1e4}) {
+      const Tally tally = check_random_problems(Kind::weighted, d, condition, d < 50 ? 15 : 5, 1e-9,
+                                                1e-10, static_cast<std::uint64_t>(d));
+      sum.optimal += tally.optimal;
+      sum.infeasible += tally.infeasible;
+    }
+  }
+  EXPECT_GT(sum.optimal, 200);
+  EXPECT_GT(sum.infeasible, 100);
+}
+
+TEST(BoxProjection, IsCertifiedOptimalForIllConditionedCurvature) {
+  check_random_problems(Kind::plain, 12, 1e8, 15, 1e-6, 1e-7, 77);
+  check_random_problems(Kind::weighted, 40, 1e8, 5, 1e-6, 1e-7, 78);
+}
+
+TEST(BoxProjection, IsCertifiedOptimalForWeightedAbsoluteValues) {
+  for (const Index d : {2, 5, 20}) {
+    const Tally tally = check_random_problems(Kind::absolute, d, 1e2, 12, 1e-9, 1e-10,
+                                              1000 + static_cast<std::uint64_t>(d));
+    EXPECT_GT(tally.optimal, 10);
+  }
+}
+
+TEST(BoxProjection, IsCertifiedOptimalForAbsoluteValuesAndSquares) {
+  for (const Index d : {2, 5, 20}) {
+    const Tally tally = check_random_problems(Kind::both, d, 1e3, 12, 1e-9, 1e-10,
+                                              2000 + static_cast<std::uint64_t>(d));
+    EXPECT_GT(tally.optimal, 10);
+  }
+}
+
+TEST(BoxProjection, IsCertifiedOptimalInThreeHundredDimensions) {
+  const Tally tally = check_random_problems(Kind::plain, 300, 1e3, 1, 1e-9, 1e-10, 31);
+  EXPECT_GE(tally.optimal, 2);
+}
+
+TEST(BoxProjection, WithoutBoundsItIsTheConeProjection) {
+  for (const Index d : {3, 20}) {
+    const Instance instance = random_instance(d, 1e2, 5);
+    const BoxFactor box(instance.theta, instance.hessian);
+    Vector weights = Random(4).normal_vector(d).array().exp();
+    const ConeFactor cone(
+        {.theta = instance.theta, .hessian = instance.hessian, .weights = weights});
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      const Vector x0 = Random(seed).normal_vector(d);
+      BoxProblem problem = {.query = x0,
+                            .lower = Vector::Constant(d, -infinity),
+                            .upper = Vector::Constant(d, infinity),
+                            .cost = {.quadratic = weights},
+                            .epsilon = 0.4 * cone.max_epsilon(),
+                            .threshold = 1};
+      const ConeProjection expected =
+          cone.project(x0, {.epsilon = problem.epsilon, .threshold = 1});
+      const BoxProjection cold = box.project(problem);
+      EXPECT_LE((cold.point - expected.point).norm(), 1e-7 * (1 + expected.point.norm()));
+      EXPECT_NEAR(2 * cold.objective, expected.summary.distance_squared,
+                  1e-9 * expected.summary.distance_squared);
+      if (expected.summary.status != ConeStatus::optimal) continue;
+      problem.start = {expected.point, expected.summary.multiplier};
+      const BoxProjection warm = box.project(problem);
+      EXPECT_LE(warm.iterations, 2);
+      EXPECT_NEAR(warm.objective, cold.objective, 1e-11 * cold.objective);
+    }
+  }
+}
+
+TEST(BoxProjection, AnImmutableCoordinateIsABoxOfWidthZero) {
+  const Index d = 9;
+  const Instance instance = random_instance(d, 1e2, 6);
+  const BoxFactor box(instance.theta, instance.hessian);
+  std::vector<bool> movable(static_cast<std::size_t>(d), true);
+  movable[0] = movable[4] = false;
+  const ConeFactor cone({.theta = instance.theta, .hessian = instance.hessian, .movable = movable});
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Vector x0 = Random(seed).normal_vector(d);
+    BoxProblem problem = {.query = x0,
+                          .lower = Vector::Constant(d, -infinity),
+                          .upper = Vector::Constant(d, infinity),
+                          .epsilon = (seed % 2 ? 0.5 : 1.3) * cone.max_epsilon(),
+                          .threshold = 0.2};
+    for (const Index i : {0, 4}) problem.lower[i] = problem.upper[i] = x0[i];
+    const ConeProjection expected =
+        cone.project(x0, {.epsilon = problem.epsilon, .threshold = 0.2});
+    const BoxProjection answer = box.project(problem);
+    ASSERT_EQ(answer.status == BoxStatus::infeasible,
+              expected.summary.status == ConeStatus::infeasible);
+    if (answer.status == BoxStatus::infeasible) {
+      EXPECT_NEAR(answer.logit_bound - 0.2, expected.summary.margin, 1e-6);
+    } else {
+      EXPECT_LE((answer.point - expected.point).norm(), 1e-7 * (1 + expected.point.norm()));
+    }
+  }
+}
+
+// The best of a fine grid can beat the answer by rounding only, and comes near it.
+TEST(BoxProjection, NoGridPointInThePlaneIsCheaper) {
+  int compared = 0;
+  for (const Kind kind : {Kind::weighted, Kind::absolute, Kind::both}) {
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      const Instance instance = random_instance(2, 20, 600 + seed);
+      const Oracle oracle(instance);
+      const BoxFactor factor(instance.theta, instance.hessian);
+      BoxProblem problem = random_problem(instance, kind, 0.01, 700 + seed);
+      problem.lower =
+          problem.lower.cwiseMax(problem.query.array().matrix() - Vector::Constant(2, 4));
+      problem.upper =
+          problem.upper.cwiseMin(problem.query.array().matrix() + Vector::Constant(2, 4));
+      const BoxProjection answer = factor.project(problem);
+      double cheapest = infinity;
+      const int steps = 200;
+      for (int i = 0; i <= steps; ++i) {
+        for (int j = 0; j <= steps; ++j) {
+          Vector x(2);
+          x << problem.lower[0] + (problem.upper[0] - problem.lower[0]) * i / steps,
+              problem.lower[1] + (problem.upper[1] - problem.lower[1]) * j / steps;
+          if (oracle(x, problem.epsilon).g < problem.threshold) continue;
+          cheapest = std::min(cheapest, cost_of(problem, x));
+        }
+      }
+      if (answer.status == BoxStatus::infeasible) {
+        EXPECT_EQ(cheapest, infinity);
+      } else {
+        ++compared;
+        EXPECT_LE(answer.objective, cheapest * (1 + 1e-12));
+        if (cheapest < infinity) {
+          EXPECT_LE(cheapest, answer.objective + 0.15 * (1 + answer.objective));
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 8);
+}
+
+// A slow method that shares nothing with the solver: bisection on μ, and for each μ projected
+// gradient ascent of μ·g − cost with backtracking.
+TEST(BoxProjection, AgreesWithBisectionAndProjectedGradients) {
+  const Instance instance = random_instance(5, 10, 21);
+  const Oracle oracle(instance);
+  const BoxFactor factor(instance.theta, instance.hessian);
+  int compared = 0;
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const BoxProblem problem = random_problem(instance, Kind::plain, 0.02, 40 + seed);
+    const BoxProjection answer = factor.project(problem);
+    if (answer.status != BoxStatus::optimal || answer.multiplier == 0) continue;
+    ++compared;
+    Vector x = problem.query.cwiseMax(problem.lower).cwiseMin(problem.upper);
+    double low = 0;
+    double high = 1e3;
+    for (int i = 0; i < 45; ++i) {
+      const double mu = (low + high) / 2;
+      double step = 1;
+      for (int k = 0; k < 400; ++k) {
+        const Oracle::Value at = oracle(x, problem.epsilon);
+        const Vector slope = x - problem.query - mu * at.gradient;
+        const double before = cost_of(problem, x) - mu * at.g;
+        Vector next = x;
+        for (step *= 2;; step /= 2) {
+          next = (x - step * slope).cwiseMax(problem.lower).cwiseMin(problem.upper);
+          const double after = cost_of(problem, next) - mu * oracle(next, problem.epsilon).g;
+          if (after <= before - 0.3 / step * (next - x).squaredNorm() || step < 1e-12) break;
+        }
+        const double moved = (next - x).norm();
+        x = next;
+        if (moved < 1e-11) break;
+      }
+      (oracle(x, problem.epsilon).g < problem.threshold ? low : high) = mu;
+    }
+    EXPECT_LE((x - answer.point).norm(), 1e-5 * (1 + x.norm()));
+  }
+  EXPECT_GT(compared, 2);
+}
+
+TEST(BoxProjection, DistanceGrowsWithEpsilonUntilTheLargestFeasibleOne) {
+  const Instance instance = random_instance(8, 1e2, 50);
+  const BoxFactor factor(instance.theta, instance.hessian);
+  int checked = 0;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    BoxProblem problem = random_problem(instance, Kind::plain, 0, 60 + seed);
+    problem.lower = problem.lower.cwiseMax(-8);
+    problem.upper = problem.upper.cwiseMin(8);
+    const BoxRadius radius = factor.max_epsilon(problem.lower, problem.upper, problem.threshold);
+    EXPECT_FALSE(radius.truncated);
+    EXPECT_LE(radius.upper_bound - radius.epsilon, 1e-9 * radius.epsilon);
+    if (radius.epsilon == 0) continue;
+    ++checked;
+    double before = -1;
+    for (const double share : {0.01, 0.3, 0.6, 0.9, 0.999, 1 - 1e-6}) {
+      problem.epsilon = share * radius.epsilon;
+      const BoxProjection answer = factor.project(problem);
+      ASSERT_NE(answer.status, BoxStatus::infeasible) << share;
+      EXPECT_GE(answer.margin, 0);
+      EXPECT_GE(answer.objective, before * (1 - 1e-12));
+      before = answer.objective;
+    }
+    problem.epsilon = radius.upper_bound * (1 + 1e-6);
+    EXPECT_EQ(factor.project(problem).status, BoxStatus::infeasible);
+  }
+  EXPECT_GT(checked, 6);
+}
+
+TEST(BoxProjection, NoGridPointIsRobustBeyondTheLargestEpsilon) {
+  int checked = 0;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const Instance instance = random_instance(2, 30, 800 + seed);
+    const Oracle oracle(instance);
+    const Vector lower = Vector::Constant(2, -2);
+    const Vector upper = Vector::Constant(2, 1.5);
+    const BoxRadius radius =
+        BoxFactor(instance.theta, instance.hessian).max_epsilon(lower, upper, 0.5);
+    double best = 0;
+    for (int i = 0; i <= 200; ++i) {
+      for (int j = 0; j <= 200; ++j) {
+        const Vector x = (Vector(2) << -2 + 3.5 * i / 200, -2 + 3.5 * j / 200).finished();
+        const Oracle::Value at = oracle(x, 0);
+        if (at.logit <= 0.5) continue;
+        best = std::max(best, 0.5 * std::pow((at.logit - 0.5) / at.radius, 2));
+      }
+    }
+    EXPECT_LE(best, radius.upper_bound * (1 + 1e-12));
+    EXPECT_GE(best, 0.99 * radius.epsilon - 1e-6);
+    checked += best > 0;
+  }
+  EXPECT_GT(checked, 4);
+}
+
+TEST(BoxProjection, TheLargestEpsilonWithoutBoundsIsTheClosedForm) {
+  const Instance instance = random_instance(6, 1e2, 42);
+  const BoxFactor box(instance.theta, instance.hessian);
+  const ConeFactor cone({.theta = instance.theta, .hessian = instance.hessian});
+  const Vector unbounded = Vector::Constant(6, infinity);
+  for (const double threshold : {-6.0, -3.0, 0.5}) {
+    const BoxRadius radius = box.max_epsilon(-unbounded, unbounded, threshold);
+    EXPECT_TRUE(radius.truncated);
+    EXPECT_NEAR(radius.epsilon, cone.max_epsilon(Vector::Zero(6), threshold),
+                1e-5 * radius.epsilon);
+  }
+}
+
+TEST(BoxProjection, TheMaximumOverTheBoxHasAMatchingBound) {
+  for (const Index d : {1, 6, 30}) {
+    const Instance instance = random_instance(d, 1e3, 70);
+    const Oracle oracle(instance);
+    const BoxFactor factor(instance.theta, instance.hessian);
+    Random random(3);
+    for (const double epsilon : {0.0, 1e-3, 0.1, 3.0}) {
+      const Vector lower = random.normal_vector(d).array() - 1.5;
+      const Vector upper = lower.array() + 2 * random.normal_vector(d).array().abs();
+      const BoxMaximum best = factor.maximize(lower, upper, epsilon);
+      const Oracle::Value at = oracle(best.point, epsilon);
+      EXPECT_NEAR(best.logit, at.g, 1e-10 * at.scale);
+      EXPECT_LE(best.logit_bound - best.logit, 1e-10 * at.scale);
+      for (int k = 0; k < 200; ++k) {
+        Vector x(d);
+        for (Index i = 0; i < d; ++i) x[i] = lower[i] + random.uniform() * (upper[i] - lower[i]);
+        EXPECT_LE(oracle(x, epsilon).g, best.logit_bound + 1e-10 * at.scale);
+      }
+    }
+  }
+}
+
+TEST(BoxProjection, AnUnboundedMaximumComesWithARay) {
+  const Instance instance = random_instance(4, 10, 71);
+  const Oracle oracle(instance);
+  const BoxFactor factor(instance.theta, instance.hessian);
+  const double limit =
+      ConeFactor({.theta = instance.theta, .hessian = instance.hessian}).max_epsilon();
+  const Vector unbounded = Vector::Constant(4, infinity);
+  const BoxMaximum below = factor.maximize(-unbounded, unbounded, 0.8 * limit);
+  ASSERT_TRUE(below.ray);
+  EXPECT_GT(oracle(below.point + 1e6 * *below.ray, 0.8 * limit).g, below.logit + 1);
+  EXPECT_EQ(below.logit_bound, infinity);
+  const BoxMaximum above = factor.maximize(-unbounded, unbounded, 1.5 * limit);
+  EXPECT_FALSE(above.ray);
+  EXPECT_NEAR(above.logit_bound, above.logit, 1e-6 * (1 + std::abs(above.logit)));
+}
+
+TEST(BoxProjection, RefusesBadArguments) {
+  const Instance instance = random_instance(2, 10, 14);
+  const BoxFactor factor(instance.theta, instance.hessian);
+  const BoxProblem good = {
+      .query = Vector::Zero(2), .lower = Vector::Constant(2, -1), .upper = Vector::Constant(2, 1)};
+  EXPECT_NO_THROW((void)factor.project(good));
+  BoxProblem bad = good;
+  bad.lower[0] = 2;
+  EXPECT_THROW((void)factor.project(bad), Error);
+  bad = good;
+  bad.query[0] = std::nan("");
+  EXPECT_THROW((void)factor.project(bad), Error);
+  bad = good;
+  bad.epsilon = -1;
+  EXPECT_THROW((void)factor.project(bad), Error);
+  bad = good;
+  bad.cost.quadratic = (Vector(2) << 1, 0).finished();
+  EXPECT_THROW((void)factor.project(bad), Error);
+  bad = good;
+  bad.cost.absolute = Vector::Zero(2);
+  EXPECT_THROW((void)factor.project(bad), Error);
+  EXPECT_THROW(BoxFactor(instance.theta, -instance.hessian), Error);
+}
+
+}  // namespace
+}  // namespace ellice
