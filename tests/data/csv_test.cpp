@@ -115,7 +115,8 @@ Table oracle(const std::string& text) {
 }
 
 std::string random_cell(Random& random) {
-  static const std::string characters = "ab7-. ,\"\n\r\xc3\xa9+#";
+  static const std::vector<std::string> characters = {"a",  "b",  "7",  "-", ".", " ", ",",
+                                                      "\"", "\n", "\r", "é", "+", "#"};
   std::string result;
   const std::uint64_t length = random.below(4) == 0 ? random.below(60) : random.below(7);
   for (std::uint64_t i = 0; i < length; ++i) result += characters[random.below(characters.size())];
@@ -256,6 +257,20 @@ TEST(CsvScanner, RefusesWhatIsNotText) {
   EXPECT_EQ(error_of("a\n\"\n\n" + std::string(CsvScanner::longest_row, 'x') + "x\n"),
             "table.csv: line 2: the quote that opens on line 2 is not closed within 64 MiB; is "
             "this a CSV file?");
+}
+
+TEST(CsvScanner, NamesTheLineAndColumnOfTextThatIsNotUtf8) {
+  const auto message = [](int line, int column, const char* byte) {
+    return fmt::format(
+        "table.csv: line {}: column {} holds the byte 0x{}, which is not UTF-8 here; save the file "
+        "as UTF-8",
+        line, column, byte);
+  };
+  EXPECT_EQ(error_of("a,caf\xE9\n1,2\n"), message(1, 2, "E9"));
+  EXPECT_EQ(error_of("a,b,c\n1,2,3\n1,M\xFCnchen,3\n"), message(3, 2, "FC"));
+  EXPECT_EQ(error_of("a,b\n\"x\ny\",\"é \"\"\n\xC3\"\n"), message(4, 2, "C3"));
+  EXPECT_EQ(error_of("a,b\n1,\x80"), message(2, 2, "80"));
+  EXPECT_EQ(error_of("naïve,b\nMünchen,\"東京\"\n"), "no error");
 }
 
 TEST(CsvScanner, RefusesAHeaderThatCannotBeUsed) {
