@@ -79,8 +79,9 @@ bool CsvScanner::next(std::span<const std::string_view>& cells) {
   } else {
     read_row();
     require_input(cells_.size() == header_.size(),
-                  "{}: line {}: found {} cells, expected {} (the header has {} columns)", name_,
-                  line_, cells_.size(), header_.size(), header_.size());
+                  "{}: line {}: found {} cells, expected {} as in the header{}", name_, line_,
+                  cells_.size(), header_.size(),
+                  cells_.size() > header_.size() ? "; quote cells that hold a comma" : "");
   }
   cells = cells_;
   return true;
@@ -119,8 +120,9 @@ void CsvScanner::read_header() {
         "{}: line 1: the name of column {} holds a carriage return; line ends must be LF or CRLF",
         name_, i + 1);
     const auto [other, is_new] = seen.emplace(header_[i], i);
-    require_input(is_new, "{}: line 1: the column name \"{}\" appears twice (columns {} and {})",
-                  name_, header_[i], other->second + 1, i + 1);
+    require_input(
+        is_new, "{}: line 1: the column name \"{}\" appears twice (columns {} and {}); rename one",
+        name_, header_[i], other->second + 1, i + 1);
   }
 }
 

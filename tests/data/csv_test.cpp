@@ -212,9 +212,10 @@ TEST(CsvScanner, AcceptsColumnsThatAreCountedAndOneWithoutAName) {
 
 TEST(CsvScanner, NamesTheLineOfARaggedRow) {
   EXPECT_EQ(error_of("a,b,c\n1,2,3\n1,\"x\n\",3\n1,2\n"),
-            "table.csv: line 5: found 2 cells, expected 3 (the header has 3 columns)");
+            "table.csv: line 5: found 2 cells, expected 3 as in the header");
   EXPECT_EQ(error_of("a,b\n1,2,3"),
-            "table.csv: line 2: found 3 cells, expected 2 (the header has 2 columns)");
+            "table.csv: line 2: found 3 cells, expected 2 as in the header; quote cells that hold "
+            "a comma");
   EXPECT_EQ(error_of("a,b\n1,2\n\n\n3,4\n"),
             "table.csv: line 3: the line is empty, expected 2 cells");
 }
@@ -280,7 +281,7 @@ TEST(CsvScanner, RefusesAHeaderThatCannotBeUsed) {
   EXPECT_EQ(error_of("\na,b\n"),
             "table.csv: line 1: the line is empty, expected the names of the columns");
   EXPECT_EQ(error_of("a,b,c,b\n"),
-            "table.csv: line 1: the column name \"b\" appears twice (columns 2 and 4)");
+            "table.csv: line 1: the column name \"b\" appears twice (columns 2 and 4); rename one");
   EXPECT_EQ(error_of(",b,,d\n"),
             "table.csv: line 1: column 3 has no name (only the first column may lack one)");
   EXPECT_EQ(error_of("\"\"\n1\n"), "table.csv: line 1: the only column has no name");

@@ -137,6 +137,8 @@ TEST(Schema, NamesTheKeyOfAMistakeInJson) {
 TEST(Suggestion, OffersTheNearestNameOrAllNames) {
   EXPECT_EQ(suggestion("incme", {"age", "income"}), "did you mean \"income\"?");
   EXPECT_EQ(suggestion("INCOME", {"age", "income"}), "did you mean \"income\"?");
+  EXPECT_EQ(suggestion("trian", {"schema", "train"}), "did you mean \"train\"?");
+  EXPECT_EQ(suggestion("tairn", {"schema", "train"}), "there are: schema, train");
   EXPECT_EQ(suggestion("shoe size", {"age", "income"}), "there are: age, income");
   EXPECT_EQ(suggestion("2", {"0", "1"}), "there are: 0, 1");
   EXPECT_EQ(suggestion("x", {}), "there are none");
