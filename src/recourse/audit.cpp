@@ -37,7 +37,7 @@ class Auditor {
                        .epsilon = asked_.epsilon,
                        .threshold = asked_.threshold};
     for (const char* echoed :
-         {"id", "query_violations", "message", "gap", "seconds", "attained_epsilon"}) {
+         {"id", "query_violations", "held", "message", "gap", "seconds", "attained_epsilon"}) {
       if (answer.has(echoed)) (void)answer.at(echoed);
     }
     if (result.status == Status::reduced) result.epsilon = answer.number("attained_epsilon");
