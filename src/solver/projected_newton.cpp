@@ -60,7 +60,7 @@ void ProjectedNewton::classify(double multiplier, const RobustLogit::State& stat
 // Backtracks along the projection of x + αp; false if the function does not decrease.
 bool ProjectedNewton::step(double multiplier, const Vector& direction, RobustLogit::State& state) {
   const double before = cost_.value(state.x) - multiplier * state.value;
-  const double noise = 1e-15 * (cost_.value(state.x) + multiplier * state.scale);
+  const double noise = 1e-14 * (cost_.value(state.x) + multiplier * state.scale);
   double alpha = 1;
   for (int i = 0; i < 50; ++i) {
     trial_.x = state.x;
@@ -84,6 +84,7 @@ bool ProjectedNewton::step(double multiplier, const Vector& direction, RobustLog
 
 int ProjectedNewton::minimise(double multiplier, int max_steps, RobustLogit::State& state,
                               const std::function<bool(const RobustLogit::State&)>& done) {
+  int stalls = 0;
   for (int steps = 0; steps < max_steps; ++steps) {
     if (done(state)) return steps;
     classify(multiplier, state);
@@ -107,7 +108,10 @@ int ProjectedNewton::minimise(double multiplier, int max_steps, RobustLogit::Sta
       }
       if (!step(multiplier, direction_, state)) return steps + 1;
     }
-    if (stalled_) return steps + 1;
+    // Where the function is flat to rounding, Newton's steps still improve the slopes, on which
+    // bounds and multipliers depend to first order.
+    stalls += stalled_;
+    if (stalls > 6) return steps + 1;
   }
   return max_steps;
 }

@@ -55,11 +55,7 @@ class NewtonMatrix {
 
  private:
   Matrix storage_;
-  Vector z_;      // on the free coordinates
-  Vector image_;  // K⁻¹z
   Index size_ = 0;
-  double nu_ = 0;
-  double rest_ = 1;  // 1 − νzᵀK⁻¹z
 };
 
 }  // namespace ellice
