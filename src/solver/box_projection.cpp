@@ -125,6 +125,8 @@ BoxSearch::Outcome proximal_search(const RobustLogit& logit, const BoxCost& cost
     const BoxSearch::Outcome outcome = search.run(smooth.center, multiplier);
     result.iterations += search.iterations();
     result.factorisations += search.factorisations();
+    // A later step that fails leaves the answer of the one before, for the certificate to judge.
+    if (i > 0 && outcome == BoxSearch::Outcome::stuck) break;
     state = search.state();
     multiplier = search.multiplier();
     result.multiplier = multiplier;

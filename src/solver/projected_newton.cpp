@@ -58,15 +58,15 @@ void ProjectedNewton::classify(double multiplier, const RobustLogit::State& stat
 }
 
 // Backtracks along the projection of x + αp; false if the function does not decrease.
-bool ProjectedNewton::step(double multiplier, const Vector& direction, RobustLogit::State& state) {
+bool ProjectedNewton::step(double multiplier, int trials, RobustLogit::State& state) {
   const double before = cost_.value(state.x) - multiplier * state.value;
   const double noise = 1e-14 * (cost_.value(state.x) + multiplier * state.scale);
   double alpha = 1;
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < trials; ++i) {
     trial_.x = state.x;
     for (Index j = 0; j < state.x.size(); ++j) {
-      if (direction[j] == 0) continue;
-      trial_.x[j] = std::clamp(state.x[j] + alpha * direction[j], low_[j], high_[j]);
+      if (direction_[j] == 0) continue;
+      trial_.x[j] = std::clamp(state.x[j] + alpha * direction_[j], low_[j], high_[j]);
     }
     const double promised = slope_.dot(state.x - trial_.x);
     if (!(promised > 0)) return false;
@@ -82,23 +82,25 @@ bool ProjectedNewton::step(double multiplier, const Vector& direction, RobustLog
   return false;
 }
 
+bool ProjectedNewton::newton_step(Curvature curvature, double multiplier, int trials,
+                                  RobustLogit::State& state) {
+  const Index size = static_cast<Index>(free_.size());
+  ++factorisations_;
+  if (!matrix_.factorise(curvature, logit_, state, multiplier, cost_.d, free_)) return false;
+  for (Index j = 0; j < size; ++j) gathered_[j] = -slope_[free_[static_cast<std::size_t>(j)]];
+  matrix_.solve(gathered_.head(size));
+  for (Index j = 0; j < size; ++j) direction_[free_[static_cast<std::size_t>(j)]] = gathered_[j];
+  return step(multiplier, trials, state);
+}
+
 int ProjectedNewton::minimise(double multiplier, int max_steps, RobustLogit::State& state,
                               const std::function<bool(const RobustLogit::State&)>& done) {
   int stalls = 0;
   for (int steps = 0; steps < max_steps; ++steps) {
     if (done(state)) return steps;
     classify(multiplier, state);
-    const Index size = static_cast<Index>(free_.size());
-    ++factorisations_;
-    bool moved = false;
-    if (matrix_.factorise(logit_, state, multiplier, cost_.d, free_)) {
-      for (Index j = 0; j < size; ++j) gathered_[j] = -slope_[free_[static_cast<std::size_t>(j)]];
-      matrix_.solve(gathered_.head(size));
-      for (Index j = 0; j < size; ++j) {
-        direction_[free_[static_cast<std::size_t>(j)]] = gathered_[j];
-      }
-      moved = step(multiplier, direction_, state);
-    }
+    const bool moved = newton_step(Curvature::exact, multiplier, 1, state) ||
+                       newton_step(Curvature::majorant, multiplier, 20, state);
     if (!moved) {
       // Steepest descent, scaled by an upper bound on the curvature of each coordinate.
       const double nu = multiplier * state.inverse_s * logit_.two_epsilon();
@@ -106,7 +108,7 @@ int ProjectedNewton::minimise(double multiplier, int max_steps, RobustLogit::Sta
         const double curvature = cost_.d[i] + nu * logit_.inverse()(i, i);
         direction_[i] = slope_[i] == 0 ? 0 : -slope_[i] / curvature;
       }
-      if (!step(multiplier, direction_, state)) return steps + 1;
+      if (!step(multiplier, 50, state)) return steps + 1;
     }
     // Where the function is flat to rounding, Newton's steps still improve the slopes, on which
     // bounds and multipliers depend to first order.
@@ -121,7 +123,7 @@ double ProjectedNewton::path_derivative(double multiplier, const RobustLogit::St
   classify(multiplier, state);
   direction.setZero(state.x.size());
   ++factorisations_;
-  if (!matrix_.factorise(logit_, state, multiplier, cost_.d, free_)) return 0;
+  if (!matrix_.factorise(Curvature::exact, logit_, state, multiplier, cost_.d, free_)) return 0;
   const Index size = static_cast<Index>(free_.size());
   for (Index j = 0; j < size; ++j) {
     gathered_[j] = state.gradient[free_[static_cast<std::size_t>(j)]];

@@ -28,7 +28,8 @@ class ProjectedNewton {
 
  private:
   void classify(double multiplier, const RobustLogit::State& state);
-  bool step(double multiplier, const Vector& direction, RobustLogit::State& state);
+  bool newton_step(Curvature curvature, double multiplier, int trials, RobustLogit::State& state);
+  bool step(double multiplier, int trials, RobustLogit::State& state);
 
   const RobustLogit& logit_;
   const BoxCost& cost_;
