@@ -59,7 +59,7 @@ void ProjectedNewton::classify(double multiplier, const RobustLogit::State& stat
 
 // Backtracks along the projection of x + αp; false if the function does not decrease.
 bool ProjectedNewton::step(double multiplier, int trials, RobustLogit::State& state) {
-  const double before = cost_.value(state.x) - multiplier * state.value;
+  const double before = value(multiplier, state);
   const double noise = 1e-14 * (cost_.value(state.x) + multiplier * state.scale);
   double alpha = 1;
   for (int i = 0; i < trials; ++i) {
@@ -71,7 +71,7 @@ bool ProjectedNewton::step(double multiplier, int trials, RobustLogit::State& st
     const double promised = slope_.dot(state.x - trial_.x);
     if (!(promised > 0)) return false;
     logit_.evaluate(trial_);
-    const double after = cost_.value(trial_.x) - multiplier * trial_.value;
+    const double after = value(multiplier, trial_);
     if (after <= before - 1e-4 * promised || (promised <= noise && after <= before + noise)) {
       std::swap(state, trial_);
       stalled_ = promised <= noise;
@@ -99,8 +99,16 @@ int ProjectedNewton::minimise(double multiplier, int max_steps, RobustLogit::Sta
   for (int steps = 0; steps < max_steps; ++steps) {
     if (done(state)) return steps;
     classify(multiplier, state);
-    const bool moved = newton_step(Curvature::exact, multiplier, 1, state) ||
-                       newton_step(Curvature::majorant, multiplier, 20, state);
+    bool moved = newton_step(Curvature::exact, multiplier, 1, state);
+    if (!moved) {
+      other_ = state;
+      moved = newton_step(Curvature::majorant, multiplier, 20, state);
+      const bool other_moved = newton_step(Curvature::exact, multiplier, 20, other_);
+      if (other_moved && (!moved || value(multiplier, other_) < value(multiplier, state))) {
+        std::swap(state, other_);
+        moved = true;
+      }
+    }
     if (!moved) {
       // Steepest descent, scaled by an upper bound on the curvature of each coordinate.
       const double nu = multiplier * state.inverse_s * logit_.two_epsilon();
