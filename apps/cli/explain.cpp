@@ -8,8 +8,6 @@
 #include "ellice/data/csv.hpp"
 #include "ellice/data/recipe.hpp"
 #include "ellice/model/model_file.hpp"
-#include "ellice/recourse/data_supported.hpp"
-#include "ellice/recourse/gradient.hpp"
 #include "ellice/recourse/linear_exact.hpp"
 #include "ellice/recourse/query_reader.hpp"
 #include "problem_arguments.hpp"
@@ -32,8 +30,6 @@ struct ExplainArguments {
   std::string epsilon = {};
   std::string method = "auto";
   ProblemArguments problem = {};
-  GradientOptions gradient = {};
-  DataSupportedOptions data_options = {};
   std::string data = {};
   std::string dataset = {};
   std::string id = {};
@@ -45,34 +41,7 @@ struct ExplainArguments {
   std::string output = "-";
 };
 
-/// Training rows for methods that take answers from them.
-RowMatrix training_rows(const ExplainArguments& arguments, const Model& model,
-                        const Console& console) {
-  if (!arguments.dataset.empty()) {
-    const Dataset data = load_recipe(arguments.dataset);
-    require_input(data.schema == model.schema(), "--dataset {}: its schema is not that of {}",
-                  arguments.dataset, arguments.model);
-    return select_rows(data, apply_selection(data, model.training.selection).fit).raw;
-  }
-  require(
-      !arguments.data.empty(),
-      "--method data takes its answers from training rows: give --data FILE.csv or --dataset NAME");
-  CsvReader source(arguments.data);
-  const Dataset data = read_dataset(source, model.schema(), console.progress());
-  return select_rows(data, apply_selection(data, model.training.selection).fit).raw;
-}
-
-std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, const Problem& problem,
-                                          const Console& console, Request& request) {
-  if (request.method == "gradient") {
-    request.method_options["gradient"] = fields_to_json(arguments.gradient);
-    return std::make_unique<GradientGenerator>(problem, arguments.gradient);
-  }
-  if (request.method == "data") {
-    request.method_options["data"] = fields_to_json(arguments.data_options);
-    return std::make_unique<DataSupported>(
-        problem, training_rows(arguments, *problem.model, console), arguments.data_options);
-  }
+std::unique_ptr<Generator> make_generator(const Problem& problem) {
   return std::make_unique<LinearExact>(problem);
 }
 
@@ -88,7 +57,7 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
   problem.epsilon = request.rule.resolve(model);
   if (rounds_for_display(arguments.format)) problem.display_steps = sensible_steps(model.encoder);
   validate(problem);
-  const std::unique_ptr<Generator> generator = make_generator(arguments, problem, console, request);
+  const std::unique_ptr<Generator> generator = make_generator(problem);
 
   CsvReader source(arguments.queries);
   QueryReader reader(
@@ -163,8 +132,6 @@ void add_explain(CLI::App& program, Job& job) {
   verb.add_option("--data", arguments->data, "training rows for --method data")->type_name("FILE");
   verb.add_option("--dataset", arguments->dataset, "built-in training rows instead")
       ->type_name("NAME");
-  add_flags(verb, arguments->data_options);
-  add_flags(verb, arguments->gradient);
   verb.add_option("--id", arguments->id, "column to echo with each answer")->type_name("COLUMN");
   verb.add_option("--on-error", arguments->on_error,
                   "a row that cannot be read ends the run, or becomes an answer `invalid`")

@@ -1,0 +1,106 @@
+#include <unistd.h>
+
+#include <memory>
+
+#include "answer_sink.hpp"
+#include "ellice/core/file.hpp"
+#include "ellice/data/lending.hpp"
+#include "ellice/model/training.hpp"
+#include "ellice/recourse/linear_exact.hpp"
+#include "ellice/report/text_table.hpp"
+#include "verb.hpp"
+
+namespace ellice::cli {
+
+namespace {
+
+constexpr std::size_t training_rows = 2000;
+constexpr std::uint64_t training_seed = 1;
+constexpr std::uint64_t applicant_seed = 2;
+
+struct DemoArguments {
+  CommonOptions common = {};
+  int people = 5;
+  std::string epsilon = "5%";
+  std::string output = "ellice-demo.html";
+};
+
+/// New applicants whom the model turns down.
+std::vector<Query> declined_people(const Model& model, int count) {
+  std::vector<Query> people;
+  const Dataset applicants =
+      lending_dataset(50 * static_cast<std::size_t>(count) + 50, applicant_seed);
+  const Vector logits = model.network.logits(model.encoder.encode(applicants.raw));
+  for (Index i = 0; i < logits.size() && people.size() < static_cast<std::size_t>(count); ++i) {
+    if (logits(i) < model.decision.threshold) {
+      people.push_back({.index = people.size(),
+                        .raw = applicants.raw.row(i),
+                        .id = fmt::format("applicant {}", i)});
+    }
+  }
+  return people;
+}
+
+ExitStatus run_demo(const DemoArguments& arguments) {
+  validate(arguments.common, "options");
+  const Console console = arguments.common.console();
+  const Dataset data = lending_dataset(training_rows, training_seed);
+  const TrainingResult trained = train(data, {}, {}, {.threads = arguments.common.threads});
+  const Model& model = trained.model;
+
+  Request request{.problem = {.model = &model},
+                  .rule = parse_epsilon_rule(arguments.epsilon),
+                  .method = "exact"};
+  request.problem.epsilon = request.rule.resolve(model);
+  request.problem.display_steps = sensible_steps(model.encoder);
+  const std::vector<Query> people = declined_people(model, arguments.people);
+  std::vector<Recourse> answers =
+      LinearExact(request.problem).generate(people, {.threads = arguments.common.threads});
+
+  write_file(
+      "-",
+      fmt::format(
+          "{} loan applications (made up), a logistic model that is right for {:.0f} % of them.\n"
+          "{} people were declined. What would have to change so that the answer is yes, and stays "
+          "yes\n"
+          "for every model whose training objective is within {} of the best ({} = {})?\n\n",
+          grouped(training_rows),
+          100 * trained.summary.cross_validated_accuracy.value_or(trained.summary.train_accuracy),
+          people.size(), arguments.epsilon, "epsilon", rounded(request.problem.epsilon, 3)));
+  AnswerSink terminal(
+      request,
+      {.format = AnswerFormat::table, .has_id = true, .colour = ::isatty(STDOUT_FILENO) == 1});
+  terminal.add(answers, {});
+  terminal.finish();
+  AnswerSink page(request, {.format = AnswerFormat::html,
+                            .has_id = true,
+                            .output = arguments.output,
+                            .title = "Recourse for declined loan applications"});
+  page.add(std::move(answers), {});
+  page.finish();
+  console.info(fmt::format("\nwrote {}: the same people as cards, with pictures and certificates",
+                           arguments.output));
+  console.info(
+      "next: ellice train --dataset lending -o m.json, ellice schema YOUR.csv --target C "
+      "--favourable V");
+  return done;
+}
+
+}  // namespace
+
+void add_demo(CLI::App& program, Job& job) {
+  auto arguments = std::make_shared<DemoArguments>();
+  CLI::App& verb = *program.add_subcommand(
+      "demo", "the whole job on embedded data: train, explain some declined people, draw a page");
+  verb.add_option("--people", arguments->people, "how many people to explain")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  verb.add_option("--epsilon", arguments->epsilon, "how far from the best a model may be")
+      ->capture_default_str();
+  verb.add_option("-o,--output", arguments->output, "page to write")->capture_default_str();
+  add_flags(verb, arguments->common);
+  verb.footer("Example:\n  ellice demo");
+  verb.callback([arguments, &job] { job = [arguments] { return run_demo(*arguments); }; });
+}
+
+}  // namespace ellice::cli
