@@ -76,7 +76,9 @@ class Bar {
 }  // namespace
 
 void Console::say(LogLevel level, std::string_view prefix, std::string_view text) const {
-  if (level <= level_) fmt::print(stderr, "{}{}\n", prefix, text);
+  if (level > level_) return;
+  if (text.ends_with('\n')) text.remove_suffix(1);  // a table brings its own
+  fmt::print(stderr, "{}{}\n", prefix, text);
 }
 
 Progress Console::progress() const {

@@ -4,6 +4,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/version.hpp"
+#include "ellice/data/schema.hpp"
 #include "verb.hpp"
 
 namespace {
@@ -30,6 +31,28 @@ int exit_status(ErrorCode code) {
       break;
   }
   return internal_failure;
+}
+
+/// What is wrong with the command line, and what may have been meant. A verb or an option that
+/// nobody knows comes first: whatever else is missing may be missing because of it.
+std::string usage_fault(const CLI::App& program, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = program.get_subcommands();
+  const std::vector<std::string> unknown = program.remaining(true);
+  std::vector<std::string> verbs;
+  for (const CLI::App* const verb : program.get_subcommands({})) verbs.push_back(verb->get_name());
+  if (!unknown.empty() && unknown.front().starts_with("--")) {
+    std::vector<std::string> options;
+    for (const CLI::Option* const option :
+         (chosen.empty() ? &program : chosen.front())->get_options()) {
+      for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+    }
+    const std::string name = unknown.front().substr(0, unknown.front().find('='));
+    return fmt::format("there is no option {}; {}", name, suggestion(name, options));
+  }
+  if (!chosen.empty()) return error.what();
+  if (unknown.empty()) return fmt::format("a verb is needed: {}", fmt::join(verbs, ", "));
+  return fmt::format("there is no verb \"{}\"; {}", unknown.front(),
+                     suggestion(unknown.front(), verbs));
 }
 
 int run(int argc, char** argv) {
@@ -62,7 +85,7 @@ int run(int argc, char** argv) {
     return job();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
-    console.error(fmt::format("{}; see `ellice {}--help`", error.what(),
+    console.error(fmt::format("{}; see `ellice {}--help`", usage_fault(program, error),
                               program.get_subcommands().empty()
                                   ? ""
                                   : program.get_subcommands().front()->get_name() + " "));

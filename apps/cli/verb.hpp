@@ -5,10 +5,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "console.hpp"
@@ -47,9 +51,25 @@ enum class OutputFormat { table, json };
 /// What a verb leaves for main() to run once the command line is understood.
 using Job = std::function<ExitStatus()>;
 
+/// Why the text will not do as a number of type F in this range; empty if it will. CLI11 alone
+/// would take -1 for a seed, by wrapping around, and cut off what exceeds the type.
+template <class F>
+[[nodiscard]] std::string number_fault(const std::string& text, const Range& range) {
+  F value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && rest == end && range.contains(static_cast<double>(value))) return "";
+  std::string expected = std::is_integral_v<F> ? "a whole number" : "a finite number";
+  if (std::isfinite(range.lower) || std::isfinite(range.upper)) {
+    expected += " " + range.text();
+  } else if (std::is_unsigned_v<F>) {
+    expected += fmt::format(" from 0 to {}", std::numeric_limits<F>::max());
+  }
+  return fmt::format("found \"{}\", expected {}", text, expected);
+}
+
 /// One option per field of `options`: --max-iterations for max_iterations, --[no-]balance for a
-/// flag. Ranges are checked when the job runs (validate), with the same message as for a library
-/// caller.
+/// flag.
 template <class T>
 void add_flags(CLI::App& app, T& options, const std::vector<std::string_view>& skip = {}) {
   T::fields(options, [&]<class F>(std::string_view name, F& value, const Range& range,
@@ -71,7 +91,11 @@ void add_flags(CLI::App& app, T& options, const std::vector<std::string_view>& s
           ->check(CLI::IsMember(names))
           ->default_str(std::string(enum_name(value)));
     } else {
-      app.add_option("--" + flag, value, help)->default_str(field_text(value));
+      CLI::Option* const option =
+          app.add_option("--" + flag, value, help)->default_str(field_text(value));
+      if constexpr (std::is_arithmetic_v<F>) {
+        option->check([range](const std::string& given) { return number_fault<F>(given, range); });
+      }
     }
   });
 }

@@ -62,10 +62,11 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
   validate(arguments.common, "options");
   const Console console = arguments.common.console();
   const Model model = read_model(arguments.model);
-  const Json document = parse_json(read_file(arguments.file), arguments.file);
+  const std::string source = arguments.file == "-" ? "standard input" : arguments.file;
+  const Json document = parse_json(read_file(arguments.file), source);
   const Verifier verifier(model);
   std::vector<Checked> all;
-  Checked one{.certificate = certificate_from_json(document, model, arguments.file)};
+  Checked one{.certificate = certificate_from_json(document, model, source)};
   one.verification = verifier.verify(one.certificate);
   all.push_back(std::move(one));
 
@@ -75,8 +76,7 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
                                    ? to_text(verification_json(model, all, failed))
                                    : verification_text(all, failed));
   if (failed > 0)
-    console.error(
-        fmt::format("{}: {} of {} certificates failed", arguments.file, failed, all.size()));
+    console.error(fmt::format("{}: {} of {} certificates failed", source, failed, all.size()));
   return failed > 0 ? not_certified : done;
 }
 

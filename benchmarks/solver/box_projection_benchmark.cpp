@@ -1,13 +1,14 @@
 // Microseconds per instance inside boxes, cold starts: ranges as data give them, some one-way, some
 // held.
 
+#include "ellice/solver/box_projection.hpp"
+
 #include <benchmark/benchmark.h>
 
 #include <cmath>
 #include <vector>
 
 #include "ellice/core/random.hpp"
-#include "ellice/solver/box_projection.hpp"
 #include "ellice/solver/cone_projection.hpp"
 
 namespace ellice {

@@ -1,13 +1,14 @@
 // Counterfactuals per second for linear models, beside the two matrix products alone on the same
 // blocks: the ratio of the two times is what the exact solve costs over a change of basis.
 
+#include "ellice/solver/cone_projection.hpp"
+
 #include <benchmark/benchmark.h>
 
 #include <cmath>
 
 #include "core/blas.hpp"
 #include "ellice/core/random.hpp"
-#include "ellice/solver/cone_projection.hpp"
 
 namespace ellice {
 namespace {

@@ -319,7 +319,9 @@ int JsonObject::envelope(std::string_view format, int newest) {
   if (found != format) wrong("format", fmt::format("\"{}\"", format));
   const std::int64_t version = integer("version");
   if (version < 1 || version > newest) {
-    wrong("version", fmt::format("1 to {}, the versions that this program reads", newest));
+    wrong("version", newest == 1
+                         ? "1, the version that this program reads"
+                         : fmt::format("1 to {}, the versions that this program reads", newest));
   }
   return static_cast<int>(version);
 }

@@ -4,9 +4,11 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include "core/utf8.hpp"
 #include "ellice/core/error.hpp"
 
 namespace ellice {
@@ -77,8 +79,9 @@ bool CsvScanner::next(std::span<const std::string_view>& cells) {
   } else {
     read_row();
     require_input(cells_.size() == header_.size(),
-                  "{}: line {}: found {} cells, expected {} (the header has {} columns)", name_,
-                  line_, cells_.size(), header_.size(), header_.size());
+                  "{}: line {}: found {} cells, expected {} as in the header{}", name_, line_,
+                  cells_.size(), header_.size(),
+                  cells_.size() > header_.size() ? "; quote cells that hold a comma" : "");
   }
   cells = cells_;
   return true;
@@ -117,8 +120,9 @@ void CsvScanner::read_header() {
         "{}: line 1: the name of column {} holds a carriage return; line ends must be LF or CRLF",
         name_, i + 1);
     const auto [other, is_new] = seen.emplace(header_[i], i);
-    require_input(is_new, "{}: line 1: the column name \"{}\" appears twice (columns {} and {})",
-                  name_, header_[i], other->second + 1, i + 1);
+    require_input(
+        is_new, "{}: line 1: the column name \"{}\" appears twice (columns {} and {}); rename one",
+        name_, header_[i], other->second + 1, i + 1);
   }
 }
 
@@ -141,8 +145,25 @@ bool CsvScanner::skip_empty_lines() {
 /// Reads the row at row_, which is not an empty line, and moves behind it.
 void CsvScanner::read_row() {
   line_ = next_line_;
-  while (!scan_row()) refill();
+  std::size_t first = row_;
+  for (; !scan_row(); first = row_) refill();
+  check_text({buffer_.data() + first, row_ - first});
   for (const std::size_t cell : escaped_) unescape(cells_[cell]);
+}
+
+/// Names the place of text that is not UTF-8: nothing that is written later could hold it.
+void CsvScanner::check_text(std::string_view row) const {
+  const std::optional<std::size_t> fault = find_invalid_utf8(row);
+  if (!fault) return;
+  const char* const place = row.data() + *fault;
+  const auto line = line_ + static_cast<std::size_t>(std::count(row.data(), place, '\n'));
+  const auto cell = std::find_if(cells_.begin(), cells_.end(), [&](std::string_view text) {
+    return place < text.data() + text.size();
+  });
+  fail(ErrorCode::input,
+       "{}: line {}: column {} holds the byte 0x{:02X}, which is not UTF-8 here; save the file as "
+       "UTF-8",
+       name_, line, cell - cells_.begin() + 1, static_cast<unsigned char>(*place));
 }
 
 /// Splits the row into cells; false if its end is not in the buffer yet.

@@ -34,6 +34,7 @@ class CsvScanner final : public RowSource {
   void read_header();
   bool skip_empty_lines();
   void read_row();
+  void check_text(std::string_view row) const;
   bool scan_row();
   bool scan_quoted(const char* open, const char*& place);
   void unescape(std::string_view& cell);

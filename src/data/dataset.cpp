@@ -193,12 +193,14 @@ class Labeller {
   /// The spelling of class 0 and class 1; throws unless both occurred.
   [[nodiscard]] std::vector<std::string> classes() const {
     require_input(has_favourable_,
-                  "{}: column \"{}\": the favourable value \"{}\" does not occur; found {}{}",
+                  "{}: column \"{}\": the favourable value \"{}\" does not occur; found {}{}; set "
+                  "target.favourable in the schema to one of them",
                   source_->name(), target_->column, target_->favourable, quoted(others_),
                   others_.size() == most ? ", …" : "");
-    require_input(!others_.empty(),
-                  "{}: column \"{}\": found only one class, \"{}\", expected a second one",
-                  source_->name(), target_->column, target_->favourable);
+    require_input(
+        !others_.empty(),
+        "{}: column \"{}\": found only one class, \"{}\"; a model needs rows of both classes",
+        source_->name(), target_->column, target_->favourable);
     return {others_.size() == 1 ? others_.front() : "not " + target_->favourable,
             target_->favourable};
   }

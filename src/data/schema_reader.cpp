@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "data/yaml_entry.hpp"
@@ -214,6 +215,32 @@ void read_features(const YamlRecord& top, Schema& schema) {
   }
 }
 
+/// No two columns of the model may have the same name: "purpose=car" is both a fair name for a
+/// feature and what the encoder calls the level "car" of "purpose".
+void check_encoded_names(const YamlRecord& top, const Schema& schema) {
+  const YamlEntry* const entry =
+      top.find("features") != nullptr ? top.find("features") : top.find("one_hot");
+  std::map<std::string, const Feature*> owner;
+  const auto claim = [&](const std::string& name, const Feature& feature) {
+    const auto [other, is_new] = owner.emplace(name, &feature);
+    if (is_new) return;
+    entry->fault(
+        "\"{}\" would be a column of the model for feature \"{}\" and for feature \"{}\"; rename "
+        "one of the two",
+        name, other->second->name, feature.name);
+  };
+  for (const Feature& feature : schema.features) {
+    if (feature.kind != FeatureKind::categorical) {
+      claim(feature.name, feature);
+      continue;
+    }
+    for (const std::string& level : feature.levels) claim(feature.name + "=" + level, feature);
+    if (schema.missing == MissingPolicy::level && !feature.level_index(missing_level)) {
+      claim(fmt::format("{}={}", feature.name, missing_level), feature);
+    }
+  }
+}
+
 void read_constraints(const YamlEntry* entry, Schema& schema) {
   if (entry == nullptr) return;
   std::vector<std::string> numbers;
@@ -264,6 +291,7 @@ Schema read_document(const YamlEntry& document) {
   read_constraints(top.find("constraints"), schema);
   if (const YamlEntry* const missing = top.find("missing"))
     schema.missing = missing->choice<MissingPolicy>();
+  check_encoded_names(top, schema);
   return schema;
 }
 

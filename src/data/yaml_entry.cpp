@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/utf8.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/data/schema.hpp"
 
@@ -10,6 +11,12 @@ namespace ellice {
 
 YamlDocument::YamlDocument(const std::string& text, std::string source, Lines lines)
     : source_(std::move(source)), lines_(lines) {
+  if (const std::optional<std::size_t> fault = find_invalid_utf8(text)) {
+    const auto end = text.begin() + static_cast<std::ptrdiff_t>(*fault);
+    fail(ErrorCode::input,
+         "{}:{}: found the byte 0x{:02X}, which is not UTF-8 here; save the file as UTF-8", source_,
+         1 + std::count(text.begin(), end, '\n'), static_cast<unsigned char>(*end));
+  }
   std::vector<YAML::Node> documents;
   try {
     documents = YAML::LoadAll(text);

@@ -60,12 +60,14 @@ Fit fit_head(const Objective& objective, const RowMatrix& features, const std::v
     }
   }
   if (fit.newton.status != NewtonStatus::converged) {
+    const bool is_flat = fit.newton.gradient_norm <= options.gradient_tolerance;
     fail(ErrorCode::internal,
-         "{}: training stopped after {} steps with a gradient of {:.3g}, above the tolerance "
-         "{:.3g}; "
-         "raise max_iterations or gradient_tolerance, or l2 = {}",
-         source, fit.newton.iterations, fit.newton.gradient_norm, options.gradient_tolerance,
-         options.l2);
+         "{}: training stopped after {} Newton steps with a gradient of {:.3g}, {}; raise {}--l2, "
+         "which is {}",
+         source, fit.newton.iterations, fit.newton.gradient_norm,
+         is_flat ? std::string("but its parameters still grow")
+                 : fmt::format("above the tolerance of {:.3g}", options.gradient_tolerance),
+         is_flat ? "" : "--max-iterations or --gradient-tolerance, or ", options.l2);
   }
   return fit;
 }

@@ -23,9 +23,10 @@ void validate_limits(const Limits& limits, const Schema& schema) {
            suggestion(name, known));
     }
     const Feature& feature = schema.features[*index];
-    require(feature.is_number() || (!limit.min && !limit.max),
-            "bounds on {}: it is {} and has no numbers; lock it, or restrict `allowed` in the schema",
-            name, enum_name(feature.kind));
+    require(
+        feature.is_number() || (!limit.min && !limit.max),
+        "bounds on {}: it is {} and has no numbers; lock it, or restrict `allowed` in the schema",
+        name, enum_name(feature.kind));
     require(feature.kind != FeatureKind::categorical || !limit.direction ||
                 *limit.direction == Direction::any,
             "direction of {}: a categorical feature has no order", name);

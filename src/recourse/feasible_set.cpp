@@ -12,7 +12,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// With more ranges than this that do not contain the query, own values are kept for all but the first ones.
+// With more ranges than this that do not contain the query, own values are kept for all but the
+// first ones.
 constexpr std::size_t most_pieces = 6;
 
 /// Left and right side of a rule at a row, and the rounding that their difference may have.
@@ -164,13 +165,15 @@ void FeasibleSet::build_range(std::size_t j) {
   }
   const Direction direction = limits.direction.value_or(feature.direction);
   if (direction != Direction::any && ordered &&
-      bind(Kind::direction, direction == Direction::increase ? "may only increase" : "may only decrease")) {
+      bind(Kind::direction,
+           direction == Direction::increase ? "may only increase" : "may only decrease")) {
     if (direction == Direction::increase) range.lower = std::max(range.lower, range.query);
     if (direction == Direction::decrease) range.upper = std::min(range.upper, range.query);
   }
   for (const Value& value : feature.allowed) {
     range.allowed.push_back(feature.is_number() ? std::get<double>(value)
-                                                : static_cast<double>(*feature.level_index(std::get<std::string>(value))));
+                                                : static_cast<double>(*feature.level_index(
+                                                      std::get<std::string>(value))));
   }
   std::sort(range.allowed.begin(), range.allowed.end());
   if (feature.kind == FeatureKind::numeric) {
@@ -181,7 +184,8 @@ void FeasibleSet::build_range(std::size_t j) {
     }
     has_grid_ = has_grid_ || range.has_grid();
   } else {
-    range.step = feature.step ? feature.step : std::optional<double>(1);  // whole numbers and levels
+    range.step =
+        feature.step ? feature.step : std::optional<double>(1);  // whole numbers and levels
     range.held = range.beyond(range.query, 1) || range.beyond(range.query, -1);
     if (range.held) held_.push_back(feature.name);
   }
@@ -207,7 +211,9 @@ void FeasibleSet::build_boxes() {
       continue;
     }
     // At the query's own value a bound must be the query's own coordinate, to the last bit.
-    const auto coordinate = [&](double raw) { return raw == range.query ? query_(first) : to_model(j, raw); };
+    const auto coordinate = [&](double raw) {
+      return raw == range.query ? query_(first) : to_model(j, raw);
+    };
     const double lower = coordinate(range.lower);
     const double upper = coordinate(range.upper);
     relaxed_.lower(first) = std::min(lower, query_(first));
@@ -243,9 +249,11 @@ std::vector<std::string> FeasibleSet::violations(VectorArg raw) const {
     if (range.contains(value)) continue;
     const std::string& name = schema.features[j].name;
     if (range.fixed) {
-      result.push_back(fmt::format("{}: changed from {} although it may not change", name, value_text(j, range.query)));
+      result.push_back(fmt::format("{}: changed from {} although it may not change", name,
+                                   value_text(j, range.query)));
     } else if (value < range.lower || value > range.upper) {
-      result.push_back(fmt::format("{}: {} lies outside {} to {}", name, value_text(j, value), range.lower, range.upper));
+      result.push_back(fmt::format("{}: {} lies outside {} to {}", name, value_text(j, value),
+                                   range.lower, range.upper));
     } else {
       result.push_back(fmt::format("{}: {} is not an allowed value", name, value_text(j, value)));
     }
@@ -265,11 +273,14 @@ std::vector<std::string> FeasibleSet::query_violations() const {
     const double value = ranges_[j].query;
     const auto min = limits.min ? limits.min : feature.min;
     const auto max = limits.max ? limits.max : feature.max;
-    if (min && value < *min) result.push_back(fmt::format("{}: {} is below {}", feature.name, value, *min));
-    if (max && value > *max) result.push_back(fmt::format("{}: {} is above {}", feature.name, value, *max));
+    if (min && value < *min)
+      result.push_back(fmt::format("{}: {} is below {}", feature.name, value, *min));
+    if (max && value > *max)
+      result.push_back(fmt::format("{}: {} is above {}", feature.name, value, *max));
     const std::vector<double>& allowed = ranges_[j].allowed;
     if (!allowed.empty() && !std::binary_search(allowed.begin(), allowed.end(), value)) {
-      result.push_back(fmt::format("{}: {} is not an allowed value", feature.name, value_text(j, value)));
+      result.push_back(
+          fmt::format("{}: {} is not an allowed value", feature.name, value_text(j, value)));
     }
   }
   for (const Rule& rule : schema.constraints) {
@@ -288,7 +299,8 @@ Vector FeasibleSet::decode(VectorArg z) const {
       continue;
     }
     const double value = z(column) * encoder_->scale()(column) + encoder_->mean()(column);
-    raw(static_cast<Index>(j)) = std::clamp(value, std::min(range.lower, range.query), std::max(range.upper, range.query));
+    raw(static_cast<Index>(j)) =
+        std::clamp(value, std::min(range.lower, range.query), std::max(range.upper, range.query));
     if (z(column) == to_model(j, range.lower)) raw(static_cast<Index>(j)) = range.lower;
     if (z(column) == to_model(j, range.upper)) raw(static_cast<Index>(j)) = range.upper;
   }

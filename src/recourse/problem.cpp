@@ -87,9 +87,8 @@ void Assembler::measure(Recourse& answer, VectorArg raw, const FeasibleSet& feas
   answer.changes.clear();
   for (std::size_t j = 0; j < row.size(); ++j) {
     if (raw(static_cast<Index>(j)) == feasible.query_raw()(static_cast<Index>(j))) continue;
-    answer.changes.push_back({.feature = encoder.schema().features[j].name,
-                              .from = answer.query[j],
-                              .to = row[j]});
+    answer.changes.push_back(
+        {.feature = encoder.schema().features[j].name, .from = answer.query[j], .to = row[j]});
   }
   answer.counterfactual = row;
   const Vector move = z - feasible.query();

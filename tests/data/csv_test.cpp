@@ -115,7 +115,8 @@ Table oracle(const std::string& text) {
 }
 
 std::string random_cell(Random& random) {
-  static const std::string characters = "ab7-. ,\"\n\r\xc3\xa9+#";
+  static const std::vector<std::string> characters = {"a",  "b",  "7",  "-", ".", " ", ",",
+                                                      "\"", "\n", "\r", "é", "+", "#"};
   std::string result;
   const std::uint64_t length = random.below(4) == 0 ? random.below(60) : random.below(7);
   for (std::uint64_t i = 0; i < length; ++i) result += characters[random.below(characters.size())];
@@ -211,9 +212,10 @@ TEST(CsvScanner, AcceptsColumnsThatAreCountedAndOneWithoutAName) {
 
 TEST(CsvScanner, NamesTheLineOfARaggedRow) {
   EXPECT_EQ(error_of("a,b,c\n1,2,3\n1,\"x\n\",3\n1,2\n"),
-            "table.csv: line 5: found 2 cells, expected 3 (the header has 3 columns)");
+            "table.csv: line 5: found 2 cells, expected 3 as in the header");
   EXPECT_EQ(error_of("a,b\n1,2,3"),
-            "table.csv: line 2: found 3 cells, expected 2 (the header has 2 columns)");
+            "table.csv: line 2: found 3 cells, expected 2 as in the header; quote cells that hold "
+            "a comma");
   EXPECT_EQ(error_of("a,b\n1,2\n\n\n3,4\n"),
             "table.csv: line 3: the line is empty, expected 2 cells");
 }
@@ -258,6 +260,20 @@ TEST(CsvScanner, RefusesWhatIsNotText) {
             "this a CSV file?");
 }
 
+TEST(CsvScanner, NamesTheLineAndColumnOfTextThatIsNotUtf8) {
+  const auto message = [](int line, int column, const char* byte) {
+    return fmt::format(
+        "table.csv: line {}: column {} holds the byte 0x{}, which is not UTF-8 here; save the file "
+        "as UTF-8",
+        line, column, byte);
+  };
+  EXPECT_EQ(error_of("a,caf\xE9\n1,2\n"), message(1, 2, "E9"));
+  EXPECT_EQ(error_of("a,b,c\n1,2,3\n1,M\xFCnchen,3\n"), message(3, 2, "FC"));
+  EXPECT_EQ(error_of("a,b\n\"x\ny\",\"é \"\"\n\xC3\"\n"), message(4, 2, "C3"));
+  EXPECT_EQ(error_of("a,b\n1,\x80"), message(2, 2, "80"));
+  EXPECT_EQ(error_of("naïve,b\nMünchen,\"東京\"\n"), "no error");
+}
+
 TEST(CsvScanner, RefusesAHeaderThatCannotBeUsed) {
   EXPECT_EQ(error_of(""), "table.csv: the file is empty; expected a header line");
   EXPECT_EQ(error_of("\n\r\n"),
@@ -265,7 +281,7 @@ TEST(CsvScanner, RefusesAHeaderThatCannotBeUsed) {
   EXPECT_EQ(error_of("\na,b\n"),
             "table.csv: line 1: the line is empty, expected the names of the columns");
   EXPECT_EQ(error_of("a,b,c,b\n"),
-            "table.csv: line 1: the column name \"b\" appears twice (columns 2 and 4)");
+            "table.csv: line 1: the column name \"b\" appears twice (columns 2 and 4); rename one");
   EXPECT_EQ(error_of(",b,,d\n"),
             "table.csv: line 1: column 3 has no name (only the first column may lack one)");
   EXPECT_EQ(error_of("\"\"\n1\n"), "table.csv: line 1: the only column has no name");

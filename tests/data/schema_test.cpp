@@ -137,6 +137,8 @@ TEST(Schema, NamesTheKeyOfAMistakeInJson) {
 TEST(Suggestion, OffersTheNearestNameOrAllNames) {
   EXPECT_EQ(suggestion("incme", {"age", "income"}), "did you mean \"income\"?");
   EXPECT_EQ(suggestion("INCOME", {"age", "income"}), "did you mean \"income\"?");
+  EXPECT_EQ(suggestion("trian", {"schema", "train"}), "did you mean \"train\"?");
+  EXPECT_EQ(suggestion("tairn", {"schema", "train"}), "there are: schema, train");
   EXPECT_EQ(suggestion("shoe size", {"age", "income"}), "there are: age, income");
   EXPECT_EQ(suggestion("2", {"0", "1"}), "there are: 0, 1");
   EXPECT_EQ(suggestion("x", {}), "there are none");
@@ -209,6 +211,14 @@ TEST(Schema, RefusesTextThatIsNotOneYamlDocument) {
   expect_refused(std::string(100000, '['), {"s.yaml"});
 }
 
+TEST(Schema, RefusesTextThatIsNotUtf8) {
+  expect_refused(with_features("  caf\xE9: {kind: numeric}"),
+                 {"s.yaml:3: found the byte 0xE9", "save the file as UTF-8"});
+  expect_refused("\xFF\xFE", {"s.yaml:1: found the byte 0xFF", "save the file as UTF-8"});
+  EXPECT_EQ(parse_schema(with_features("  café: {kind: numeric}"), "s.yaml").features[0].name,
+            "café");
+}
+
 TEST(Schema, RefusesAnIncompleteTargetAndNoFeatures) {
   expect_refused("features: {a: {kind: numeric}}", {"key \"target\" is missing"});
   expect_refused("target: y\nfeatures: {a: {kind: numeric}}", {"target: found \"y\"", "{column:"});
@@ -246,6 +256,22 @@ TEST(Schema, RefusesAColumnWithTwoMeanings) {
                  {"\"g1\" also stands in drop"});
   expect_refused(with_features(a, "one_hot: {g: [g1]}"), {"one_hot.g: found 1 columns", "two"});
   expect_refused(with_features(a, "one_hot: {g: g1}"), {"one_hot.g: found \"g1\"", "columns"});
+}
+
+TEST(Schema, RefusesTwoColumnsOfTheModelWithOneName) {
+  const std::string purpose = "  purpose: {kind: categorical, levels: [car, home]}\n";
+  expect_refused(with_features(purpose + "  purpose=car: {kind: numeric}"),
+                 {"s.yaml:2: features: \"purpose=car\"", "feature \"purpose\"", "rename one"});
+  expect_refused(with_features("  a: {kind: categorical, levels: [b=c, d]}\n"
+                               "  a=b: {kind: categorical, levels: [c, d]}"),
+                 {"\"a=b=c\"", "feature \"a\" and for feature \"a=b\""});
+  expect_refused(with_features("  g=g1: {kind: binary}", "one_hot: {g: [g1, g2]}"), {"\"g=g1\""});
+  const std::string empty = purpose + "  purpose=(missing): {kind: binary}";
+  expect_refused(with_features(empty, "missing: level"), {"\"purpose=(missing)\""});
+  EXPECT_EQ(parse_schema(with_features(empty), "s.yaml").features.size(), 2U);
+  EXPECT_EQ(parse_schema(with_features(purpose + "  purpose=boat: {kind: numeric}"), "s.yaml")
+                .features.size(),
+            2U);
 }
 
 TEST(Schema, RefusesEntriesThatContradictTheirGroup) {

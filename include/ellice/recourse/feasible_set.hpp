@@ -20,8 +20,8 @@ struct NamedConstraint {
 
 /// What one feature may become, in original units (levels as indices).
 struct FeatureRange {
-  double query = 0;    // always allowed
-  double lower = 0;    // ±∞ where nothing binds; lower > upper: nothing but the query's own value
+  double query = 0;  // always allowed
+  double lower = 0;  // ±∞ where nothing binds; lower > upper: nothing but the query's own value
   double upper = 0;
   bool fixed = false;  // immutable or locked: keeps the query's value
   bool held = false;   // may change, but its kind (whole numbers, levels) is not searched
@@ -53,8 +53,8 @@ struct Box {
 /// own value of a feature always belongs to its range.
 class FeasibleSet {
  public:
-  /// `raw` as in Dataset::raw. `display_steps` (may be empty) rounds numeric features for which the schema
-  /// has no grid. Encoder and constraints must outlive the set.
+  /// `raw` as in Dataset::raw. `display_steps` (may be empty) rounds numeric features for which the
+  /// schema has no grid. Encoder and constraints must outlive the set.
   FeasibleSet(const Encoder& encoder, const Constraints& constraints, std::size_t query_index,
               VectorArg raw, const std::vector<std::optional<double>>& display_steps = {});
 
@@ -65,11 +65,12 @@ class FeasibleSet {
   [[nodiscard]] const std::vector<std::string>& held() const { return held_; }
   [[nodiscard]] bool has_grid() const { return has_grid_; }
 
-  /// The boxes that are searched, held features at the query's value; together they are the set without its
-  /// grids and rules. One box, unless the query lies outside a range: its own value is then a second piece.
+  /// The boxes that are searched, held features at the query's value; together they are the set
+  /// without its grids and rules. One box, unless the query lies outside a range: its own value is
+  /// then a second piece.
   [[nodiscard]] const std::vector<Box>& boxes() const { return boxes_; }
-  /// One box that contains every point that the constraints allow, held features free: what is impossible
-  /// here is impossible.
+  /// One box that contains every point that the constraints allow, held features free: what is
+  /// impossible here is impossible.
   [[nodiscard]] const Box& relaxed() const { return relaxed_; }
 
   /// The constraints that shape the boxes.
@@ -82,8 +83,8 @@ class FeasibleSet {
   /// Which ranges, allowed values and rules the query itself breaks.
   [[nodiscard]] std::vector<std::string> query_violations() const;
 
-  /// model space -> raw numbers of a counterfactual: a feature that did not move keeps exactly the query's
-  /// value, one at a bound has exactly the bound.
+  /// model space -> raw numbers of a counterfactual: a feature that did not move keeps exactly the
+  /// query's value, one at a bound has exactly the bound.
   [[nodiscard]] Vector decode(VectorArg z) const;
 
  private:

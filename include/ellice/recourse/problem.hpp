@@ -46,7 +46,7 @@ class Assembler {
  public:
   explicit Assembler(const Problem& problem);
 
-  [[nodiscard]] const Problem& problem() const { return *problem_; }
+  [[nodiscard]] const RashomonEllipsoid& set() const { return set_; }
   /// An answer without counterfactual: query, index, violations.
   [[nodiscard]] Recourse begin(const Query& query, const FeasibleSet& feasible) const;
   /// Whether the query itself is robust; fills the answer if so (status already_robust).

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+
+#include "ellice/recourse/problem.hpp"
+#include "ellice/solver/box_projection.hpp"
+
+namespace ellice {
+
+/// Why a query has no answer under its constraints: the proof, the largest ε that would have one, a
+/// minimal set of constraints that block it (deletion filter), the best reachable point. Nothing if
+/// there is no proof: some allowed point may be robust.
+[[nodiscard]] std::optional<Infeasibility> explain_infeasibility(const Problem& problem,
+                                                                 const BoxFactor& factor,
+                                                                 const FeasibleSet& feasible);
+
+}  // namespace ellice

@@ -1,0 +1,207 @@
+#include "ellice/recourse/linear_exact.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ellice/core/error.hpp"
+#include "ellice/recourse/infeasibility.hpp"
+#include "ellice/recourse/rounding.hpp"
+
+namespace ellice {
+
+namespace {
+
+// Queries that are projected together; large enough for the matrix products, small enough to share
+// out.
+constexpr std::size_t block_queries = 256;
+// Answers keep this distance from the threshold, relative to the terms of g: a little more than a
+// certificate asks for, so that decoding and encoding once more does not lose it.
+constexpr double margin = 4e-12;
+constexpr double optimal_gap = 1e-9;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+/// The best point of the searched boxes, before grids.
+struct LinearExact::Solution {
+  bool found = false;
+  Vector point = {};
+  double lower_bound = infinity;  // of the solver's cost, over the searched boxes
+};
+
+SeparableCost separable_cost(const Cost& cost, const Encoder& encoder) {
+  const Vector weights = column_weights(encoder);
+  switch (cost.kind) {
+    case CostKind::l2:
+    case CostKind::mixed:
+      return {.quadratic = 2 * weights};
+    case CostKind::l1:
+      return {.absolute = weights};
+    case CostKind::l1_l2:
+      break;
+  }
+  return {.quadratic = 2 * weights, .absolute = weights};
+}
+
+LinearExact::LinearExact(const Problem& problem)
+    : problem_(&problem),
+      assembler_(problem),
+      box_(problem.model->network.head(), problem.model->curvature.hessian),
+      cost_(separable_cost(problem.cost, problem.model->encoder)) {
+  validate(problem);
+  require(problem.cost.sparsity_weight == 0,
+          "--sparsity-weight is understood by --method data only; leave it out");
+  const Encoder& encoder = problem.model->encoder;
+  for (Index column = 0; column < encoder.columns(); ++column) {
+    const Feature& feature = encoder.schema().features[encoder.feature_of(column)];
+    const auto limits = problem.constraints.features.find(feature.name);
+    const bool locked = limits != problem.constraints.features.end() && limits->second.locked;
+    searched_.push_back(feature.kind == FeatureKind::numeric && !feature.immutable && !locked);
+  }
+  const bool quadratic = problem.cost.kind == CostKind::l2 || problem.cost.kind == CostKind::mixed;
+  if (quadratic && std::find(searched_.begin(), searched_.end(), true) != searched_.end()) {
+    cone_ = std::make_unique<ConeFactor>(ConeProblem{.theta = problem.model->network.head(),
+                                                     .hessian = problem.model->curvature.hessian,
+                                                     .weights = column_weights(encoder),
+                                                     .movable = searched_});
+  }
+}
+
+std::vector<Recourse> LinearExact::generate(const std::vector<Query>& queries,
+                                            const Execution& execution) const {
+  std::vector<Recourse> answers(queries.size());
+  const std::size_t blocks = (queries.size() + block_queries - 1) / block_queries;
+  parallel_for("explaining", blocks, execution, [&](std::size_t block) {
+    const std::size_t first = block * block_queries;
+    const std::size_t count = std::min(block_queries, queries.size() - first);
+    std::vector<FeasibleSet> feasible;
+    feasible.reserve(count);
+    RowMatrix points(static_cast<Index>(count), problem_->model->encoder.columns());
+    for (std::size_t k = 0; k < count; ++k) {
+      const Query& query = queries[first + k];
+      feasible.emplace_back(problem_->model->encoder, problem_->constraints, query.index, query.raw,
+                            problem_->display_steps);
+      points.row(static_cast<Index>(k)) = feasible.back().query().transpose();
+    }
+    std::optional<ConeBatch> free;
+    if (cone_) {
+      free = cone_->project_rows(
+          points,
+          {.epsilon = problem_->epsilon, .threshold = problem_->threshold, .margin = margin});
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      std::optional<ConeProjection> projection;
+      if (free)
+        projection = {.point = free->points.row(static_cast<Index>(k)),
+                      .summary = free->summaries[k]};
+      answers[first + k] =
+          answer(queries[first + k], feasible[k], projection ? &*projection : nullptr);
+    }
+  });
+  return answers;
+}
+
+BoxProblem LinearExact::box_problem(const FeasibleSet& feasible, const Box& box) const {
+  return {.query = feasible.query(),
+          .lower = box.lower,
+          .upper = box.upper,
+          .cost = cost_,
+          .epsilon = problem_->epsilon,
+          .threshold = problem_->threshold,
+          .margin = margin};
+}
+
+LinearExact::Solution LinearExact::solve(const FeasibleSet& feasible,
+                                         const ConeProjection* free) const {
+  Solution best;
+  double best_objective = infinity;
+  // The free projection answers at once where it stays inside the only box.
+  if (free != nullptr && feasible.boxes().size() == 1 &&
+      free->summary.status == ConeStatus::optimal &&
+      feasible.boxes().front().contains(free->point)) {
+    return {.found = true, .point = free->point, .lower_bound = free->summary.lower_bound_squared};
+  }
+  for (const Box& box : feasible.boxes()) {
+    BoxProblem problem = box_problem(feasible, box);
+    if (free != nullptr && free->summary.status == ConeStatus::optimal) {
+      problem.start = BoxStart{.point = free->point.cwiseMax(box.lower).cwiseMin(box.upper),
+                               .multiplier = 2 * free->summary.multiplier};
+    }
+    const BoxProjection solved = box_.project(problem);
+    if (solved.status != BoxStatus::infeasible)
+      best.lower_bound = std::min(best.lower_bound, solved.lower_bound);
+    const bool usable = solved.status != BoxStatus::infeasible && solved.margin >= 0;
+    if (usable && solved.objective < best_objective) {
+      best_objective = solved.objective;
+      best.found = true;
+      best.point = solved.point;
+    }
+  }
+  return best;
+}
+
+double LinearExact::lower_bound(const FeasibleSet& feasible, const Solution& searched) const {
+  if (feasible.held().empty()) return searched.lower_bound;
+  return box_.project(box_problem(feasible, feasible.relaxed())).lower_bound;
+}
+
+void LinearExact::explain_no_answer(Recourse& result, const FeasibleSet& feasible) const {
+  result.infeasible = explain_infeasibility(*problem_, box_, feasible);
+  if (result.infeasible) {
+    result.status = Status::infeasible;
+    if (result.infeasible->blocking.empty()) {
+      result.message = fmt::format(
+          "no constraint blocks: epsilon = {} is too large for this model, whatever changes",
+          problem_->epsilon);
+    }
+    return;
+  }
+  result.status = Status::not_found;
+  result.message =
+      feasible.held().empty()
+          ? "the best reachable point misses the threshold by no more than rounding"
+          : fmt::format(
+                "no answer while {} keep their values; whole numbers and levels are not searched",
+                fmt::join(feasible.held(), ", "));
+}
+
+Recourse LinearExact::answer(const Query& query, const FeasibleSet& feasible,
+                             const ConeProjection* free) const {
+  Recourse result = assembler_.begin(query, feasible);
+  if (assembler_.already_robust(result, feasible)) return result;
+  const Solution solution = solve(feasible, free);
+  if (!solution.found) {
+    explain_no_answer(result, feasible);
+    return result;
+  }
+  std::optional<Vector> raw = feasible.decode(solution.point);
+  if (feasible.has_grid()) {
+    raw = round_to_grid(*problem_, assembler_.set(), box_, cost_, feasible, solution.point);
+  }
+  if (!raw || !assembler_.accept(result, *raw, feasible)) {
+    result.status = Status::not_found;
+    if (!raw) {
+      result.message = "an answer exists between the grid values, but none was found on them";
+    } else {
+      const std::vector<std::string> broken = feasible.violations(*raw);
+      result.message = broken.empty()
+                           ? "the answer did not survive rounding"
+                           : fmt::format("the nearest answer breaks {}", fmt::join(broken, "; "));
+    }
+    return result;
+  }
+  const bool square_root = problem_->cost.kind == CostKind::mixed;
+  if (square_root && !feasible.held().empty())
+    return result;  // a category's charge has no useful relaxation
+  const double bound = lower_bound(feasible, solution);
+  const double comparable = square_root ? std::sqrt(std::max(0.0, bound)) : bound;
+  result.gap = std::clamp(1 - comparable / result.distance.weighted, 0.0, 1.0);
+  if (*result.gap <= optimal_gap) {
+    result.status = Status::optimal;
+    result.gap = 0;
+  }
+  return result;
+}
+
+}  // namespace ellice

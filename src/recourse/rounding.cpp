@@ -1,0 +1,178 @@
+#include "ellice/recourse/rounding.hpp"
+
+#include <cmath>
+
+namespace ellice {
+
+namespace {
+
+// Far more steps than a fine grid needs from its continuous optimum; ends a search that gets
+// nowhere.
+constexpr int most_moves = 10000;
+
+class Search {
+ public:
+  Search(const Problem& problem, const RashomonEllipsoid& set, const FeasibleSet& feasible,
+         VectorArg raw)
+      : problem_(&problem), set_(&set), feasible_(&feasible), raw_(raw) {
+    for (std::size_t j = 0; j < feasible.ranges().size(); ++j) {
+      const FeatureRange& range = feasible.ranges()[j];
+      if (range.has_grid() && !range.fixed && !range.held) grid_.push_back(j);
+    }
+  }
+
+  [[nodiscard]] const Vector& raw() const { return raw_; }
+  [[nodiscard]] const std::vector<std::size_t>& grid() const { return grid_; }
+
+  /// Every grid feature that moved goes to the next grid value on the side on which g grows.
+  void round_up() {
+    const Vector slope = worst_model(*set_, with_one(encode(raw_)));
+    for (const std::size_t j : grid_) {
+      const auto i = static_cast<Index>(j);
+      const FeatureRange& range = feasible_->ranges()[j];
+      if (range.contains(raw_(i))) continue;
+      const int side = slope(column(j)) >= 0 ? 1 : -1;
+      const auto next = range.beyond(raw_(i), side);
+      raw_(i) = next ? *next : range.beyond(raw_(i), -side).value_or(range.query);
+    }
+  }
+
+  /// Steps outwards on the grid until the point is robust: each time where a unit of cost gains
+  /// most.
+  [[nodiscard]] bool reach() {
+    double margin = this->margin(raw_);
+    for (int move = 0; move < most_moves && margin < 0; ++move) {
+      std::optional<Vector> best;
+      double best_rate = 0;
+      for (const std::size_t j : grid_) {
+        for (const int side : {1, -1}) {
+          const std::optional<Vector> moved = stepped(j, side);
+          if (!moved) continue;
+          const double gain = this->margin(*moved) - margin;
+          if (gain <= 0) continue;
+          const double price = std::max(cost(*moved) - cost(raw_), 1e-12);
+          if (gain / price > best_rate) {
+            best_rate = gain / price;
+            best = moved;
+          }
+        }
+      }
+      if (!best) return false;
+      raw_ = *best;
+      margin = this->margin(raw_);
+    }
+    return margin >= 0;
+  }
+
+  /// Takes back what is not needed: single steps, whole features, and exchanges of a step for
+  /// another.
+  void tighten() {
+    for (int move = 0; move < most_moves; ++move) {
+      std::optional<Vector> best;
+      double best_cost = cost(raw_) * (1 - 1e-12);
+      const auto offer = [&](const Vector& candidate) {
+        const double candidate_cost = cost(candidate);
+        if (candidate_cost >= best_cost || margin(candidate) < 0) return;
+        best_cost = candidate_cost;
+        best = candidate;
+      };
+      for (const std::size_t j : grid_) {
+        const auto i = static_cast<Index>(j);
+        if (raw_(i) == feasible_->query_raw()(i)) continue;
+        Vector home = raw_;
+        home(i) = feasible_->query_raw()(i);
+        offer(home);
+        const std::optional<Vector> back = stepped(j, raw_(i) > feasible_->query_raw()(i) ? -1 : 1);
+        if (!back) continue;
+        offer(*back);
+        for (const std::size_t k : grid_) {
+          if (k == j) continue;
+          for (const int side : {1, -1}) {
+            const auto next = feasible_->ranges()[k].beyond((*back)(static_cast<Index>(k)), side);
+            if (!next) continue;
+            Vector exchanged = *back;
+            exchanged(static_cast<Index>(k)) = *next;
+            offer(exchanged);
+          }
+        }
+      }
+      if (!best) return;
+      raw_ = *best;
+    }
+  }
+
+  void set_raw(const Vector& raw) { raw_ = raw; }
+  [[nodiscard]] Index column(std::size_t feature) const {
+    return feasible_->encoder().first_column(feature);
+  }
+  [[nodiscard]] Vector encode(const Vector& raw) const {
+    Vector z(feasible_->encoder().columns());
+    feasible_->encoder().encode({raw.data(), static_cast<std::size_t>(raw.size())}, z);
+    return z;
+  }
+  /// g − t less what a certificate asks for.
+  [[nodiscard]] double margin(const Vector& raw) const {
+    const Vector x = with_one(encode(raw));
+    const double penalty = robustness_penalty(*set_, x);
+    const double scale =
+        set_->center().cwiseProduct(x).cwiseAbs().sum() + penalty + std::abs(problem_->threshold);
+    return set_->center().dot(x) - penalty - problem_->threshold - 2e-12 * scale;
+  }
+
+ private:
+  [[nodiscard]] std::optional<Vector> stepped(std::size_t j, int side) const {
+    const auto i = static_cast<Index>(j);
+    const auto next = feasible_->ranges()[j].beyond(raw_(i), side);
+    if (!next) return std::nullopt;
+    Vector moved = raw_;
+    moved(i) = *next;
+    return moved;
+  }
+  [[nodiscard]] double cost(const Vector& raw) const {
+    return cost_of(problem_->cost, feasible_->encoder(), feasible_->query(), encode(raw));
+  }
+
+  const Problem* problem_;
+  const RashomonEllipsoid* set_;
+  const FeasibleSet* feasible_;
+  Vector raw_;
+  std::vector<std::size_t> grid_;
+};
+
+}  // namespace
+
+std::optional<Vector> round_to_grid(const Problem& problem, const RashomonEllipsoid& set,
+                                    const BoxFactor& factor, const SeparableCost& cost,
+                                    const FeasibleSet& feasible, VectorArg point) {
+  Search search(problem, set, feasible, feasible.decode(point));
+  search.round_up();
+  if (!search.reach()) return std::nullopt;
+  search.tighten();
+
+  // What has no grid is solved again with the grid features where they are now.
+  Box rest = feasible.boxes().front();
+  const Vector at_grid = search.encode(search.raw());
+  for (const std::size_t j : search.grid()) {
+    const Index column = search.column(j);
+    rest.lower(column) = rest.upper(column) = at_grid(column);
+  }
+  if ((rest.lower.array() < rest.upper.array()).any()) {
+    const BoxProjection solved = factor.project({.query = feasible.query(),
+                                                 .lower = rest.lower,
+                                                 .upper = rest.upper,
+                                                 .cost = cost,
+                                                 .epsilon = problem.epsilon,
+                                                 .threshold = problem.threshold,
+                                                 .margin = 4e-12});
+    if (solved.status == BoxStatus::optimal) {
+      Vector raw = feasible.decode(solved.point);
+      for (const std::size_t j : search.grid()) {
+        raw(static_cast<Index>(j)) = search.raw()(static_cast<Index>(j));
+      }
+      if (search.margin(raw) >= 0) search.set_raw(raw);
+    }
+  }
+  return search.raw();
+}
+
+}  // namespace ellice

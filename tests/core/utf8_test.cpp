@@ -1,0 +1,50 @@
+#include "core/utf8.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+namespace ellice {
+namespace {
+
+/// The first `length` bytes of a code point spelled in that many bytes, allowed or not.
+std::string spelled(std::uint32_t code, int length) {
+  if (length == 1) return {static_cast<char>(code)};
+  std::string text(static_cast<std::size_t>(length), '\0');
+  for (int i = length - 1; i > 0; --i, code >>= 6) {
+    text[static_cast<std::size_t>(i)] = static_cast<char>(0x80U | (code & 0x3FU));
+  }
+  text[0] = static_cast<char>((0xF00U >> static_cast<unsigned>(length)) | code);
+  return text;
+}
+
+int shortest_length(std::uint32_t code) {
+  return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+}
+
+TEST(Utf8, IsEachCodePointInItsShortestSpellingAndNothingElse) {
+  for (std::uint32_t code = 0; code < 0x200000; ++code) {
+    const bool is_surrogate = code >= 0xD800 && code < 0xE000;
+    for (int length = shortest_length(code); length <= 4; ++length) {
+      const bool is_valid = length == shortest_length(code) && !is_surrogate && code <= 0x10FFFF;
+      ASSERT_EQ(!find_invalid_utf8(spelled(code, length)).has_value(), is_valid)
+          << std::hex << code << " in " << length << " bytes";
+    }
+  }
+}
+
+TEST(Utf8, FaultIsFoundWhereItsCharacterBegins) {
+  EXPECT_EQ(find_invalid_utf8(""), std::nullopt);
+  EXPECT_EQ(find_invalid_utf8("café, 東京, 🏠"), std::nullopt);
+  EXPECT_EQ(find_invalid_utf8("caf\xE9"), 3U);     // Latin-1
+  EXPECT_EQ(find_invalid_utf8("é\x80"), 2U);       // a byte that continues nothing
+  EXPECT_EQ(find_invalid_utf8("ab\xE6\x9D"), 2U);  // cut off
+  EXPECT_EQ(find_invalid_utf8("ab\xE6\x9D"
+                              "c"),
+            2U);  // cut short
+  EXPECT_EQ(find_invalid_utf8("\xFF"), 0U);
+}
+
+}  // namespace
+}  // namespace ellice
