@@ -166,7 +166,7 @@ std::vector<std::vector<Neighbour>> NearestRows::find(RowMatrixArg queries, Inde
   parallel_for("nearest rows", blocks, execution, [&](std::size_t block) {
     const Index first = static_cast<Index>(block) * query_block;
     const Index count = std::min(query_block, queries.rows() - first);
-    const auto part = queries.middleRows(first, count);
+    const Eigen::Ref<const RowMatrix> part = queries.middleRows(first, count);
     std::vector<NearestSoFar> nearest;
     for (Index q = 0; q < count; ++q)
       nearest.emplace_back(std::min(k, rows_.rows()), filter, first + q);
