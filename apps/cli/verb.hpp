@@ -48,6 +48,15 @@ struct CommonOptions {
 
 enum class OutputFormat { table, json };
 
+}  // namespace ellice::cli
+
+template <>
+struct ellice::EnumNames<ellice::cli::OutputFormat> {
+  static constexpr std::array<std::string_view, 2> names = {"table", "json"};
+};
+
+namespace ellice::cli {
+
 /// What a verb leaves for main() to run once the command line is understood.
 using Job = std::function<ExitStatus()>;
 
@@ -68,6 +77,16 @@ template <class F>
   return fmt::format("found \"{}\", expected {}", text, expected);
 }
 
+/// An option whose values are the names of an enum.
+template <class E>
+void add_choice(CLI::App& app, const std::string& flag, E& value, const std::string& help) {
+  const std::vector<std::string> names(EnumNames<E>::names.begin(), EnumNames<E>::names.end());
+  app.add_option_function<std::string>(
+         flag, [&value](const std::string& chosen) { value = *enum_from_name<E>(chosen); }, help)
+      ->check(CLI::IsMember(names))
+      ->default_str(std::string(enum_name(value)));
+}
+
 /// One option per field of `options`: --max-iterations for max_iterations, --[no-]balance for a
 /// flag.
 template <class T>
@@ -84,12 +103,7 @@ void add_flags(CLI::App& app, T& options, const std::vector<std::string_view>& s
       app.add_flag(fmt::format("--{0},!--no-{0}", flag), value, help)
           ->default_str(value ? "true" : "false");
     } else if constexpr (std::is_enum_v<F>) {
-      std::vector<std::string> names(EnumNames<F>::names.begin(), EnumNames<F>::names.end());
-      app.add_option_function<std::string>(
-             "--" + flag,
-             [&value](const std::string& chosen) { value = *enum_from_name<F>(chosen); }, help)
-          ->check(CLI::IsMember(names))
-          ->default_str(std::string(enum_name(value)));
+      add_choice(app, "--" + flag, value, help);
     } else {
       CLI::Option* const option =
           app.add_option("--" + flag, value, help)->default_str(field_text(value));
@@ -102,16 +116,12 @@ void add_flags(CLI::App& app, T& options, const std::vector<std::string_view>& s
 
 /// --format table|json for a verb whose result has both forms.
 inline void add_format(CLI::App& app, OutputFormat& format) {
-  app.add_option_function<std::string>(
-         "--format",
-         [&format](const std::string& name) {
-           format = name == "json" ? OutputFormat::json : OutputFormat::table;
-         },
-         "form of the result")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->default_str("table");
+  add_choice(app, "--format", format, "form of the result");
 }
 
+void add_demo(CLI::App& program, Job& job);
+void add_explain(CLI::App& program, Job& job);
+void add_frontier(CLI::App& program, Job& job);
 void add_schema(CLI::App& program, Job& job);
 void add_train(CLI::App& program, Job& job);
 void add_verify(CLI::App& program, Job& job);

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "ellice/core/error.hpp"
 
@@ -28,7 +29,6 @@ class Descriptor {
   Descriptor(Descriptor&&) = delete;
   Descriptor& operator=(Descriptor&&) = delete;
   [[nodiscard]] int get() const { return value_; }
-  [[nodiscard]] int close() { return ::close(std::exchange(value_, -1)); }
 
  private:
   int value_;
@@ -45,9 +45,8 @@ bool write_all(int descriptor, std::string_view text) {
   return true;
 }
 
-[[noreturn]] void fail_to_write(const std::string& path) {
-  fail(ErrorCode::output, "cannot write {}: {}", path, std::strerror(errno));
-}
+/// Text is handed to the system in pieces of this size.
+constexpr std::size_t buffer_size = 1 << 18;
 
 }  // namespace
 
@@ -66,36 +65,63 @@ std::string read_file(const std::string& path) {
   fail(ErrorCode::input, "cannot read {}: {}", path, std::strerror(errno));
 }
 
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  if (path_ == "-") {
+    descriptor_ = ::dup(STDOUT_FILENO);
+  } else {
+    std::error_code ignored;
+    const auto status = std::filesystem::status(path_, ignored);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+      descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);  // a device cannot be replaced
+    } else {
+      // Follow a symbolic link, so that it goes on pointing at the new content.
+      const std::filesystem::path resolved = std::filesystem::weakly_canonical(path_, ignored);
+      target_ = ignored || resolved.empty() ? path_ : resolved.string();
+      temporary_ = target_ + ".XXXXXX";
+      descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+      if (descriptor_ < 0) temporary_.clear();
+    }
+  }
+  if (descriptor_ < 0) fail_to_write();
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::fail_to_write() const {
+  fail(ErrorCode::output, "cannot write {}: {}", path_ == "-" ? "standard output" : path_,
+       std::strerror(errno));
+}
+
+void OutputFile::flush() {
+  if (!write_all(descriptor_, buffer_)) fail_to_write();
+  buffer_.clear();
+}
+
+void OutputFile::write(std::string_view text) {
+  buffer_ += text;
+  if (buffer_.size() >= buffer_size) flush();
+}
+
+void OutputFile::commit() {
+  flush();
+  if (!temporary_.empty()) {
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    if (::fchmod(descriptor_, 0666 & ~mask) != 0 || ::fsync(descriptor_) != 0) fail_to_write();
+  }
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail_to_write();
+  if (temporary_.empty()) return;
+  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail_to_write();
+  temporary_.clear();
+}
+
 void write_file(const std::string& path, std::string_view text) {
-  if (path == "-") {
-    if (!write_all(STDOUT_FILENO, text)) fail_to_write("standard output");
-    return;
-  }
-  // A device such as /dev/null or a pipe cannot be replaced by a file: write into it.
-  std::error_code ignored;
-  const auto status = std::filesystem::status(path, ignored);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (file.get() < 0 || !write_all(file.get(), text) || file.close() != 0) fail_to_write(path);
-    return;
-  }
-  // Follow a symbolic link, so that it goes on pointing at the new content.
-  const std::filesystem::path resolved = std::filesystem::weakly_canonical(path, ignored);
-  const std::string target = ignored || resolved.empty() ? path : resolved.string();
-  std::string temporary = target + ".XXXXXX";
-  Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (file.get() < 0) fail_to_write(path);
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  const bool whole = write_all(file.get(), text) && ::fchmod(file.get(), 0666 & ~mask) == 0 &&
-                     ::fsync(file.get()) == 0 && file.close() == 0 &&
-                     std::rename(temporary.c_str(), target.c_str()) == 0;
-  if (!whole) {
-    const int reason = errno;
-    ::unlink(temporary.c_str());
-    errno = reason;
-    fail_to_write(path);
-  }
+  OutputFile file(path);
+  file.write(text);
+  file.commit();
 }
 
 }  // namespace ellice

@@ -69,24 +69,29 @@ void append_indented(std::string& out, const Json& value, int depth) {
   }
 }
 
-void append_canonical(std::string& out, const Json& value) {
+enum class Keys { as_they_are, sorted };
+
+/// Without white space.
+void append_compact(std::string& out, const Json& value, Keys order) {
   if (value.is_object()) {
     std::vector<const std::string*> keys;
     for (const auto& [key, member] : value.items()) keys.push_back(&key);
-    std::sort(keys.begin(), keys.end(), [](const auto* a, const auto* b) { return *a < *b; });
+    if (order == Keys::sorted) {
+      std::sort(keys.begin(), keys.end(), [](const auto* a, const auto* b) { return *a < *b; });
+    }
     out += '{';
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (i > 0) out += ',';
       append_string(out, *keys[i]);
       out += ':';
-      append_canonical(out, value.at(*keys[i]));
+      append_compact(out, value.at(*keys[i]), order);
     }
     out += '}';
   } else if (value.is_array()) {
     out += '[';
     for (std::size_t i = 0; i < value.size(); ++i) {
       if (i > 0) out += ',';
-      append_canonical(out, value[i]);
+      append_compact(out, value[i], order);
     }
     out += ']';
   } else {
@@ -148,9 +153,15 @@ std::string to_text(const Json& value) {
   return out;
 }
 
+std::string compact_text(const Json& value) {
+  std::string out;
+  append_compact(out, value, Keys::as_they_are);
+  return out;
+}
+
 std::string canonical_text(const Json& value) {
   std::string out;
-  append_canonical(out, value);
+  append_compact(out, value, Keys::sorted);
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <functional>
 
 #include "data/yaml_entry.hpp"
 #include "ellice/core/error.hpp"
@@ -65,6 +66,46 @@ void read_limits(const YamlRecord& record, Limits& limits) {
   }
 }
 
+void put_limits(const Limits& limits, Json& json) {
+  for (const auto& [name, limit] : limits) {
+    if (limit.locked) json["lock"].push_back(name);
+    if (limit.min || limit.max) {
+      const auto bound = [](const std::optional<double>& b) { return b ? Json(*b) : Json(); };
+      json["bounds"][name] = {bound(limit.min), bound(limit.max)};
+    }
+    if (limit.direction) json["direction"][name] = std::string(enum_name(*limit.direction));
+  }
+}
+
+void take_limits(JsonObject& object, Limits& limits) {
+  if (object.has("lock")) {
+    for (const std::string& name : object.strings("lock")) limits[name].locked = true;
+  }
+  if (object.has("bounds")) {
+    for (const auto& [name, pair] : object.object("bounds").value().items()) {
+      const auto is_bound = [](const Json& b) { return b.is_null() || b.is_number(); };
+      if (!pair.is_array() || pair.size() != 2 || !is_bound(pair[0]) || !is_bound(pair[1])) {
+        object.wrong("bounds", "[min, max] for each feature, null for no bound");
+      }
+      if (!pair[0].is_null()) limits[name].min = pair[0].get<double>();
+      if (!pair[1].is_null()) limits[name].max = pair[1].get<double>();
+    }
+  }
+  if (object.has("direction")) {
+    JsonObject directions = object.object("direction");
+    for (const auto& [name, value] : directions.value().items()) {
+      limits[name].direction = directions.choice<Direction>(name);
+    }
+  }
+}
+
+std::size_t query_index(const std::string& key, const std::function<void()>& refuse) {
+  std::size_t index = 0;
+  const auto [end, code] = std::from_chars(key.data(), key.data() + key.size(), index);
+  if (code != std::errc() || end != key.data() + key.size()) refuse();
+  return index;
+}
+
 }  // namespace
 
 FeatureLimits Constraints::of(std::size_t query, const std::string& feature) const {
@@ -93,14 +134,36 @@ void read_constraints(const std::string& path, Constraints& constraints) {
   const YamlEntry* queries = top.find("queries");
   if (queries == nullptr) return;
   for (const auto& [key, entry] : queries->members("a map from query index to constraints")) {
-    std::size_t index = 0;
-    const auto [end, code] = std::from_chars(key.data(), key.data() + key.size(), index);
-    if (code != std::errc() || end != key.data() + key.size()) {
-      entry.fault("\"{}\" is no query index; expected a whole number from 0", key);
-    }
+    const std::size_t index = query_index(key, [&, &k = key, &e = entry] {
+      e.fault("\"{}\" is no query index; expected a whole number from 0", k);
+    });
     read_limits(YamlRecord(entry, {"lock", "bounds", "direction"}, "constraints of one query"),
                 constraints.queries[index]);
   }
+}
+
+Json to_json(const Constraints& constraints) {
+  Json json = {{"range", std::string(enum_name(constraints.range))}};
+  put_limits(constraints.features, json);
+  for (const auto& [index, limits] : constraints.queries) {
+    put_limits(limits, json["queries"][std::to_string(index)]);
+  }
+  return json;
+}
+
+Constraints constraints_from_json(JsonObject& object) {
+  Constraints constraints{.range = object.choice<RangePolicy>("range")};
+  take_limits(object, constraints.features);
+  if (!object.has("queries")) return constraints;
+  JsonObject queries = object.object("queries");
+  for (const auto& [key, value] : queries.value().items()) {
+    const std::size_t index = query_index(
+        key, [&, &k = key] { queries.wrong(k, "a whole number as its key, the query's index"); });
+    JsonObject one = queries.object(key);
+    take_limits(one, constraints.queries[index]);
+    one.finish();
+  }
+  return constraints;
 }
 
 }  // namespace ellice

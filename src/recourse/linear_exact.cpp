@@ -170,6 +170,7 @@ Recourse LinearExact::answer(const Query& query, const FeasibleSet& feasible,
                              const ConeProjection* free) const {
   Recourse result = assembler_.begin(query, feasible);
   if (assembler_.already_robust(result, feasible)) return result;
+  result.held = feasible.held();
   const Solution solution = solve(feasible, free);
   if (!solution.found) {
     explain_no_answer(result, feasible);

@@ -125,6 +125,8 @@ BoxSearch::Outcome proximal_search(const RobustLogit& logit, const BoxCost& cost
     const BoxSearch::Outcome outcome = search.run(smooth.center, multiplier);
     result.iterations += search.iterations();
     result.factorisations += search.factorisations();
+    // A later step that fails leaves the answer of the one before, for the certificate to judge.
+    if (i > 0 && outcome == BoxSearch::Outcome::stuck) break;
     state = search.state();
     multiplier = search.multiplier();
     result.multiplier = multiplier;
@@ -133,7 +135,9 @@ BoxSearch::Outcome proximal_search(const RobustLogit& logit, const BoxCost& cost
     if (value - Linearised(cost, state, threshold).best_bound(multiplier).value <= 1e-10 * value)
       break;
     smooth.center = state.x;
-    delta = std::max(1e-3, 0.3 * delta);
+    // Small enough for most problems; if the answer still creeps, two coordinates cost almost the
+    // same.
+    delta = std::max(i < 15 ? 1e-3 : 1e-8, 0.3 * delta);
   }
   return BoxSearch::Outcome::converged;
 }

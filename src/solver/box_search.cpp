@@ -12,6 +12,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double converged_residual = 3e-13;
 // Ill-conditioned data do not allow that; then a residual that no longer falls must be below this.
 constexpr double settled_residual = 1e-9;
+// What remains after all rounds is for the certificate to judge, if it is at all near.
+constexpr double usable_residual = 1e-5;
 constexpr double largest_multiplier = 1e14;
 
 }  // namespace
@@ -61,7 +63,7 @@ BoxSearch::Outcome BoxSearch::run(Vector start, double multiplier) {
     if (safe != Outcome::stuck) return safe;
     accuracy *= 1e-2;
   }
-  return residual(state_, multiplier_) < settled_residual ? Outcome::converged : Outcome::stuck;
+  return residual(state_, multiplier_) < usable_residual ? Outcome::converged : Outcome::stuck;
 }
 
 // Freezes the gradient and solves the separable problem that remains: cheap steps, no
@@ -140,7 +142,9 @@ bool BoxSearch::newton_step() {
   }
   const Index size = static_cast<Index>(free_.size());
   ++factorisations_;
-  if (size == 0 || !matrix_.factorise(logit_, state_, multiplier_, cost_.d, free_)) return false;
+  if (size == 0 ||
+      !matrix_.factorise(Curvature::exact, logit_, state_, multiplier_, cost_.d, free_))
+    return false;
   for (Index j = 0; j < size; ++j) {
     const Index i = free_[static_cast<std::size_t>(j)];
     double defect = cost_.d[i] * (state_.x[i] - cost_.center[i]) + cost_.c[i] * sign_[i] -

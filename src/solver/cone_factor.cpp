@@ -57,16 +57,18 @@ void ConeFactor::factorise(const ConeProblem& problem, const std::vector<Index>&
   const Index f = static_cast<Index>(fixed.size());
   const Eigen::LLT<Matrix> fixed_factor(submatrix(problem.hessian, fixed, fixed));
   require(fixed_factor.info() == Eigen::Success, "ConeProblem.hessian is not positive definite");
-  const Matrix center =  // C, m×f
-      fixed_factor.solve(submatrix(problem.hessian, fixed, movable)).transpose();
+  Matrix center = Matrix::Zero(m, f);  // C
+  if (m > 0) {
+    center = fixed_factor.solve(submatrix(problem.hessian, fixed, movable)).transpose();
+  }
   Vector root = Vector::Ones(m);  // D^½
   if (problem.weights.size() > 0) root = problem.weights(movable).cwiseSqrt();
-  Matrix schur = submatrix(problem.hessian, movable, movable);
-  schur.noalias() -= center * submatrix(problem.hessian, fixed, movable);
-  schur = (root.asDiagonal() * (schur + schur.transpose()) * root.asDiagonal()).eval() / 2;
   Matrix basis(m, m);  // V
   Vector sigma(m);
   if (m > 0) {
+    Matrix schur = submatrix(problem.hessian, movable, movable);
+    schur.noalias() -= center * submatrix(problem.hessian, fixed, movable);
+    schur = (root.asDiagonal() * (schur + schur.transpose()) * root.asDiagonal()).eval() / 2;
     const Eigen::SelfAdjointEigenSolver<Matrix> eigen(schur);
     basis = eigen.eigenvectors();
     sigma = eigen.eigenvalues();

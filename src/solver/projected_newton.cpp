@@ -58,20 +58,20 @@ void ProjectedNewton::classify(double multiplier, const RobustLogit::State& stat
 }
 
 // Backtracks along the projection of x + αp; false if the function does not decrease.
-bool ProjectedNewton::step(double multiplier, const Vector& direction, RobustLogit::State& state) {
-  const double before = cost_.value(state.x) - multiplier * state.value;
-  const double noise = 1e-15 * (cost_.value(state.x) + multiplier * state.scale);
+bool ProjectedNewton::step(double multiplier, int trials, RobustLogit::State& state) {
+  const double before = value(multiplier, state);
+  const double noise = 1e-14 * (cost_.value(state.x) + multiplier * state.scale);
   double alpha = 1;
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < trials; ++i) {
     trial_.x = state.x;
     for (Index j = 0; j < state.x.size(); ++j) {
-      if (direction[j] == 0) continue;
-      trial_.x[j] = std::clamp(state.x[j] + alpha * direction[j], low_[j], high_[j]);
+      if (direction_[j] == 0) continue;
+      trial_.x[j] = std::clamp(state.x[j] + alpha * direction_[j], low_[j], high_[j]);
     }
     const double promised = slope_.dot(state.x - trial_.x);
     if (!(promised > 0)) return false;
     logit_.evaluate(trial_);
-    const double after = cost_.value(trial_.x) - multiplier * trial_.value;
+    const double after = value(multiplier, trial_);
     if (after <= before - 1e-4 * promised || (promised <= noise && after <= before + noise)) {
       std::swap(state, trial_);
       stalled_ = promised <= noise;
@@ -82,21 +82,32 @@ bool ProjectedNewton::step(double multiplier, const Vector& direction, RobustLog
   return false;
 }
 
+bool ProjectedNewton::newton_step(Curvature curvature, double multiplier, int trials,
+                                  RobustLogit::State& state) {
+  const Index size = static_cast<Index>(free_.size());
+  ++factorisations_;
+  if (!matrix_.factorise(curvature, logit_, state, multiplier, cost_.d, free_)) return false;
+  for (Index j = 0; j < size; ++j) gathered_[j] = -slope_[free_[static_cast<std::size_t>(j)]];
+  matrix_.solve(gathered_.head(size));
+  for (Index j = 0; j < size; ++j) direction_[free_[static_cast<std::size_t>(j)]] = gathered_[j];
+  return step(multiplier, trials, state);
+}
+
 int ProjectedNewton::minimise(double multiplier, int max_steps, RobustLogit::State& state,
                               const std::function<bool(const RobustLogit::State&)>& done) {
+  int stalls = 0;
   for (int steps = 0; steps < max_steps; ++steps) {
     if (done(state)) return steps;
     classify(multiplier, state);
-    const Index size = static_cast<Index>(free_.size());
-    ++factorisations_;
-    bool moved = false;
-    if (matrix_.factorise(logit_, state, multiplier, cost_.d, free_)) {
-      for (Index j = 0; j < size; ++j) gathered_[j] = -slope_[free_[static_cast<std::size_t>(j)]];
-      matrix_.solve(gathered_.head(size));
-      for (Index j = 0; j < size; ++j) {
-        direction_[free_[static_cast<std::size_t>(j)]] = gathered_[j];
+    bool moved = newton_step(Curvature::exact, multiplier, 1, state);
+    if (!moved) {
+      other_ = state;
+      moved = newton_step(Curvature::majorant, multiplier, 20, state);
+      const bool other_moved = newton_step(Curvature::exact, multiplier, 20, other_);
+      if (other_moved && (!moved || value(multiplier, other_) < value(multiplier, state))) {
+        std::swap(state, other_);
+        moved = true;
       }
-      moved = step(multiplier, direction_, state);
     }
     if (!moved) {
       // Steepest descent, scaled by an upper bound on the curvature of each coordinate.
@@ -105,9 +116,12 @@ int ProjectedNewton::minimise(double multiplier, int max_steps, RobustLogit::Sta
         const double curvature = cost_.d[i] + nu * logit_.inverse()(i, i);
         direction_[i] = slope_[i] == 0 ? 0 : -slope_[i] / curvature;
       }
-      if (!step(multiplier, direction_, state)) return steps + 1;
+      if (!step(multiplier, 50, state)) return steps + 1;
     }
-    if (stalled_) return steps + 1;
+    // Where the function is flat to rounding, Newton's steps still improve the slopes, on which
+    // bounds and multipliers depend to first order.
+    stalls += stalled_;
+    if (stalls > 6) return steps + 1;
   }
   return max_steps;
 }
@@ -117,7 +131,7 @@ double ProjectedNewton::path_derivative(double multiplier, const RobustLogit::St
   classify(multiplier, state);
   direction.setZero(state.x.size());
   ++factorisations_;
-  if (!matrix_.factorise(logit_, state, multiplier, cost_.d, free_)) return 0;
+  if (!matrix_.factorise(Curvature::exact, logit_, state, multiplier, cost_.d, free_)) return 0;
   const Index size = static_cast<Index>(free_.size());
   for (Index j = 0; j < size; ++j) {
     gathered_[j] = state.gradient[free_[static_cast<std::size_t>(j)]];

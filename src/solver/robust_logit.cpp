@@ -84,41 +84,35 @@ double RobustLogit::upper_bound(const State& state, VectorArg lower, VectorArg u
   return bound;
 }
 
-NewtonMatrix::NewtonMatrix(Index dimension)
-    : storage_(dimension, dimension), z_(dimension), image_(dimension) {}
+NewtonMatrix::NewtonMatrix(Index dimension) : storage_(dimension, dimension) {}
 
-bool NewtonMatrix::factorise(const RobustLogit& logit, const RobustLogit::State& state,
-                             double multiplier, VectorArg diagonal,
+// The rank-one term is subtracted entry by entry: applying it to the inverse instead
+// (Sherman–Morrison) loses all digits where d is small and x̃ lies almost in the span of the free
+// coordinates.
+bool NewtonMatrix::factorise(Curvature curvature, const RobustLogit& logit,
+                             const RobustLogit::State& state, double multiplier, VectorArg diagonal,
                              const std::vector<Index>& free) {
   size_ = static_cast<Index>(free.size());
-  nu_ = multiplier * state.inverse_s;
-  rest_ = 1;
   if (size_ == 0) return true;
-  const double factor = nu_ * logit.two_epsilon();
+  const double nu = multiplier * state.inverse_s;
+  const double factor = nu * logit.two_epsilon();
   for (Index j = 0; j < size_; ++j) {
     const Index column = free[static_cast<std::size_t>(j)];
+    const double z = curvature == Curvature::exact ? nu * state.z[column] : 0;
     for (Index i = j; i < size_; ++i) {
-      storage_(i, j) = factor * logit.inverse()(free[static_cast<std::size_t>(i)], column);
+      const Index row = free[static_cast<std::size_t>(i)];
+      storage_(i, j) = factor * logit.inverse()(row, column) - z * state.z[row];
     }
     storage_(j, j) += diagonal[column];
-    z_[j] = state.z[column];
   }
   Eigen::Ref<Matrix> block = storage_.topLeftCorner(size_, size_);
-  if (Eigen::LLT<Eigen::Ref<Matrix>>(block).info() != Eigen::Success) return false;
-  image_.head(size_) = z_.head(size_);
-  const auto lower = storage_.topLeftCorner(size_, size_).triangularView<Eigen::Lower>();
-  lower.solveInPlace(image_.head(size_));
-  rest_ = 1 - nu_ * image_.head(size_).squaredNorm();
-  lower.transpose().solveInPlace(image_.head(size_));
-  return rest_ > 0;
+  return Eigen::LLT<Eigen::Ref<Matrix>>(block).info() == Eigen::Success;
 }
 
 void NewtonMatrix::solve(Eigen::Ref<Vector> vector) const {
   const auto lower = storage_.topLeftCorner(size_, size_).triangularView<Eigen::Lower>();
-  const double along = nu_ * image_.head(size_).dot(vector) / rest_;
   lower.solveInPlace(vector);
   lower.transpose().solveInPlace(vector);
-  vector += along * image_.head(size_);
 }
 
 }  // namespace ellice

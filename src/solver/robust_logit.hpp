@@ -42,24 +42,26 @@ class RobustLogit {
   double two_epsilon_;
 };
 
-/// The Newton matrix diag(d) + ν(M − zzᵀ), ν = μ/s, on a set of free coordinates.
+/// The curvature of cost − μg on a set of free coordinates: exact, or that of a quadratic which
+/// lies above the function everywhere and touches it at x, because s ≤ (s²/s(x) + s(x))/2.
+enum class Curvature {
+  exact,     // diag(d) + ν(M − zzᵀ), ν = μ/s
+  majorant,  // diag(d) + νM
+};
+
 class NewtonMatrix {
  public:
   explicit NewtonMatrix(Index dimension);
 
   /// False if rounding made the matrix indefinite.
-  bool factorise(const RobustLogit& logit, const RobustLogit::State& state, double multiplier,
-                 VectorArg diagonal, const std::vector<Index>& free);
+  bool factorise(Curvature curvature, const RobustLogit& logit, const RobustLogit::State& state,
+                 double multiplier, VectorArg diagonal, const std::vector<Index>& free);
   /// Applies the inverse to a vector on the free coordinates.
   void solve(Eigen::Ref<Vector> vector) const;
 
  private:
   Matrix storage_;
-  Vector z_;      // on the free coordinates
-  Vector image_;  // K⁻¹z
   Index size_ = 0;
-  double nu_ = 0;
-  double rest_ = 1;  // 1 − νzᵀK⁻¹z
 };
 
 }  // namespace ellice

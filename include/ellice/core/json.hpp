@@ -29,6 +29,9 @@ using Json = nlohmann::ordered_json;  // keys stay in the order in which a perso
 /// For people and programs: indented; arrays of scalars stay on one line.
 [[nodiscard]] std::string to_text(const Json& value);
 
+/// On one line, in the order of the keys: a record of a JSON Lines file.
+[[nodiscard]] std::string compact_text(const Json& value);
+
 /// For hashing: keys sorted by their bytes, no white space. Python's
 /// json.dumps(x, sort_keys=True, separators=(",", ":"), ensure_ascii=False) gives the same bytes.
 [[nodiscard]] std::string canonical_text(const Json& value);

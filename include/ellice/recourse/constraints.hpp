@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "ellice/core/fields.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/data/schema.hpp"
 
 namespace ellice {
@@ -51,5 +52,11 @@ void validate(const Constraints& constraints, const Schema& schema);
 /// Adds what a YAML file holds: `lock: [age]`, `bounds: {income: [0, 50000]}` (null for none),
 /// `direction: {debt: decrease}`, and under `queries:` the same by query index.
 void read_constraints(const std::string& path, Constraints& constraints);
+
+/// `range`, and `lock`, `bounds`, `direction`, `queries` where there are any: the keys of the YAML
+/// file.
+[[nodiscard]] Json to_json(const Constraints& constraints);
+/// Takes these keys from an object that may hold others.
+[[nodiscard]] Constraints constraints_from_json(JsonObject& object);
 
 }  // namespace ellice

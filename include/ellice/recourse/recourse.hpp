@@ -64,6 +64,8 @@ struct Recourse {
   std::optional<std::string> id = {};
   RawRow query = {};  // as given
   std::vector<std::string> query_violations = {};
+  /// Features that could change but kept the query's value, because their kind is not searched.
+  std::vector<std::string> held = {};
   std::optional<RawRow> counterfactual = {};
   std::vector<Change> changes = {};
   Distance distance = {};

@@ -1,0 +1,114 @@
+#include "answer_sink.hpp"
+
+#include <algorithm>
+
+#include "ellice/report/recourse_csv.hpp"
+#include "ellice/report/recourse_text.hpp"
+
+namespace ellice::cli {
+
+namespace {
+
+// A page draws so many cards, and a curve on each.
+constexpr std::size_t most_cards = 200;
+constexpr int curve_levels = 24;
+
+PageOptions page_options(const Request& request, const std::string& title) {
+  const Problem& problem = request.problem;
+  PageOptions options{.title = title,
+                      .epsilon = problem.epsilon,
+                      .epsilon_rule = request.rule.text,
+                      .set = request.set,
+                      .cost = problem.cost,
+                      .threshold = problem.threshold,
+                      .max_cards = most_cards};
+  options.details.emplace_back("method", request.method);
+  options.details.emplace_back("range", std::string(enum_name(problem.constraints.range)));
+  std::vector<std::string> locked;
+  for (const auto& [name, limits] : problem.constraints.features) {
+    if (limits.locked) locked.push_back(name);
+  }
+  if (!locked.empty())
+    options.details.emplace_back("locked", fmt::format("{}", fmt::join(locked, ", ")));
+  return options;
+}
+
+}  // namespace
+
+AnswerSink::AnswerSink(const Request& request, SinkOptions options)
+    : request_(&request),
+      options_(std::move(options)),
+      file_(options_.output),
+      writer_(request),
+      appraiser_(*request.problem.model, request.problem.epsilon, request.problem.threshold),
+      summary_(request.problem.model->schema()) {
+  const Schema& schema = request.problem.model->schema();
+  if (options_.format == AnswerFormat::json) file_.write(writer_.begin());
+  if (options_.format == AnswerFormat::csv) {
+    file_.write(
+        recourse_csv_header(schema, options_.has_id ? IdColumn::present : IdColumn::absent));
+  }
+  if (options_.format == AnswerFormat::html) {
+    page_ =
+        std::make_unique<HtmlReport>(*request.problem.model, page_options(request, options_.title));
+    frontier_ = std::make_unique<Frontier>(request.problem);
+    // From the plain counterfactual to twice the ε that was asked for.
+    const double top = request.problem.epsilon > 0
+                           ? 2 * request.problem.epsilon
+                           : 0.2 * request.problem.model->training.objective;
+    for (int k = 0; k <= curve_levels; ++k) levels_.push_back(top * k / curve_levels);
+  }
+}
+
+void AnswerSink::write(const Recourse& answer) {
+  summary_.add(answer);
+  held_.insert(answer.held.begin(), answer.held.end());
+  const Schema& schema = request_->problem.model->schema();
+  switch (options_.format) {
+    case AnswerFormat::table:
+      file_.write(recourse_text(
+          answer, appraiser_, {.colour = options_.colour, .all_features = options_.all_features}));
+      file_.write("\n");
+      break;
+    case AnswerFormat::json:
+      file_.write(writer_.answer(answer));
+      break;
+    case AnswerFormat::jsonl:
+      file_.write(compact_text(to_json(answer, schema)) + "\n");
+      break;
+    case AnswerFormat::csv:
+      file_.write(
+          recourse_csv_row(answer, schema, options_.has_id ? IdColumn::present : IdColumn::absent));
+      break;
+    case AnswerFormat::html: {
+      std::optional<FrontierCurve> curve;
+      const bool has_query = !answer.query.empty() && answer.status != Status::already_robust;
+      if (has_query && answer.plan == 0 && curves_ < most_cards) {
+        ++curves_;
+        const Query query{.index = answer.query_index,
+                          .raw = request_->problem.model->encoder.raw(answer.query)};
+        curve = frontier_->trace(query, levels_);
+      }
+      page_->add(answer, curve ? &*curve : nullptr);
+      break;
+    }
+  }
+}
+
+void AnswerSink::add(std::vector<Recourse> answers, const std::vector<Recourse>& invalid) {
+  answers.insert(answers.end(), invalid.begin(), invalid.end());
+  std::stable_sort(answers.begin(), answers.end(), [](const Recourse& a, const Recourse& b) {
+    return std::pair(a.query_index, a.plan) < std::pair(b.query_index, b.plan);
+  });
+  for (const Recourse& answer : answers) write(answer);
+}
+
+void AnswerSink::finish() {
+  if (options_.format == AnswerFormat::table && summary_.queries() > 1)
+    file_.write(summary_text(summary_));
+  if (options_.format == AnswerFormat::json) file_.write(writer_.end());
+  if (options_.format == AnswerFormat::html) file_.write(page_->text());
+  file_.commit();
+}
+
+}  // namespace ellice::cli

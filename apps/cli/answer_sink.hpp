@@ -1,0 +1,77 @@
+#pragma once
+
+// Where answers go: one stream per format, written whole or not at all.
+
+#include <array>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ellice/core/fields.hpp"
+#include "ellice/core/file.hpp"
+#include "ellice/recourse/frontier.hpp"
+#include "ellice/recourse/recourse_file.hpp"
+#include "ellice/report/appraisal.hpp"
+#include "ellice/report/batch_summary.hpp"
+#include "ellice/report/html.hpp"
+
+namespace ellice::cli {
+
+enum class AnswerFormat { table, json, jsonl, csv, html };
+
+}  // namespace ellice::cli
+
+template <>
+struct ellice::EnumNames<ellice::cli::AnswerFormat> {
+  static constexpr std::array<std::string_view, 5> names = {"table", "json", "jsonl", "csv",
+                                                            "html"};
+};
+
+namespace ellice::cli {
+
+/// Tables and pages show rounded rows, and the rounded row is the one that is certified there.
+[[nodiscard]] inline bool rounds_for_display(AnswerFormat format) {
+  return format == AnswerFormat::table || format == AnswerFormat::html;
+}
+
+struct SinkOptions {
+  AnswerFormat format = AnswerFormat::table;
+  bool has_id = false;
+  bool all_features = false;
+  bool colour = false;
+  std::string output = "-";
+  std::string title = "Recourse report";
+};
+
+class AnswerSink {
+ public:
+  /// `request` must outlive the sink.
+  AnswerSink(const Request& request, SinkOptions options);
+
+  /// The answers of one block, which are merged with the rows that could not be read.
+  void add(std::vector<Recourse> answers, const std::vector<Recourse>& invalid);
+  void finish();
+
+  [[nodiscard]] const BatchSummary& summary() const { return summary_; }
+  /// Features that were kept because their kind is not searched.
+  [[nodiscard]] const std::set<std::string>& held() const { return held_; }
+
+ private:
+  void write(const Recourse& answer);
+
+  const Request* request_;
+  SinkOptions options_;
+  OutputFile file_;
+  RecourseWriter writer_;
+  Appraiser appraiser_;
+  BatchSummary summary_;
+  std::unique_ptr<HtmlReport> page_;
+  std::unique_ptr<Frontier> frontier_;  // curves on the page's cards
+  std::vector<double> levels_;
+  std::size_t curves_ = 0;
+  std::set<std::string> held_;
+};
+
+}  // namespace ellice::cli

@@ -1,0 +1,194 @@
+#include <unistd.h>
+
+#include <memory>
+
+#include "answer_sink.hpp"
+#include "ellice/core/error.hpp"
+#include "ellice/core/stopwatch.hpp"
+#include "ellice/data/csv.hpp"
+#include "ellice/data/recipe.hpp"
+#include "ellice/model/model_file.hpp"
+#include "ellice/recourse/data_supported.hpp"
+#include "ellice/recourse/gradient.hpp"
+#include "ellice/recourse/linear_exact.hpp"
+#include "ellice/recourse/query_reader.hpp"
+#include "problem_arguments.hpp"
+#include "verb.hpp"
+
+namespace ellice::cli {
+
+namespace {
+
+// Rows that are read, answered and written together: enough to keep all threads busy, and bounded
+// memory.
+constexpr std::size_t block_rows = 8192;
+
+enum class Method { automatic, exact, gradient, data };
+
+struct ExplainArguments {
+  CommonOptions common = {};
+  std::string model = {};
+  std::string queries = {};
+  std::string epsilon = {};
+  std::string method = "auto";
+  ProblemArguments problem = {};
+  GradientOptions gradient = {};
+  DataSupportedOptions data_options = {};
+  std::string data = {};
+  std::string dataset = {};
+  std::string id = {};
+  std::string on_error = "stop";
+  bool strict = false;
+  bool timings = false;
+  AnswerFormat format = AnswerFormat::table;
+  bool all_features = false;
+  std::string output = "-";
+};
+
+/// Training rows for methods that take answers from them.
+RowMatrix training_rows(const ExplainArguments& arguments, const Model& model,
+                        const Console& console) {
+  if (!arguments.dataset.empty()) {
+    const Dataset data = load_recipe(arguments.dataset);
+    require_input(data.schema == model.schema(), "--dataset {}: its schema is not that of {}",
+                  arguments.dataset, arguments.model);
+    return select_rows(data, apply_selection(data, model.training.selection).fit).raw;
+  }
+  require(
+      !arguments.data.empty(),
+      "--method data takes its answers from training rows: give --data FILE.csv or --dataset NAME");
+  CsvReader source(arguments.data);
+  const Dataset data = read_dataset(source, model.schema(), console.progress());
+  return select_rows(data, apply_selection(data, model.training.selection).fit).raw;
+}
+
+std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, const Problem& problem,
+                                          const Console& console, Request& request) {
+  if (request.method == "gradient") {
+    request.method_options["gradient"] = fields_to_json(arguments.gradient);
+    return std::make_unique<GradientGenerator>(problem, arguments.gradient);
+  }
+  if (request.method == "data") {
+    request.method_options["data"] = fields_to_json(arguments.data_options);
+    return std::make_unique<DataSupported>(
+        problem, training_rows(arguments, *problem.model, console), arguments.data_options);
+  }
+  return std::make_unique<LinearExact>(problem);
+}
+
+ExitStatus run_explain(const ExplainArguments& arguments) {
+  validate(arguments.common, "options");
+  const Console console = arguments.common.console();
+  const Model model = read_model(arguments.model);
+  Request request{.problem = make_problem(arguments.problem, model),
+                  .rule = parse_epsilon_rule(arguments.epsilon),
+                  .method = arguments.method == "auto" ? "exact" : arguments.method,
+                  .seed = arguments.common.seed};
+  Problem& problem = request.problem;
+  problem.epsilon = request.rule.resolve(model);
+  if (rounds_for_display(arguments.format)) problem.display_steps = sensible_steps(model.encoder);
+  validate(problem);
+  const std::unique_ptr<Generator> generator = make_generator(arguments, problem, console, request);
+
+  CsvReader source(arguments.queries);
+  QueryReader reader(
+      model, source, arguments.id.empty() ? std::nullopt : std::optional(arguments.id),
+      arguments.on_error == "skip" ? QueryReader::OnError::skip : QueryReader::OnError::stop);
+  AnswerSink sink(request, {.format = arguments.format,
+                            .has_id = !arguments.id.empty(),
+                            .all_features = arguments.all_features,
+                            .colour = arguments.output == "-" && ::isatty(STDOUT_FILENO) == 1,
+                            .output = arguments.output});
+  const Progress progress = console.progress();
+  std::size_t rows = 0;
+  while (true) {
+    const QueryBlock block = reader.next(block_rows);
+    if (block.size() == 0) break;
+    const Stopwatch watch;
+    std::vector<Recourse> answers =
+        generator->generate(block.queries, {.threads = arguments.common.threads});
+    if (arguments.timings) {
+      for (Recourse& answer : answers)
+        answer.seconds = watch.seconds() / static_cast<double>(answers.size());
+    }
+    sink.add(std::move(answers), block.invalid);
+    rows += block.size();
+    // The number of rows is known only at the end; the bytes read so far tell how far that is.
+    const double share = source.bytes_total() > 0 ? static_cast<double>(source.bytes_read()) /
+                                                        static_cast<double>(source.bytes_total())
+                                                  : 0;
+    const auto total = share > 0 ? static_cast<std::size_t>(static_cast<double>(rows) / share) : 0;
+    report_progress(progress, {"explaining", rows, std::max(total, total == 0 ? 0 : rows)});
+  }
+  sink.finish();
+  const BatchSummary& summary = sink.summary();
+  const std::size_t certified = summary.count(Status::optimal) + summary.count(Status::certified) +
+                                summary.count(Status::already_robust);
+  if (arguments.output != "-") {
+    console.info(fmt::format("wrote {}: {} of {} queries certified", arguments.output, certified,
+                             summary.queries()));
+  }
+  if (!sink.held().empty()) {
+    console.warning(fmt::format(
+        "kept at the query's value, because whole numbers and levels are not searched: {}",
+        fmt::join(sink.held(), ", ")));
+  }
+  if (arguments.strict && certified < summary.queries()) {
+    console.error(fmt::format("--strict: {} of {} queries got no certified answer",
+                              summary.queries() - certified, summary.queries()));
+    return not_certified;
+  }
+  return done;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& program, Job& job) {
+  auto arguments = std::make_shared<ExplainArguments>();
+  CLI::App& verb =
+      *program.add_subcommand("explain", "what to change, for every row of a table, certified");
+  verb.add_option("model", arguments->model, "model file")->required();
+  verb.add_option("queries", arguments->queries,
+                  "CSV file with one person per row, or - for standard input")
+      ->required();
+  verb.add_option("--epsilon", arguments->epsilon,
+                  "how far from the best a model may be: 0.01, 10% of the training objective, "
+                  "target:E; 0 is the plain nearest counterfactual")
+      ->required()
+      ->type_name("E");
+  verb.add_option("--method", arguments->method, "how to search; auto is exact for linear models")
+      ->check(CLI::IsMember({"auto", "exact", "gradient", "data"}))
+      ->capture_default_str();
+  add_problem_options(verb, arguments->problem);
+  verb.add_option("--data", arguments->data, "training rows for --method data")->type_name("FILE");
+  verb.add_option("--dataset", arguments->dataset, "built-in training rows instead")
+      ->type_name("NAME");
+  add_flags(verb, arguments->data_options);
+  add_flags(verb, arguments->gradient);
+  verb.add_option("--id", arguments->id, "column to echo with each answer")->type_name("COLUMN");
+  verb.add_option("--on-error", arguments->on_error,
+                  "a row that cannot be read ends the run, or becomes an answer `invalid`")
+      ->check(CLI::IsMember({"stop", "skip"}))
+      ->capture_default_str();
+  verb.add_flag("--strict", arguments->strict,
+                "exit status 4 unless every query gets a certified answer");
+  verb.add_flag("--timings", arguments->timings, "seconds per answer in the file");
+  verb.add_flag("--all-features", arguments->all_features, "show unchanged features too (table)");
+  add_choice(verb, "--format", arguments->format,
+             "form of the result; table and html round to sensible digits");
+  verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
+      ->capture_default_str();
+  add_flags(verb, arguments->common);
+  verb.footer(
+      "Examples:\n"
+      "  ellice explain m.json people.csv --epsilon 5%\n"
+      "  ellice explain m.json people.csv --epsilon 0.01 --lock income --bounds debt=:9000 "
+      "--format json -o plans.json\n"
+      "  ellice explain m.json people.csv --epsilon 5% --format html -o plans.html\n"
+      "  ellice explain m.json people.csv --epsilon 5% --method data --data loans.csv --format csv "
+      "-o plans.csv\n"
+      "  ellice verify m.json plans.json");
+  verb.callback([arguments, &job] { job = [arguments] { return run_explain(*arguments); }; });
+}
+
+}  // namespace ellice::cli

@@ -1,0 +1,105 @@
+#include "problem_arguments.hpp"
+
+#include <cmath>
+
+#include "ellice/core/error.hpp"
+#include "ellice/data/csv.hpp"
+
+namespace ellice::cli {
+
+namespace {
+
+struct Pair {
+  std::string feature = {};
+  std::string value = {};
+};
+
+/// «F=value», split at the last '=': names of features may contain one, values do not.
+Pair split_pair(const std::string& flag, const std::string& text, const std::string& example) {
+  const std::size_t at = text.rfind('=');
+  require(at != std::string::npos && at > 0 && at + 1 < text.size(),
+          "{}: found \"{}\", expected e.g. {}", flag, text, example);
+  return {.feature = text.substr(0, at), .value = text.substr(at + 1)};
+}
+
+std::optional<double> parse_bound(const std::string& text, const std::string& whole) {
+  if (text.empty()) return std::nullopt;
+  double value = 0;
+  require(parse_number(text, value),
+          "--bounds: found \"{}\" in \"{}\", expected a finite number or nothing", text, whole);
+  return value;
+}
+
+/// «T» is a logit, «p=0.7» a probability.
+double parse_threshold(const std::string& text) {
+  double value = 0;
+  if (text.starts_with("p=")) {
+    require(parse_number(text.substr(2), value) && value > 0 && value < 1,
+            "--threshold: found \"{}\", expected a probability between 0 and 1, e.g. p=0.7", text);
+    return std::log(value / (1 - value));
+  }
+  require(parse_number(text, value),
+          "--threshold: found \"{}\", expected a logit such as 0.5, or a probability such as p=0.7",
+          text);
+  return value;
+}
+
+}  // namespace
+
+void add_problem_options(CLI::App& verb, ProblemArguments& arguments) {
+  verb.add_option("--set", arguments.set,
+                  "the models for which an answer must hold; auto is last-layer for a linear model")
+      ->check(CLI::IsMember({"auto", "last-layer"}))
+      ->capture_default_str();
+  add_choice(verb, "--cost", arguments.cost.kind, "what is minimised");
+  verb.add_option("--sparsity-weight", arguments.cost.sparsity_weight,
+                  "adds this much per changed feature (--method data)");
+  verb.add_option("--lock", arguments.lock, "features that keep their values")
+      ->delimiter(',')
+      ->type_name("F,…");
+  verb.add_option("--bounds", arguments.bounds,
+                  "range of a feature, e.g. income=20000:50000 or debt=:9000; may stand again")
+      ->type_name("F=LO:HI")
+      ->allow_extra_args(false);
+  verb.add_option("--direction", arguments.directions,
+                  "increase, decrease or any, e.g. debt=decrease; may stand again")
+      ->type_name("F=DIRECTION")
+      ->allow_extra_args(false);
+  verb.add_option("--constraints", arguments.constraints,
+                  "YAML file with lock, bounds, direction, also by query index")
+      ->type_name("FILE");
+  add_choice(verb, "--range", arguments.range,
+             "keep features inside their training minimum and maximum");
+  verb.add_option("--threshold", arguments.threshold,
+                  "logit that counts as yes, or a probability p=0.7 (default: the model's)")
+      ->type_name("T|p=P");
+}
+
+Problem make_problem(const ProblemArguments& arguments, const Model& model) {
+  Problem problem{.model = &model, .threshold = model.decision.threshold, .cost = arguments.cost};
+  problem.constraints.range = arguments.range;
+  if (!arguments.constraints.empty()) read_constraints(arguments.constraints, problem.constraints);
+  auto& features = problem.constraints.features;
+  for (const std::string& name : arguments.lock) features[name].locked = true;
+  for (const std::string& text : arguments.bounds) {
+    const Pair pair = split_pair("--bounds", text, "income=20000:50000");
+    const std::size_t colon = pair.value.find(':');
+    require(colon != std::string::npos,
+            "--bounds: found \"{}\", expected lo:hi, e.g. income=20000:50000 or debt=:9000", text);
+    features[pair.feature].min = parse_bound(pair.value.substr(0, colon), text);
+    features[pair.feature].max = parse_bound(pair.value.substr(colon + 1), text);
+  }
+  for (const std::string& text : arguments.directions) {
+    const Pair pair = split_pair("--direction", text, "debt=decrease");
+    const auto direction = enum_from_name<Direction>(pair.value);
+    require(direction.has_value(),
+            "--direction: found \"{}\", expected increase, decrease or any, e.g. debt=decrease",
+            text);
+    features[pair.feature].direction = *direction;
+  }
+  if (!arguments.threshold.empty()) problem.threshold = parse_threshold(arguments.threshold);
+  validate(problem);
+  return problem;
+}
+
+}  // namespace ellice::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+// The options that say what is asked of every query; shared by explain and frontier.
+
+#include <string>
+#include <vector>
+
+#include "ellice/model/model.hpp"
+#include "ellice/recourse/recourse_file.hpp"
+#include "verb.hpp"
+
+namespace ellice::cli {
+
+struct ProblemArguments {
+  std::string set = "auto";
+  Cost cost = {};
+  RangePolicy range = RangePolicy::train;
+  std::string threshold = {};
+  std::vector<std::string> lock = {};
+  std::vector<std::string> bounds = {};
+  std::vector<std::string> directions = {};
+  std::string constraints = {};
+};
+
+void add_problem_options(CLI::App& verb, ProblemArguments& arguments);
+
+/// The problem without its ε. Throws Error{argument} for what cannot be understood, with an example
+/// of what can.
+[[nodiscard]] Problem make_problem(const ProblemArguments& arguments, const Model& model);
+
+}  // namespace ellice::cli

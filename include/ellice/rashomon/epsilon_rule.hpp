@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ellice/model/model.hpp"
+
+namespace ellice {
+
+/// How ε is given: «0.01» as it is, «10%» of the training objective, «target:0.02» the target plus
+/// 0.01, as the paper recommends.
+struct EpsilonRule {
+  enum class Kind { value, share, target };
+  Kind kind = Kind::value;
+  double number = 0;
+  std::string text = {};  // as written
+
+  /// ε for this model.
+  [[nodiscard]] double resolve(const Model& model) const;
+};
+
+/// Throws Error{argument} saying what is understood.
+[[nodiscard]] EpsilonRule parse_epsilon_rule(std::string_view text);
+
+}  // namespace ellice

@@ -1,0 +1,67 @@
+#pragma once
+
+// The recourse file: what was asked, then one record per query and plan. Written in a stream, so
+// that ten million answers need no memory.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ellice/core/json.hpp"
+#include "ellice/model/model.hpp"
+#include "ellice/rashomon/epsilon_rule.hpp"
+#include "ellice/recourse/problem.hpp"
+#include "ellice/recourse/recourse.hpp"
+
+namespace ellice {
+
+inline constexpr std::string_view recourse_format = "ellice.recourse";
+
+/// What was asked, without threads and paths, which change no answer.
+struct Request {
+  Problem problem = {};
+  EpsilonRule rule = {};
+  SetKind set = SetKind::last_layer;
+  std::string method = {};
+  std::uint64_t seed = 0;
+  Json method_options = Json::object();  // of the method, beyond the problem
+};
+
+/// Everything but the results.
+[[nodiscard]] Json to_json(const Request& request);
+
+/// The file as pieces of text: begin, then answers (in order), then end.
+class RecourseWriter {
+ public:
+  explicit RecourseWriter(const Request& request) : request_(&request) {}
+  [[nodiscard]] std::string begin() const;
+  [[nodiscard]] std::string answer(const Recourse& recourse);
+  [[nodiscard]] std::string end() const;
+
+ private:
+  const Request* request_;
+  bool first_ = true;
+};
+
+/// What an independent look at one answer of a file found.
+struct AnswerAudit {
+  std::size_t query_index = 0;
+  int plan = 0;
+  Status status = Status::not_found;
+  double epsilon = 0;
+  double threshold = 0;
+  double robust_logit = 0;  // recomputed, where there is a certificate
+  std::vector<std::string> failures = {};
+  [[nodiscard]] bool holds() const { return failures.empty(); }
+};
+
+/// Re-checks every answer of a recourse file against the model: certificates (by the independent
+/// Verifier), that they speak of the ε, the threshold and the row of the answer, that the row keeps
+/// the schema's and the request's constraints, that changes, distances and logits are those of the
+/// row, and the proofs of infeasibility. Throws Error{input} for a file that is not one, or for
+/// another model.
+[[nodiscard]] std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& model,
+                                                           const std::string& source);
+
+}  // namespace ellice

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ellice/data/schema.hpp"
+#include "ellice/recourse/recourse.hpp"
+
+namespace ellice {
+
+/// One thing to do, in words: «raise» «income» from «24 000» to «26 500» «EUR/year».
+struct PlanStep {
+  std::string verb = {};
+  std::string feature = {};
+  std::string from = {};
+  std::string to = {};
+  std::string unit = {};
+};
+
+/// The changes of an answer, in the schema's order; empty without a counterfactual.
+[[nodiscard]] std::vector<PlanStep> plan_steps(const Recourse& answer, const Schema& schema);
+
+/// «a, b and c».
+[[nodiscard]] std::string joined(const std::vector<std::string>& parts);
+
+/// The steps as a phrase: «raise income from 24 000 to 26 500 EUR/year and lower debt from 9 000 to
+/// 7 250 EUR»; empty without steps.
+[[nodiscard]] std::string plan_phrase(const Recourse& answer, const Schema& schema);
+
+/// What follows the phrase, or stands in its place, so that the whole is a sentence for this
+/// status: «.», or «; this is certified only up to ε = 0.004.», or «No plan exists: …».
+[[nodiscard]] std::string outcome_clause(const Recourse& answer, const Schema& schema);
+
+/// The whole answer as one sentence that a person can act on.
+[[nodiscard]] std::string sentence(const Recourse& answer, const Schema& schema);
+
+/// The text with its first letter, where that is a to z, in upper case.
+[[nodiscard]] std::string capitalized(std::string text);
+
+}  // namespace ellice

@@ -1,0 +1,222 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "ellice/core/error.hpp"
+#include "ellice/rashomon/verification.hpp"
+#include "ellice/recourse/recourse_file.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr double tolerance = 1e-9;
+
+bool agree(double stored, double recomputed) {
+  return std::abs(stored - recomputed) <=
+         tolerance * std::max({std::abs(stored), std::abs(recomputed), 1e-6});
+}
+
+/// What the file says was asked.
+struct Asked {
+  double epsilon = 0;
+  double threshold = 0;
+  Cost cost = {};
+  Constraints constraints = {};
+};
+
+class Auditor {
+ public:
+  Auditor(const Model& model, Asked asked, std::string source)
+      : model_(&model), asked_(std::move(asked)), source_(std::move(source)), verifier_(model) {}
+
+  [[nodiscard]] AnswerAudit audit(JsonObject answer) const {
+    AnswerAudit result{.query_index = static_cast<std::size_t>(answer.integer("query_index")),
+                       .plan = static_cast<int>(answer.integer("plan")),
+                       .status = answer.choice<Status>("status"),
+                       .epsilon = asked_.epsilon,
+                       .threshold = asked_.threshold};
+    for (const char* echoed :
+         {"id", "query_violations", "held", "message", "gap", "seconds", "attained_epsilon"}) {
+      if (answer.has(echoed)) (void)answer.at(echoed);
+    }
+    if (result.status == Status::reduced) result.epsilon = answer.number("attained_epsilon");
+    const bool has_row = answer.has("counterfactual");
+    const auto fault = [&](std::string text) { result.failures.push_back(std::move(text)); };
+    if (is_certified(result.status) && !answer.has("certificate")) fault("certificate is missing");
+    if (is_certified(result.status) && !has_row) fault("counterfactual is missing");
+    if (!is_certified(result.status) && answer.has("certificate"))
+      fault("a certificate stands beside a status that claims none");
+    if ((result.status == Status::infeasible) != answer.has("infeasible"))
+      fault("status and proof of infeasibility do not go together");
+    if (answer.has("query")) check_with_query(answer, result);
+    answer.finish();
+    return result;
+  }
+
+ private:
+  [[nodiscard]] RawRow row(JsonObject& answer, const char* key) const {
+    return row_from_json(model_->schema(), answer.at(key), source_, key);
+  }
+
+  void check_with_query(JsonObject& answer, AnswerAudit& result) const {
+    const RawRow query = row(answer, "query");
+    const FeasibleSet feasible(model_->encoder, asked_.constraints, result.query_index,
+                               model_->encoder.raw(query));
+    if (answer.has("counterfactual")) {
+      const RawRow counterfactual = row(answer, "counterfactual");
+      check_numbers(answer, query, counterfactual, feasible, result);
+      if (is_certified(result.status)) {
+        check_constraints(query, counterfactual, feasible, result);
+        if (answer.has("certificate")) check_certificate(answer, counterfactual, result);
+      }
+    }
+    if (answer.has("infeasible")) check_proof(answer.object("infeasible"), feasible, result);
+  }
+
+  void check_numbers(JsonObject& answer, const RawRow& query, const RawRow& counterfactual,
+                     const FeasibleSet& feasible, AnswerAudit& result) const {
+    const Schema& schema = model_->schema();
+    const Json from = row_to_json(schema, query);
+    const Json to = row_to_json(schema, counterfactual);
+    std::set<std::string> changed;
+    for (JsonObject change : answer.objects("changes")) {
+      const std::string name = change.string("feature");
+      const auto j = schema.find(name);
+      if (!j || !changed.insert(name).second || change.at("from") != from.at(name) ||
+          change.at("to") != to.at(name)) {
+        result.failures.push_back(
+            fmt::format("changes: {} is not what query and counterfactual say", name));
+        return;
+      }
+      change.finish();
+    }
+    std::size_t differing = 0;
+    for (std::size_t j = 0; j < query.size(); ++j)
+      differing += query[j] != counterfactual[j] ? 1 : 0;
+    if (differing != changed.size())
+      result.failures.emplace_back("changes: not all of them are listed");
+
+    const Vector z = model_->encoder.encode(counterfactual);
+    const Vector move = z - feasible.query();
+    JsonObject distance = answer.object("distance");
+    const auto compare = [&](const char* name, double stored, double recomputed) {
+      if (agree(stored, recomputed)) return;
+      result.failures.push_back(fmt::format("{} is {}, recomputed {}", name, stored, recomputed));
+    };
+    compare("distance.l2", distance.number("l2"), move.norm());
+    compare("distance.l1", distance.number("l1"), move.lpNorm<1>());
+    compare("distance.weighted", distance.number("weighted"),
+            cost_of(asked_.cost, model_->encoder, feasible.query(), z));
+    compare("distance.changed", distance.number("changed"), static_cast<double>(differing));
+    distance.finish();
+    const RashomonEllipsoid set = last_layer_set(*model_, result.epsilon);
+    compare("logit", answer.number("logit"), model_->logit(z));
+    compare("robust_logit", answer.number("robust_logit"), robust_logit(set, with_one(z)));
+  }
+
+  void check_constraints(const RawRow& query, const RawRow& counterfactual,
+                         const FeasibleSet& feasible, AnswerAudit& result) const {
+    if (query == counterfactual) return;  // who is robust already changes nothing
+    for (const std::string& broken : feasible.violations(model_->encoder.raw(counterfactual))) {
+      result.failures.push_back("constraint broken: " + broken);
+    }
+  }
+
+  void check_certificate(JsonObject& answer, const RawRow& counterfactual,
+                         AnswerAudit& result) const {
+    const Certificate certificate =
+        certificate_from_json(answer.at("certificate"), *model_, source_,
+                              fmt::format("results[{}].certificate", result.query_index));
+    if (certificate.point != counterfactual)
+      result.failures.emplace_back("the certificate is for another row");
+    if (certificate.epsilon != result.epsilon)
+      result.failures.emplace_back("the certificate is for another epsilon");
+    if (certificate.threshold != result.threshold)
+      result.failures.emplace_back("the certificate is for another threshold");
+    const Verification verification = verifier_.verify(certificate);
+    result.robust_logit = verification.robust_logit;
+    result.failures.insert(result.failures.end(), verification.failures.begin(),
+                           verification.failures.end());
+  }
+
+  /// The model of the proof must lie in the set and stay below the threshold on the whole box.
+  void check_proof(JsonObject infeasible, const FeasibleSet& feasible, AnswerAudit& result) const {
+    JsonObject proof = infeasible.object("proof");
+    const double stated = proof.number("upper_bound");
+    const Vector theta = proof.vector("model", model_->encoder.columns() + 1);
+    proof.finish();
+    const RashomonEllipsoid set = last_layer_set(*model_, result.epsilon);
+    if (excess_objective(set, theta) > result.epsilon * (1 + tolerance) + 1e-15) {
+      result.failures.emplace_back("proof: the model does not belong to the set");
+    }
+    const Box& box = feasible.relaxed();
+    double bound = theta(box.lower.size());
+    for (Index i = 0; i < box.lower.size(); ++i) {
+      if (theta(i) != 0) bound += std::max(theta(i) * box.lower(i), theta(i) * box.upper(i));
+    }
+    if (!agree(stated, bound)) {
+      result.failures.push_back(
+          fmt::format("proof: upper_bound is {}, recomputed {}", stated, bound));
+    }
+    if (!(bound < result.threshold)) {
+      result.failures.emplace_back("proof: the model does not stay below the threshold");
+    }
+    if (infeasible.number("max_epsilon") >= result.epsilon && result.epsilon > 0) {
+      result.failures.emplace_back("max_epsilon is not below the epsilon that was asked for");
+    }
+    (void)infeasible.strings("blocking");
+    JsonObject best = infeasible.object("best");
+    const RawRow point = row_from_json(model_->schema(), best.at("point"), source_, "best.point");
+    const double recomputed = robust_logit(set, with_one(model_->encoder.encode(point)));
+    if (!agree(best.number("robust_logit"), recomputed)) {
+      result.failures.push_back(fmt::format("best.robust_logit is {}, recomputed {}",
+                                            best.number("robust_logit"), recomputed));
+    }
+    best.finish();
+    infeasible.finish();
+  }
+
+  const Model* model_;
+  Asked asked_;
+  std::string source_;
+  Verifier verifier_;
+};
+
+}  // namespace
+
+std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& model,
+                                             const std::string& source) {
+  JsonObject top(file, source);
+  top.envelope(recourse_format, 1);
+  if (top.string("model_sha256") != model.sha256) {
+    fail(ErrorCode::input,
+         "{}: the answers are for another model: model_sha256 is {}, the model file's is {}; "
+         "verify them against the "
+         "model that they were found for",
+         source, top.string("model_sha256"), model.sha256);
+  }
+  JsonObject epsilon = top.object("epsilon");
+  Asked asked{.epsilon = epsilon.number("value")};
+  (void)epsilon.string("rule");
+  epsilon.finish();
+  if (asked.epsilon < 0) epsilon.wrong("value", "a number >= 0");
+  (void)top.choice<SetKind>("set");
+  asked.cost.kind = top.choice<CostKind>("cost");
+  (void)top.string("method");
+  (void)top.seed("seed");
+  JsonObject options = top.object("options");  // those of the method are its own business
+  asked.threshold = options.number("threshold");
+  if (options.has("sparsity_weight"))
+    asked.cost.sparsity_weight = options.number("sparsity_weight");
+  asked.constraints = constraints_from_json(options);
+  validate(asked.constraints, model.schema());
+
+  const Auditor auditor(model, asked, source);
+  std::vector<AnswerAudit> audits;
+  for (const JsonObject& answer : top.objects("results")) audits.push_back(auditor.audit(answer));
+  top.finish();
+  return audits;
+}
+
+}  // namespace ellice

@@ -1,0 +1,59 @@
+#include "ellice/recourse/recourse_file.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr int newest_version = 1;
+
+/// The lines of a text, each but the first indented.
+std::string indented(const std::string& text, std::size_t spaces) {
+  std::string result;
+  for (const char c : text) {
+    result += c;
+    if (c == '\n') result.append(spaces, ' ');
+  }
+  return result;
+}
+
+std::string without_line_end(std::string text) {
+  text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+Json to_json(const Request& request) {
+  const Problem& problem = request.problem;
+  Json result = make_envelope(recourse_format, newest_version);
+  result["model_sha256"] = problem.model->sha256;
+  result["epsilon"] = {{"value", problem.epsilon}, {"rule", request.rule.text}};
+  result["set"] = std::string(enum_name(request.set));
+  result["cost"] = std::string(enum_name(problem.cost.kind));
+  result["method"] = request.method;
+  result["seed"] = request.seed;
+  Json options = {{"threshold", problem.threshold}};
+  if (problem.cost.sparsity_weight > 0) options["sparsity_weight"] = problem.cost.sparsity_weight;
+  options.update(to_json(problem.constraints));
+  options.update(request.method_options);
+  result["options"] = options;
+  return result;
+}
+
+std::string RecourseWriter::begin() const {
+  std::string text = to_text(to_json(*request_));
+  text.resize(text.size() - 3);  // "\n}\n": the object goes on
+  return text + ",\n  \"results\": [";
+}
+
+std::string RecourseWriter::answer(const Recourse& recourse) {
+  const Json json = to_json(recourse, request_->problem.model->schema());
+  const std::string text = indented(without_line_end(to_text(json)), 4);
+  return (std::exchange(first_, false) ? "\n    " : ",\n    ") + text;
+}
+
+std::string RecourseWriter::end() const {
+  return first_ ? "]\n}\n" : "\n  ]\n}\n";
+}
+
+}  // namespace ellice

@@ -1,0 +1,69 @@
+#include "ellice/report/appraisal.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+
+#include "ellice/core/error.hpp"
+#include "ellice/model/loss.hpp"
+#include "ellice/report/display.hpp"
+#include "ellice/report/text_table.hpp"
+
+namespace ellice {
+
+Appraiser::Appraiser(const Model& model, double epsilon, double threshold)
+    : model_(&model),
+      epsilon_(epsilon),
+      threshold_(threshold),
+      unit_set_(last_layer_set(model, 0.5)) {
+  require(std::isfinite(epsilon) && epsilon >= 0, "epsilon = {} must be finite and >= 0", epsilon);
+}
+
+double Appraiser::epsilon_of(const Recourse& answer) const {
+  return answer.certificate ? answer.certificate->epsilon : epsilon_;
+}
+
+Standing Appraiser::before(const Recourse& answer) const {
+  const Vector x_tilde = with_one(model_->encoder.encode(answer.query));
+  return {.logit = unit_set_.center().dot(x_tilde),
+          .penalty = std::sqrt(2 * epsilon_of(answer)) * robustness_penalty(unit_set_, x_tilde)};
+}
+
+Standing Appraiser::after(const Recourse& answer) const {
+  return {.logit = answer.logit, .penalty = answer.logit - answer.robust_logit};
+}
+
+bool Appraiser::has_probabilities() const {
+  return model_->training.loss_kind == LossKind::logistic;
+}
+
+std::string Appraiser::scale_name() const {
+  return (has_probabilities() ? "probability of " : "score for ") + favourable_answer(schema());
+}
+
+std::string Appraiser::display_score(double logit) const {
+  return has_probabilities() ? display_percent(sigmoid(logit)) : rounded(logit, 3);
+}
+
+AlignmentMeter::AlignmentMeter(const Model& model) : encoder_(&model.encoder) {
+  const Eigen::SelfAdjointEigenSolver<Matrix> solver(model.curvature.hessian);
+  require(solver.info() == Eigen::Success, "the Hessian's eigenvectors could not be computed");
+  const Index count = std::min<Index>(3, model.curvature.hessian.rows());
+  leading_ = solver.eigenvectors().rightCols(count).rowwise().reverse();
+}
+
+Alignment AlignmentMeter::of(const RawRow& from, const RawRow& to) const {
+  Vector move = Vector::Zero(leading_.rows());  // the bias coordinate of x̃ never moves
+  move.head(encoder_->columns()) = encoder_->encode(to) - encoder_->encode(from);
+  const double whole = move.squaredNorm();
+  if (whole == 0) return {};
+  const Vector parts = leading_.transpose() * move;
+  return {.top_one = parts[0] * parts[0] / whole, .top_three = parts.squaredNorm() / whole};
+}
+
+double AlignmentMeter::by_chance(int k) const {
+  return static_cast<double>(std::min<Index>(k, leading_.rows())) /
+         static_cast<double>(leading_.rows());
+}
+
+}  // namespace ellice

@@ -1,0 +1,88 @@
+#include "ellice/report/display.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "ellice/core/error.hpp"
+
+namespace ellice {
+
+std::string display_number(double value) {
+  if (!std::isfinite(value)) return fmt::format("{}", value);
+  std::string text = number_text(value);
+  if (text.find('e') != std::string::npos) return text;
+  const std::size_t first = text.starts_with('-') ? 1 : 0;
+  std::size_t end = std::min(text.find('.'), text.size());
+  while (end > first + 3) {
+    end -= 3;
+    text.insert(end, " ");
+  }
+  return text;
+}
+
+std::string display_rounded(double value, int significant) {
+  return display_number(std::strtod(fmt::format("{:.{}g}", value, significant).c_str(), nullptr));
+}
+
+std::string display_value(const Value& value) {
+  const double* number = std::get_if<double>(&value);
+  return number != nullptr ? display_number(*number) : std::get<std::string>(value);
+}
+
+std::string display_with_unit(const Feature& feature, const Value& value) {
+  return display_value(value) + (feature.unit.empty() ? "" : " " + feature.unit);
+}
+
+std::string display_percent(double share) {
+  if (share > 0 && share < 0.0005) return "< 0.1 %";
+  if (share < 1 && share >= 0.9995) return "> 99.9 %";
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string feature_label(const Feature& feature) {
+  std::string label = feature.name;
+  std::replace(label.begin(), label.end(), '_', ' ');
+  return label;
+}
+
+std::string_view status_words(Status status) {
+  switch (status) {
+    case Status::optimal:
+      return "nearest certified plan";
+    case Status::certified:
+      return "certified plan";
+    case Status::already_robust:
+      return "no change needed";
+    case Status::reduced:
+      return "certified for a smaller ε";
+    case Status::infeasible:
+      return "no plan exists";
+    case Status::not_found:
+      return "no plan found";
+    case Status::uncertified:
+      return "plan without certificate";
+    case Status::invalid:
+      return "unreadable query";
+  }
+  fail(ErrorCode::internal, "unknown status {}", static_cast<int>(status));
+}
+
+std::string favourable_answer(const Schema& schema) {
+  return schema.target.column + " = " + schema.target.favourable;
+}
+
+std::vector<Change> differences(const Schema& schema, const RawRow& from, const RawRow& to) {
+  const std::size_t count = schema.features.size();
+  require(from.size() == count && to.size() == count,
+          "rows of {} and {} values, expected {} as in the schema", from.size(), to.size(), count);
+  std::vector<Change> result;
+  for (std::size_t j = 0; j < count; ++j) {
+    if (from[j] != to[j]) result.push_back({schema.features[j].name, from[j], to[j]});
+  }
+  return result;
+}
+
+}  // namespace ellice

@@ -1,0 +1,128 @@
+#include "ellice/report/html.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/version.hpp"
+#include "ellice/report/display.hpp"
+#include "ellice/report/sentence.hpp"
+#include "ellice/report/text_table.hpp"
+#include "report/html_parts.hpp"
+#include "report/svg.hpp"
+
+namespace ellice {
+
+namespace {
+
+using svg::escape;
+
+std::string toolbar(const BatchSummary& summary) {
+  std::string options;
+  for (std::size_t i = 0; i < EnumNames<Status>::names.size(); ++i) {
+    const auto status = static_cast<Status>(i);
+    if (summary.count(status) == 0) continue;
+    options +=
+        fmt::format(R"(<option value="{}">{} ({})</option>)", enum_name(status),
+                    capitalized(std::string(status_words(status))), grouped(summary.count(status)));
+  }
+  return fmt::format(
+      R"(<div class="toolbar" hidden><label>Show <select id="by-status"><option value="">everyone</option>{}</select></label>
+<label>Find <input id="by-text" type="search" placeholder="query number or id"></label>
+<button type="button" id="open-all">Open all details</button></div>
+)",
+      options);
+}
+
+}  // namespace
+
+struct HtmlReport::State {
+  State(const Model& the_model, PageOptions the_options)
+      : model(&the_model),
+        options(std::move(the_options)),
+        appraiser(the_model, options.epsilon, options.threshold),
+        meter(the_model),
+        summary(the_model.schema()) {}
+
+  const Model* model;
+  PageOptions options;
+  Appraiser appraiser;
+  AlignmentMeter meter;
+  BatchSummary summary;
+  std::string cards = {};
+  std::size_t shown = 0;
+  std::size_t left_out = 0;
+};
+
+HtmlReport::HtmlReport(const Model& model, PageOptions options)
+    : state_(std::make_unique<State>(model, std::move(options))) {}
+HtmlReport::~HtmlReport() = default;
+HtmlReport::HtmlReport(HtmlReport&&) noexcept = default;
+HtmlReport& HtmlReport::operator=(HtmlReport&&) noexcept = default;
+
+void HtmlReport::add(const Recourse& answer, const FrontierCurve* curve) {
+  state_->summary.add(answer);
+  if (state_->shown == state_->options.max_cards) {
+    ++state_->left_out;
+    return;
+  }
+  ++state_->shown;
+  state_->cards += html::card(answer, curve, state_->appraiser, state_->meter);
+}
+
+std::string HtmlReport::text() const {
+  const State& s = *state_;
+  std::string out =
+      fmt::format(R"(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{}</title>
+<style>
+{}</style>
+</head>
+<body>
+{}
+<header class="page-head"><h1>{}</h1>
+<p class="lead">What each person can change so that the answer becomes <strong>{}</strong>, and stays so when the model is retrained.</p></header>
+<main>
+)",
+                  escape(s.options.title), html::style_sheet(), svg::definitions(),
+                  escape(s.options.title), escape(favourable_answer(s.model->schema())));
+  out += html::overview(s.summary);
+  out += html::request(*s.model, s.options);
+  if (s.shown > 0) {
+    out += "<section class=\"people\"><h2>Person by person</h2>\n" + toolbar(s.summary) + s.cards;
+    out += "<p class=\"none-match\" hidden>No card matches.</p></section>\n";
+  }
+  if (s.left_out > 0) {
+    out += fmt::format(
+        "<p class=\"note\">{} further {} counted above but not shown here: the page is limited to "
+        "{} cards.</p>\n",
+        grouped(s.left_out), s.left_out == 1 ? "answer is" : "answers are", grouped(s.shown));
+  }
+  out += fmt::format(
+      "</main>\n<footer><p>Written by ellice {}. The page holds everything it shows and loads "
+      "nothing. Every certificate can be checked again with <code>ellice verify</code> from the "
+      "model file alone.</p></footer>\n<script>\n{}</script>\n</body>\n</html>\n",
+      escape(version().number), html::script());
+  return out;
+}
+
+std::string to_html(const Model& model, const PageOptions& options,
+                    const std::vector<Recourse>& answers,
+                    const std::vector<FrontierCurve>& curves) {
+  std::map<std::size_t, const FrontierCurve*> by_query;
+  for (const FrontierCurve& curve : curves) by_query[curve.query_index] = &curve;
+  HtmlReport report(model, options);
+  for (const Recourse& answer : answers) {
+    const auto found = by_query.find(answer.query_index);
+    const bool drawn = answer.plan == 0 && found != by_query.end();
+    report.add(answer, drawn ? found->second : nullptr);
+  }
+  return report.text();
+}
+
+}  // namespace ellice

@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ellice/core/error.hpp"
+#include "ellice/report/display.hpp"
+#include "ellice/report/text_table.hpp"
+#include "report/html_parts.hpp"
+#include "report/svg.hpp"
+
+namespace ellice::html {
+
+namespace {
+
+using svg::escape;
+
+std::size_t feature_index(const Schema& schema, const std::string& name) {
+  const std::optional<std::size_t> index = schema.find(name);
+  require(index.has_value(), "the schema has no feature \"{}\"", name);
+  return *index;
+}
+
+/// Levels without an order: all of them by name while they are few.
+std::string chips(const Feature& feature, const Change& change) {
+  constexpr std::size_t few = 6;
+  const auto& from = std::get<std::string>(change.from);
+  const auto& to = std::get<std::string>(change.to);
+  std::string out = "<span class=\"chips\">";
+  for (const std::string& level : feature.levels) {
+    if (level != from && level != to && feature.levels.size() > few) continue;
+    out += fmt::format(R"(<span class="chip{}">{}</span>)",
+                       level == from ? " was"
+                       : level == to ? " becomes"
+                                     : "",
+                       escape(level));
+  }
+  return out + "</span>";
+}
+
+std::string number_picture(const Feature& feature, const Change& change, double lower,
+                           double upper) {
+  return svg::dumbbell(
+      {.lower = lower,
+       .upper = upper,
+       .now = std::get<double>(change.from),
+       .then = std::get<double>(change.to),
+       .lower_text = display_rounded(lower, 4),
+       .upper_text = display_rounded(upper, 4),
+       .title = fmt::format("{}: from {} to {}, training range {} to {}", feature.name,
+                            display_value(change.from), display_value(change.to),
+                            display_rounded(lower, 4), display_rounded(upper, 4))});
+}
+
+std::string ordinal_picture(const Feature& feature, const Change& change) {
+  const auto place = [&](const Value& value) {
+    return static_cast<double>(feature.level_index(std::get<std::string>(value)).value_or(0));
+  };
+  return svg::dumbbell(
+      {.lower = 0,
+       .upper = static_cast<double>(feature.levels.size() - 1),
+       .now = place(change.from),
+       .then = place(change.to),
+       .lower_text = feature.levels.front(),
+       .upper_text = feature.levels.back(),
+       .stops = static_cast<int>(feature.levels.size()),
+       .title = fmt::format("{}: from {} to {}", feature.name, display_value(change.from),
+                            display_value(change.to))});
+}
+
+}  // namespace
+
+std::string change_picture(const Change& change, const Encoder& encoder) {
+  const std::size_t j = feature_index(encoder.schema(), change.feature);
+  const Feature& feature = encoder.schema().features[j];
+  if (feature.is_number()) {
+    const Index column = encoder.first_column(j);
+    return number_picture(feature, change, encoder.min()[column], encoder.max()[column]);
+  }
+  if (feature.kind == FeatureKind::ordinal) return ordinal_picture(feature, change);
+  return chips(feature, change);
+}
+
+std::string change_table(const std::vector<Change>& changes, const Encoder& encoder,
+                         std::string_view heading) {
+  if (changes.empty()) return "";
+  std::string rows;
+  for (const Change& change : changes) {
+    const Feature& feature =
+        encoder.schema().features[feature_index(encoder.schema(), change.feature)];
+    rows += fmt::format(
+        R"(<tr><th scope="row">{}</th><td class="num">{}</td><td class="arrow" aria-hidden="true">→</td><td class="num new">{}</td><td class="unit">{}</td><td class="picture">{}</td></tr>
+)",
+        escape(feature_label(feature)), escape(display_value(change.from)),
+        escape(display_value(change.to)), escape(feature.unit), change_picture(change, encoder));
+  }
+  return fmt::format(
+      R"(<table class="changes"><thead><tr><th scope="col">{}</th><th scope="col" class="num">now</th><th></th><th scope="col" class="num">change to</th><th></th><th scope="col" class="picture">within the range seen in training</th></tr></thead><tbody>
+{}</tbody></table>
+)",
+      escape(heading), rows);
+}
+
+std::string frontier(const FrontierCurve& curve, double epsilon) {
+  svg::LineChart chart{
+      .x_axis = "ε", .y_axis = "distance", .title = "Distance of the nearest plan against ε"};
+  for (const FrontierPoint& point : curve.points) {
+    if (point.feasible) chart.points.push_back({point.epsilon, point.distance});
+  }
+  const double last = curve.points.empty() ? 0 : curve.points.back().epsilon;
+  chart.marks.push_back({epsilon, "asked: ε = " + rounded(epsilon, 3), "asked"});
+  std::string caption =
+      "How far this person would have to move if more (or fewer) models were to agree.";
+  if (curve.max_epsilon) {
+    caption += fmt::format(" No plan exists beyond ε = {}.", rounded(*curve.max_epsilon, 4));
+    // A limit far to the right would squeeze the curve into a corner; the caption names it.
+    if (*curve.max_epsilon <= 1.5 * std::max(last, epsilon)) {
+      chart.marks.push_back(
+          {*curve.max_epsilon, "no plan beyond " + rounded(*curve.max_epsilon, 3), "limit"});
+      chart.closed_from = curve.max_epsilon;
+    }
+  }
+  return fmt::format("<figure class=\"frontier\">{}<figcaption>{}</figcaption></figure>\n",
+                     svg::line_chart(chart), escape(caption));
+}
+
+}  // namespace ellice::html

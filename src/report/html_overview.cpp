@@ -1,0 +1,184 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "ellice/core/error.hpp"
+#include "ellice/model/loss.hpp"
+#include "ellice/report/display.hpp"
+#include "ellice/report/sentence.hpp"
+#include "ellice/report/text_table.hpp"
+#include "report/html_parts.hpp"
+#include "report/svg.hpp"
+
+namespace ellice::html {
+
+namespace {
+
+using svg::escape;
+
+std::string share_text(std::size_t part, std::size_t whole) {
+  return whole == 0 ? "–" : display_percent(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string figure_of(std::string_view number, std::string_view text) {
+  return fmt::format(R"(<div class="figure"><span class="number">{}</span><span>{}</span></div>)",
+                     number, text);
+}
+
+std::string outcomes(const BatchSummary& summary) {
+  std::vector<svg::Segment> segments;
+  std::string legend;
+  for (std::size_t i = 0; i < EnumNames<Status>::names.size(); ++i) {
+    const auto status = static_cast<Status>(i);
+    const std::size_t count = summary.count(status);
+    if (count == 0) continue;
+    const std::string words = capitalized(std::string(status_words(status)));
+    segments.push_back({.size = static_cast<double>(count),
+                        .tone = tone(status),
+                        .title = words + ": " + grouped(count)});
+    legend += fmt::format(
+        R"(<li><span class="swatch {}"></span>{} <strong class="num">{}</strong> <span class="quiet">{}</span></li>)",
+        tone(status), words, grouped(count), share_text(count, summary.queries()));
+  }
+  return svg::stacked_bar(segments, "Queries by outcome") + "<ul class=\"legend\">" + legend +
+         "</ul>\n";
+}
+
+std::string feature_bars(const BatchSummary& summary) {
+  const std::size_t plans = summary.distances().size();
+  std::string rows;
+  for (const std::size_t j : summary.most_changed()) {
+    const FeatureUse& use = summary.features()[j];
+    const Feature& feature = summary.schema().features[j];
+    const double share = static_cast<double>(use.changed) / static_cast<double>(plans);
+    rows += fmt::format(
+        R"(<div class="use"><span class="name">{}</span>{}<span class="num">{}</span><span class="how">{}</span></div>
+)",
+        escape(feature_label(feature)),
+        svg::bar({.share = share,
+                  .tone = "fill",
+                  .title = fmt::format("{}: changed in {} of {} plans", feature.name, use.changed,
+                                       plans)}),
+        grouped(use.changed), escape(describe(use, feature)));
+  }
+  return rows;
+}
+
+std::string cost_words(const Cost& cost) {
+  std::string text;
+  switch (cost.kind) {
+    case CostKind::l2:
+      text = "l2: the squared length of the change, each feature in its standard deviations";
+      break;
+    case CostKind::l1:
+      text = "l1: the sum of the changes, each feature in its standard deviations";
+      break;
+    case CostKind::l1_l2:
+      text = "l1+l2: the sum of the changes and of their squares, in standard deviations";
+      break;
+    case CostKind::mixed:
+      text =
+          "mixed: the length of the change in numbers, in standard deviations, and a fixed amount "
+          "for each changed category";
+      break;
+  }
+  text += "; weighted as the schema says";
+  if (cost.sparsity_weight > 0) {
+    text += fmt::format("; plus {} per changed feature", number_text(cost.sparsity_weight));
+  }
+  return text;
+}
+
+std::string promise(const Model& model, const PageOptions& options) {
+  if (options.epsilon == 0) {
+    return "ε = 0: only the trained model itself is considered. A plan is the nearest change that "
+           "this one model accepts, and need not survive retraining.";
+  }
+  const double objective = model.training.objective;
+  const std::string share =
+      objective > 0
+          ? fmt::format(" (that is {} of it)", display_percent(options.epsilon / objective))
+          : "";
+  const bool exact = model.training.loss_kind == LossKind::squared && model.curvature.shift == 0;
+  return fmt::format(
+      "Every plan is accepted by every model that is nearly as good as the trained one: by all "
+      "whose "
+      "training objective is at most ε = {} above the best, {}{}. {}",
+      display_number(options.epsilon), rounded(objective), share,
+      exact ? "For this loss the set is exact."
+            : "The set is described by the curvature of the objective at the best model (to second "
+              "order).");
+}
+
+}  // namespace
+
+std::string tone(Status status) {
+  return "s-" + std::string(enum_name(status));
+}
+
+std::string request(const Model& model, const PageOptions& options) {
+  std::string rows;
+  const auto row = [&](std::string_view name, const std::string& value) {
+    rows += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), value);
+  };
+  row("The promise", escape(promise(model, options)));
+  if (!options.epsilon_rule.empty()) row("How ε was chosen", escape(options.epsilon_rule));
+  row("Set of models", escape(fmt::format("{}: all {} parameters of the model, the bias among them",
+                                          enum_name(options.set), model.curvature.hessian.rows())));
+  row("What “nearest” means", escape(cost_words(options.cost)));
+  row("Threshold", escape(model.training.loss_kind == LossKind::logistic
+                              ? fmt::format("a probability of {} (logit {})",
+                                            display_percent(sigmoid(options.threshold)),
+                                            display_number(options.threshold))
+                              : fmt::format("a score of {}", display_number(options.threshold))));
+  for (const auto& [name, value] : options.details) row(name, escape(value));
+  row("Training",
+      escape(fmt::format(
+          "{} rows, {} loss, objective {}", grouped(static_cast<std::size_t>(model.training.rows)),
+          enum_name(model.training.loss_kind), rounded(model.training.objective, 6))));
+  row("Model", fmt::format("<code>{}</code>", escape(model.sha256)));
+  return "<section><h2>What was asked</h2>\n<dl class=\"request\">\n" + rows + "</dl></section>\n";
+}
+
+std::string overview(const BatchSummary& summary) {
+  std::string out = "<section class=\"overview\"><h2>Overview</h2>\n";
+  if (summary.queries() == 0) {
+    return out + "<p>There were no queries, so there is nothing to report.</p></section>\n";
+  }
+  out += "<div class=\"figures\">";
+  out += figure_of(grouped(summary.queries()), summary.queries() == 1 ? "query" : "queries");
+  if (summary.in_need() > 0) {
+    out += figure_of(share_text(summary.helped(), summary.in_need()),
+                     fmt::format("of the {} who need a change have a certified plan",
+                                 grouped(summary.in_need())));
+  }
+  if (!summary.distances().empty()) {
+    constexpr std::array<double, 1> middle = {0.5};
+    out += figure_of(std::to_string(summary.changes_quantile(0.5)), "features change, typically");
+    out += figure_of(rounded(summary.distance_quantiles(middle)[0], 3),
+                     "median distance, in standard deviations");
+  }
+  out += "</div>\n" + outcomes(summary);
+  if (summary.further_plans() > 0) {
+    out += fmt::format(
+        "<p class=\"quiet\">Counted is the first plan of each query; {} more follow "
+        "below.</p>\n",
+        grouped(summary.further_plans()));
+  }
+  if (!summary.distances().empty()) {
+    out += "<div class=\"columns\"><div><h3>How far people have to move</h3>\n";
+    out += svg::histogram(summary.distances(), "distance, in standard deviations",
+                          "Histogram of the distances of certified plans");
+    constexpr std::array<double, 2> shares = {0.5, 0.9};
+    const std::vector<double> quantiles = summary.distance_quantiles(shares);
+    out += fmt::format(
+        "<p class=\"caption\">Half of the plans go no farther than {}, nine in ten no farther than "
+        "{}.</p>",
+        rounded(quantiles[0], 3), rounded(quantiles[1], 3));
+    out +=
+        "</div>\n<div><h3>Which features change</h3>\n" + feature_bars(summary) + "</div></div>\n";
+  }
+  return out + "</section>\n";
+}
+
+}  // namespace ellice::html

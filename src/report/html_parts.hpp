@@ -1,0 +1,38 @@
+#pragma once
+
+// The parts of the page that html.cpp puts together.
+
+#include <string>
+#include <string_view>
+
+#include "ellice/report/appraisal.hpp"
+#include "ellice/report/batch_summary.hpp"
+#include "ellice/report/html.hpp"
+
+namespace ellice::html {
+
+[[nodiscard]] std::string_view style_sheet();
+[[nodiscard]] std::string_view script();  // filters cards; the page is whole without it
+
+/// The class that gives a status its colour.
+[[nodiscard]] std::string tone(Status status);
+
+/// «What was asked»: ε in words, set, cost, threshold, model.
+[[nodiscard]] std::string request(const Model& model, const PageOptions& options);
+
+/// Outcomes, distances and features of the batch.
+[[nodiscard]] std::string overview(const BatchSummary& summary);
+
+/// One answer.
+[[nodiscard]] std::string card(const Recourse& answer, const FrontierCurve* curve,
+                               const Appraiser& appraiser, const AlignmentMeter& meter);
+
+/// The pictures of a card: each change against the training range, and the frontier.
+[[nodiscard]] std::string change_picture(const Change& change, const Encoder& encoder);
+[[nodiscard]] std::string frontier(const FrontierCurve& curve, double epsilon);
+
+/// The table of changes of a card; empty without changes.
+[[nodiscard]] std::string change_table(const std::vector<Change>& changes, const Encoder& encoder,
+                                       std::string_view heading);
+
+}  // namespace ellice::html

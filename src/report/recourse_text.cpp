@@ -1,0 +1,172 @@
+#include "ellice/report/recourse_text.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "ellice/report/display.hpp"
+#include "ellice/report/sentence.hpp"
+#include "ellice/report/text_table.hpp"
+
+namespace ellice {
+
+namespace {
+
+using enum TextTable::Align;
+
+constexpr std::string_view dim = "\x1b[2m", bold = "\x1b[1m", plain = "\x1b[0m";
+
+std::string counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", grouped(count), noun, count == 1 ? "" : "s");
+}
+
+/// Every line moved to the right; those marked in `dimmed` (by number) without emphasis. Colour is
+/// added here, after the columns were laid out, because it takes no room.
+std::string indented(const std::string& text, const std::vector<bool>& dimmed = {}) {
+  std::string out;
+  std::size_t begin = 0;
+  for (std::size_t number = 0; begin < text.size(); ++number) {
+    const std::size_t end = text.find('\n', begin);
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    const bool faint = number < dimmed.size() && dimmed[number];
+    out += fmt::format("  {}{}{}\n", faint ? dim : "", line, faint ? plain : "");
+    begin = end + 1;
+  }
+  return out;
+}
+
+std::string heading(const Recourse& answer, const TextOptions& options) {
+  std::string name = fmt::format("query {}", answer.query_index);
+  if (answer.id) name += fmt::format(" ({})", *answer.id);
+  if (answer.plan > 0) name += fmt::format(", plan {}", answer.plan + 1);
+  if (options.colour) name = fmt::format("{}{}{}", bold, name, plain);
+  std::string text = fmt::format("{} · {}", name, status_words(answer.status));
+  if (answer.counterfactual && answer.status != Status::already_robust) {
+    text += fmt::format(" · {} · distance {}",
+                        counted(static_cast<std::size_t>(answer.distance.changed), "change"),
+                        rounded(answer.distance.l2));
+  }
+  return text + '\n';
+}
+
+/// The rows of a schema's features with arrows where they differ.
+std::string change_table(const Schema& schema, const RawRow& from, const RawRow& to,
+                         const TextOptions& options) {
+  TextTable table({left, right, left, right, left});
+  table.header({"feature", "now", "→", "change to", "unit"});
+  std::vector<bool> dimmed = {false, false};  // header and its rule
+  for (std::size_t j = 0; j < schema.features.size(); ++j) {
+    const Feature& feature = schema.features[j];
+    const bool same = from[j] == to[j];
+    if (same && !options.all_features) continue;
+    table.row({feature.name, display_value(from[j]), same ? "" : "→",
+               same ? "–" : display_value(to[j]), feature.unit});
+    dimmed.push_back(same && options.colour);
+  }
+  return indented(table.text(), dimmed);
+}
+
+std::string standings(const Recourse& answer, const Appraiser& appraiser) {
+  const Standing now = appraiser.before(answer), then = appraiser.after(answer);
+  TextTable table({left, right, right});
+  table.header({appraiser.scale_name(), "now", "after"});
+  table.row(
+      {"base model", appraiser.display_score(now.logit), appraiser.display_score(then.logit)});
+  table.row({fmt::format("worst model, ε = {}", rounded(appraiser.epsilon_of(answer))),
+             appraiser.display_score(now.robust_logit()),
+             appraiser.display_score(then.robust_logit())});
+  return indented(table.text()) +
+         fmt::format("  robust logit {} {} {}\n", rounded(then.robust_logit(), 6),
+                     then.robust_logit() >= appraiser.threshold() ? "≥" : "<",
+                     rounded(appraiser.threshold(), 6));
+}
+
+std::string why_infeasible(const Recourse& answer, const Appraiser& appraiser,
+                           const TextOptions& options) {
+  const Infeasibility& why = *answer.infeasible;
+  std::string text = fmt::format(
+      "  proof: one model of the set gives every allowed row a logit of at most {} < {}\n",
+      rounded(why.upper_bound, 6), rounded(appraiser.threshold(), 6));
+  text += fmt::format("  largest ε with a plan: {} (asked: {})\n", rounded(why.max_epsilon),
+                      rounded(appraiser.epsilon()));
+  for (std::size_t i = 0; i < why.blocking.size(); ++i) {
+    text += fmt::format("  {}{}\n", i == 0 ? "blocked by: " : "            ", why.blocking[i]);
+  }
+  if (!why.best.empty()) {
+    text += fmt::format("  best reachable, robust logit {}:\n", rounded(why.best_robust_logit, 6));
+    text +=
+        differences(appraiser.schema(), answer.query, why.best).empty()
+            ? "  the query itself\n"
+            : change_table(appraiser.schema(), answer.query, why.best, {.colour = options.colour});
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string recourse_text(const Recourse& answer, const Appraiser& appraiser,
+                          const TextOptions& options) {
+  std::string text = heading(answer, options);
+  text += fmt::format("  {}\n", sentence(answer, appraiser.schema()));
+  if (answer.counterfactual) {
+    if (!answer.changes.empty() || options.all_features) {
+      text += change_table(appraiser.schema(), answer.query, *answer.counterfactual, options);
+    }
+    text += standings(answer, appraiser);
+  }
+  if (answer.infeasible) text += why_infeasible(answer, appraiser, options);
+  for (const std::string& violation : answer.query_violations) {
+    text += fmt::format("  the query itself breaks: {}\n", violation);
+  }
+  // Without a plan the sentence holds the message already.
+  if (!answer.message.empty() && (answer.counterfactual || answer.infeasible)) {
+    text += fmt::format("  note: {}\n", answer.message);
+  }
+  return text;
+}
+
+std::string summary_text(const BatchSummary& summary) {
+  if (summary.queries() == 0) return "no queries\n";
+  const auto share = [](std::size_t part, std::size_t whole) {
+    return display_percent(static_cast<double>(part) / static_cast<double>(whole));
+  };
+  TextTable outcomes({left, right, right});
+  outcomes.header({"outcome", "queries", "share"});
+  for (std::size_t i = 0; i < EnumNames<Status>::names.size(); ++i) {
+    const auto status = static_cast<Status>(i);
+    const std::size_t count = summary.count(status);
+    if (count == 0) continue;
+    outcomes.row(
+        {std::string(status_words(status)), grouped(count), share(count, summary.queries())});
+  }
+  std::string text = outcomes.text();
+  if (summary.further_plans() > 0) {
+    text += fmt::format("and {} beyond the first\n", counted(summary.further_plans(), "plan"));
+  }
+  if (summary.distances().empty()) return text;
+
+  constexpr std::array<double, 5> shares = {0, 0.1, 0.5, 0.9, 1};
+  TextTable spread({left, right, right, right, right, right});
+  spread.header({"certified plans", "least", "10 %", "median", "90 %", "most"});
+  std::vector<std::string> distances = {"distance"}, changes = {"changes"};
+  for (const double distance : summary.distance_quantiles(shares)) {
+    distances.push_back(rounded(distance));
+  }
+  for (const double q : shares) changes.push_back(std::to_string(summary.changes_quantile(q)));
+  spread.row(distances);
+  spread.row(changes);
+
+  TextTable features({left, right, right, left});
+  features.header({"feature", "changed", "share", "how"});
+  for (const std::size_t j : summary.most_changed()) {
+    const FeatureUse& use = summary.features()[j];
+    const Feature& feature = summary.schema().features[j];
+    features.row({feature.name, grouped(use.changed),
+                  share(use.changed, summary.distances().size()), describe(use, feature)});
+  }
+  return text + '\n' + spread.text() + '\n' + features.text();
+}
+
+}  // namespace ellice

@@ -1,0 +1,115 @@
+#include "ellice/report/sentence.hpp"
+
+#include <fmt/format.h>
+
+#include "ellice/core/error.hpp"
+#include "ellice/report/display.hpp"
+#include "ellice/report/text_table.hpp"
+
+namespace ellice {
+
+namespace {
+
+/// Numbers and ordinal levels have a direction, other levels only change.
+std::string verb_of(const Feature& feature, const Change& change) {
+  if (feature.is_number()) {
+    return std::get<double>(change.to) > std::get<double>(change.from) ? "raise" : "lower";
+  }
+  if (feature.kind == FeatureKind::ordinal) {
+    return feature.level_index(std::get<std::string>(change.to)) >
+                   feature.level_index(std::get<std::string>(change.from))
+               ? "raise"
+               : "lower";
+  }
+  return "change";
+}
+
+std::string with_reason(std::string text, const std::string& reason) {
+  if (!reason.empty()) text += ": " + reason;
+  if (!text.ends_with('.')) text += '.';
+  return text;
+}
+
+std::string infeasible_clause(const Recourse& answer) {
+  if (!answer.infeasible) return with_reason("No plan exists", answer.message);
+  const Infeasibility& why = *answer.infeasible;
+  std::string text = "No plan exists: no change that the constraints allow convinces every model";
+  text += why.max_epsilon > 0
+              ? fmt::format("; the largest ε with a plan is {}", display_rounded(why.max_epsilon))
+              : ", not even the trained one alone";
+  return text + '.';
+}
+
+}  // namespace
+
+std::vector<PlanStep> plan_steps(const Recourse& answer, const Schema& schema) {
+  std::vector<PlanStep> steps;
+  for (const Change& change : answer.changes) {
+    const std::optional<std::size_t> index = schema.find(change.feature);
+    require(index.has_value(), "the schema has no feature \"{}\"", change.feature);
+    const Feature& feature = schema.features[*index];
+    steps.push_back({.verb = verb_of(feature, change),
+                     .feature = feature_label(feature),
+                     .from = display_value(change.from),
+                     .to = display_value(change.to),
+                     .unit = feature.unit});
+  }
+  return steps;
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += i + 1 == parts.size() ? " and " : ", ";
+    text += parts[i];
+  }
+  return text;
+}
+
+std::string plan_phrase(const Recourse& answer, const Schema& schema) {
+  std::vector<std::string> parts;
+  for (const PlanStep& step : plan_steps(answer, schema)) {
+    parts.push_back(
+        fmt::format("{} {} from {} to {}", step.verb, step.feature, step.from, step.to) +
+        (step.unit.empty() ? "" : " " + step.unit));
+  }
+  return joined(parts);
+}
+
+std::string outcome_clause(const Recourse& answer, const Schema& schema) {
+  switch (answer.status) {
+    case Status::optimal:
+    case Status::certified:
+      return answer.changes.empty() ? "Nothing needs to change." : ".";
+    case Status::already_robust:
+      return fmt::format("Nothing needs to change: every model of the set already answers {}.",
+                         favourable_answer(schema));
+    case Status::reduced:
+      return answer.attained_epsilon
+                 ? fmt::format("; this is certified only up to ε = {}, less than was asked.",
+                               display_rounded(*answer.attained_epsilon))
+                 : "; this is certified only for a smaller ε than was asked.";
+    case Status::infeasible:
+      return infeasible_clause(answer);
+    case Status::not_found:
+      return with_reason("No plan was found, and none is ruled out", answer.message);
+    case Status::uncertified:
+      return answer.changes.empty()
+                 ? "This row is not certified: near-optimal models may still answer otherwise."
+                 : "; this is not certified: near-optimal models may still answer otherwise.";
+    case Status::invalid:
+      return with_reason("The query could not be read", answer.message);
+  }
+  fail(ErrorCode::internal, "unknown status {}", static_cast<int>(answer.status));
+}
+
+std::string sentence(const Recourse& answer, const Schema& schema) {
+  return capitalized(plan_phrase(answer, schema) + outcome_clause(answer, schema));
+}
+
+std::string capitalized(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 32);
+  return text;
+}
+
+}  // namespace ellice

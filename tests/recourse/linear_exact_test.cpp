@@ -1,0 +1,439 @@
+#include "ellice/recourse/linear_exact.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/LU>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "ellice/core/error.hpp"
+#include "ellice/data/lending.hpp"
+#include "ellice/recourse/recourse_file.hpp"
+#include "support/datasets.hpp"
+#include "support/recourse_cases.hpp"
+
+namespace ellice {
+namespace {
+
+using problem_zoo::numeric_model;
+using problem_zoo::queries_of;
+using problem_zoo::random_queries;
+
+std::vector<Recourse> solve(const Problem& problem, const std::vector<Query>& queries,
+                            int threads = 1) {
+  return LinearExact(problem).generate(queries, {.threads = threads});
+}
+
+/// The file that `explain` would write, checked as `verify` would.
+void expect_audited(const Problem& problem, const std::vector<Recourse>& answers) {
+  const Request request{.problem = problem, .rule = {.text = "test"}, .method = "exact"};
+  RecourseWriter writer(request);
+  std::string text = writer.begin();
+  for (const Recourse& answer : answers) text += writer.answer(answer);
+  text += writer.end();
+  const auto audits = audit_recourse_file(parse_json(text, "r.json"), *problem.model, "r.json");
+  ASSERT_EQ(audits.size(), answers.size());
+  for (const AnswerAudit& audit : audits) {
+    EXPECT_TRUE(audit.holds()) << audit.query_index << ": " << audit.failures.front();
+  }
+}
+
+/// The robust logit from the definition, by a dense inverse in extended precision.
+double plain_robust_logit(const Model& model, double epsilon, const Vector& z) {
+  using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+  const LongMatrix inverse = LongMatrix(model.curvature.hessian.cast<long double>()).inverse();
+  Eigen::Matrix<long double, Eigen::Dynamic, 1> x(z.size() + 1);
+  x << z.cast<long double>(), 1.0L;
+  const auto theta = model.network.head().cast<long double>();
+  return static_cast<double>(theta.dot(x) - std::sqrt(2 * epsilon * x.dot(inverse * x)));
+}
+
+TEST(LinearExact, AnswersAreOptimalWhereNothingIsHeldBack) {
+  const Model model = numeric_model(6, 1);
+  for (const CostKind kind : {CostKind::l2, CostKind::l1, CostKind::l1_l2, CostKind::mixed}) {
+    for (const RangePolicy range : {RangePolicy::train, RangePolicy::off}) {
+      Problem problem{.model = &model, .epsilon = 0.02, .cost = {.kind = kind}};
+      problem.constraints.range = range;
+      const std::vector<Recourse> answers = solve(problem, random_queries(model, 60, 2));
+      for (const Recourse& answer : answers) {
+        EXPECT_TRUE(answer.status == Status::optimal || answer.status == Status::already_robust)
+            << enum_name(kind) << " " << enum_name(range) << " " << enum_name(answer.status)
+            << answer.message << " gap " << answer.gap.value_or(-1);
+        if (answer.status != Status::optimal) continue;
+        const Vector z = model.encoder.encode(*answer.counterfactual);
+        const double g = plain_robust_logit(model, 0.02, z);
+        EXPECT_GE(g, 0);
+        EXPECT_LE(g, 1e-10 * (1 + z.norm())) << "farther than necessary";
+      }
+      expect_audited(problem, answers);
+    }
+  }
+}
+
+TEST(LinearExact, IsNotBeatenByAGridInTwoDimensions) {
+  const Model model = numeric_model(2, 3, [](Schema& schema) {
+    schema.features[0].direction = Direction::increase;
+    schema.features[0].weight = 2;
+    schema.features[1].max = 1.5;
+  });
+  for (const CostKind kind : {CostKind::l2, CostKind::l1, CostKind::l1_l2}) {
+    const Problem problem{.model = &model, .epsilon = 0.03, .cost = {.kind = kind}};
+    for (const Recourse& answer : solve(problem, random_queries(model, 12, 4))) {
+      if (answer.status == Status::already_robust) continue;
+      const Vector query = model.encoder.raw(answer.query);
+      const FeasibleSet feasible(model.encoder, problem.constraints, answer.query_index, query);
+      double best = std::numeric_limits<double>::infinity();
+      constexpr int steps = 400;
+      for (int a = 0; a <= steps; ++a) {
+        for (int b = 0; b <= steps; ++b) {
+          const Vector raw{{model.encoder.min()(0) +
+                                (model.encoder.max()(0) - model.encoder.min()(0)) * a / steps,
+                            model.encoder.min()(1) +
+                                (model.encoder.max()(1) - model.encoder.min()(1)) * b / steps}};
+          if (!feasible.violations(raw).empty()) continue;
+          const Vector z = (raw - model.encoder.mean()).cwiseQuotient(model.encoder.scale());
+          if (robust_logit(last_layer_set(model, 0.03), with_one(z)) < 0) continue;
+          best = std::min(best, cost_of(problem.cost, model.encoder, feasible.query(), z));
+        }
+      }
+      if (answer.status == Status::infeasible) {
+        EXPECT_TRUE(std::isinf(best));
+        continue;
+      }
+      ASSERT_EQ(answer.status, Status::optimal) << answer.message;
+      EXPECT_LE(answer.distance.weighted, best * (1 + 1e-12));
+      if (std::isfinite(best)) {
+        EXPECT_GE(answer.distance.weighted, 0.9 * best - 0.02);
+      }
+    }
+  }
+}
+
+TEST(LinearExact, EpsilonZeroIsTheNearestPointOfThePlane) {
+  const Model model = numeric_model(4, 5);
+  Problem problem{.model = &model};
+  problem.constraints.range = RangePolicy::off;
+  const Vector w = model.network.head().head(4);
+  for (const Recourse& answer : solve(problem, random_queries(model, 40, 6))) {
+    const Vector z = model.encoder.encode(answer.query);
+    const double expected = std::max(0.0, -model.logit(z)) / w.norm();
+    EXPECT_NEAR(answer.distance.l2, expected, 1e-9 * (1 + expected));
+  }
+}
+
+TEST(LinearExact, DistanceGrowsWithEpsilon) {  // the paper's trade-off theorem
+  const Model model = numeric_model(5, 7);
+  std::vector<double> last(30, 0);
+  for (const double epsilon : {0.0, 0.001, 0.01, 0.03, 0.06}) {
+    Problem problem{.model = &model, .epsilon = epsilon};
+    problem.constraints.range = RangePolicy::off;
+    const std::vector<Recourse> answers = solve(problem, random_queries(model, 30, 8));
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (last[i] > 0) {
+        EXPECT_GT(answers[i].distance.l2, last[i]);
+      }
+      last[i] = answers[i].distance.l2;
+    }
+  }
+}
+
+TEST(LinearExact,
+     IsOneLipschitzInTheQuery) {  // the paper's stability theorem, with fixed constraints
+  const Model model = numeric_model(5, 9);
+  Problem problem{.model = &model, .epsilon = 0.02};
+  problem.constraints.range = RangePolicy::off;
+  const std::vector<Query> queries = random_queries(model, 40, 10);
+  const std::vector<Recourse> answers = solve(problem, queries);
+  for (std::size_t i = 0; i + 1 < queries.size(); ++i) {
+    const Vector from =
+        model.encoder.encode(answers[i].query) - model.encoder.encode(answers[i + 1].query);
+    const Vector to = model.encoder.encode(*answers[i].counterfactual) -
+                      model.encoder.encode(*answers[i + 1].counterfactual);
+    EXPECT_LE(to.norm(), from.norm() + 1e-8);
+  }
+}
+
+TEST(LinearExact, KeepsEveryConstraintOnTheRowAsWritten) {
+  const Model model = numeric_model(6, 11, [](Schema& schema) {
+    schema.features[0].immutable = true;
+    schema.features[1].direction = Direction::increase;
+    schema.features[2].direction = Direction::decrease;
+    schema.features[3].min = -0.5;
+    schema.features[3].max = 0.7;
+    schema.features[4].step = 0.1;
+  });
+  Problem problem{.model = &model, .epsilon = 0.01};
+  problem.constraints.features["x5"].locked = true;
+  const std::vector<Recourse> answers = solve(problem, random_queries(model, 80, 12));
+  int answered = 0;
+  for (const Recourse& answer : answers) {
+    if (!answer.counterfactual || answer.status == Status::already_robust) continue;
+    ++answered;
+    const auto number = [&](const RawRow& row, std::size_t j) { return std::get<double>(row[j]); };
+    const RawRow& to = *answer.counterfactual;
+    const RawRow& from = answer.query;
+    EXPECT_EQ(number(to, 0), number(from, 0));
+    EXPECT_EQ(number(to, 5), number(from, 5));
+    EXPECT_GE(number(to, 1), number(from, 1));
+    EXPECT_LE(number(to, 2), number(from, 2));
+    if (number(to, 3) != number(from, 3)) {
+      EXPECT_GE(number(to, 3), -0.5);
+      EXPECT_LE(number(to, 3), 0.7);
+    }
+    if (number(to, 4) != number(from, 4)) {
+      EXPECT_NEAR(number(to, 4) * 10, std::round(number(to, 4) * 10), 1e-9);
+    }
+  }
+  EXPECT_GT(answered, 10);
+  expect_audited(problem, answers);
+}
+
+TEST(LinearExact, GridAnswersAreCloseToTheBestOfTheGrid) {
+  const Model model = numeric_model(2, 13, [](Schema& schema) {
+    for (Feature& feature : schema.features) feature.step = 0.25;
+  });
+  const Problem problem{.model = &model, .epsilon = 0.02};
+  const RashomonEllipsoid set = last_layer_set(model, 0.02);
+  for (const Recourse& answer : solve(problem, random_queries(model, 25, 14))) {
+    if (answer.status == Status::already_robust || !answer.counterfactual) continue;
+    const Vector query = model.encoder.raw(answer.query);
+    const FeasibleSet feasible(model.encoder, problem.constraints, answer.query_index, query);
+    double best = std::numeric_limits<double>::infinity();
+    std::vector<double> values0 = {query(0)};
+    std::vector<double> values1 = {query(1)};
+    for (int k = -40; k <= 40; ++k) {
+      values0.push_back(0.25 * k);
+      values1.push_back(0.25 * k);
+    }
+    for (const double a : values0) {
+      for (const double b : values1) {
+        const Vector raw{{a, b}};
+        if (!feasible.violations(raw).empty()) continue;
+        const Vector z = (raw - model.encoder.mean()).cwiseQuotient(model.encoder.scale());
+        if (robust_logit(set, with_one(z)) < 0) continue;
+        best = std::min(best, cost_of(problem.cost, model.encoder, feasible.query(), z));
+      }
+    }
+    EXPECT_GE(answer.distance.weighted, best - 1e-9);
+    EXPECT_LE(answer.distance.weighted, 1.5 * best + 1e-9);
+    EXPECT_GE(best * (1 + 1e-9), answer.distance.weighted * (1 - answer.gap.value_or(0)))
+        << "the bound is not one";
+  }
+}
+
+TEST(LinearExact, ExplainsInfeasibility) {
+  const Model model = numeric_model(4, 15, [](Schema& schema) {
+    for (std::size_t j = 0; j < 3; ++j) schema.features[j].immutable = true;
+  });
+  const Problem problem{.model = &model, .epsilon = 0.04};
+  const double limit =
+      epsilon_limit(model.network.head(), model.curvature.hessian, {true, true, true, true});
+  int infeasible = 0;
+  const std::vector<Recourse> answers = solve(problem, random_queries(model, 60, 16));
+  for (const Recourse& answer : answers) {
+    if (answer.status != Status::infeasible) continue;
+    ++infeasible;
+    const Infeasibility& why = *answer.infeasible;
+    EXPECT_LT(why.upper_bound, 0);
+    EXPECT_LE(why.best_robust_logit, why.upper_bound + 1e-9);
+    EXPECT_LT(why.max_epsilon, 0.04);
+    EXPECT_EQ(why.blocking.empty(), 0.04 > limit) << "with everything free there is an answer below the limit";
+    // At max_epsilon there is an answer, a little above there is none.
+    if (why.max_epsilon > 1e-6) {
+      const std::vector<Query> self = {
+          {.index = answer.query_index, .raw = model.encoder.raw(answer.query)}};
+      Problem below = problem;
+      below.epsilon = why.max_epsilon * (1 - 1e-5);
+      EXPECT_TRUE(is_certified(solve(below, self)[0].status));
+      Problem above = problem;
+      above.epsilon = why.max_epsilon * (1 + 1e-5);
+      EXPECT_EQ(solve(above, self)[0].status, Status::infeasible);
+    }
+  }
+  EXPECT_GT(infeasible, 5);
+  expect_audited(problem, answers);
+}
+
+TEST(LinearExact, WithoutAnyOneOfTheBlockingConstraintsThereIsAnAnswer) {
+  const auto model_with = [](const std::set<std::string>& immutable) {
+    return numeric_model(3, 17, [&](Schema& schema) {
+      for (Feature& feature : schema.features) feature.immutable = immutable.contains(feature.name);
+    });
+  };
+  const std::set<std::string> all = {"x0", "x1", "x2"};
+  const Model model = model_with(all);
+  Problem problem{.model = &model, .epsilon = 0.005};
+  problem.constraints.range = RangePolicy::off;
+  int checked = 0;
+  for (const Recourse& answer : solve(problem, random_queries(model, 20, 18))) {
+    if (answer.status != Status::infeasible) continue;
+    ASSERT_FALSE(answer.infeasible->blocking.empty());
+    std::set<std::string> blocking;
+    for (const std::string& text : answer.infeasible->blocking) blocking.insert(text.substr(0, 2));
+    const std::vector<Query> self = {{.index = 0, .raw = model.encoder.raw(answer.query)}};
+    const auto status_with = [&](const std::set<std::string>& immutable) {
+      const Model other = model_with(immutable);
+      Problem changed = problem;
+      changed.model = &other;
+      return solve(changed, self)[0].status;
+    };
+    EXPECT_EQ(status_with(blocking), Status::infeasible) << "they do not block by themselves";
+    for (const std::string& name : blocking) {
+      std::set<std::string> fewer = blocking;
+      fewer.erase(name);
+      EXPECT_TRUE(is_certified(status_with(fewer))) << name << " is not needed";
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 5);
+}
+
+TEST(LinearExact, KeepsAQueryOutsideARangeOrMovesItInside) {
+  const Model model = numeric_model(3, 19, [](Schema& schema) { schema.features[0].min = 0.5; });
+  const Problem problem{.model = &model, .epsilon = 0.01};
+  bool kept = false;
+  bool moved = false;
+  const std::vector<Recourse> answers = solve(problem, random_queries(model, 200, 20));
+  for (const Recourse& answer : answers) {
+    if (!answer.counterfactual || answer.status == Status::already_robust) continue;
+    const double from = std::get<double>(answer.query[0]);
+    const double to = std::get<double>((*answer.counterfactual)[0]);
+    EXPECT_EQ(from < 0.5, !answer.query_violations.empty());
+    EXPECT_TRUE(to == from || to >= 0.5) << from << " to " << to;
+    if (from < 0.5) (to == from ? kept : moved) = true;
+  }
+  EXPECT_TRUE(kept);
+  EXPECT_TRUE(moved);
+  expect_audited(problem, answers);
+}
+
+TEST(LinearExact, AnswersDoNotDependOnThreadsOrCompany) {
+  const Model model = train(lending_dataset(600, 1), {}, {.folds = 0}).model;
+  const Problem problem{.model = &model, .epsilon = 0.01};
+  const std::vector<Query> queries = queries_of(lending_dataset(700, 2), 700);
+  const std::vector<Recourse> one = solve(problem, queries, 1);
+  const std::vector<Recourse> three = solve(problem, queries, 3);
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    EXPECT_EQ(to_json(one[i], model.schema()), to_json(three[i], model.schema()));
+  }
+  for (std::size_t i = 0; i < 700;
+       i += 97) {  // alone, an answer may differ in its last digits only
+    const Recourse alone = solve(problem, {queries[i]})[0];
+    EXPECT_EQ(alone.status, one[i].status);
+    EXPECT_NEAR(alone.distance.l2, one[i].distance.l2, 1e-9 * (1 + one[i].distance.l2));
+  }
+}
+
+TEST(LinearExact, HoldsWhatItDoesNotSearchAndSaysSo) {
+  const Model model = train(lending_dataset(600, 1), {}, {.folds = 0}).model;
+  const Problem problem{.model = &model, .epsilon = 0.01};
+  const std::vector<Recourse> answers = solve(problem, queries_of(lending_dataset(150, 3), 150));
+  for (const Recourse& answer : answers) {
+    for (const Change& change : answer.changes) {
+      EXPECT_EQ(model.schema().features[*model.schema().find(change.feature)].kind,
+                FeatureKind::numeric);
+    }
+    if (answer.status == Status::certified) {
+      EXPECT_FALSE(answer.held.empty());
+      EXPECT_TRUE(answer.gap.has_value());
+    }
+    if (answer.status == Status::not_found) {
+      EXPECT_FALSE(answer.message.empty());
+    }
+  }
+  expect_audited(problem, answers);
+}
+
+TEST(LinearExact, RefusesWhatCannotBe) {
+  const Model model = numeric_model(2, 21);
+  Problem problem{.model = &model, .epsilon = -1};
+  EXPECT_THROW(LinearExact{problem}, Error);
+  problem.epsilon = std::numeric_limits<double>::infinity();
+  EXPECT_THROW(LinearExact{problem}, Error);
+  problem = {.model = &model, .cost = {.sparsity_weight = 1}};
+  EXPECT_THROW(LinearExact{problem}, Error);
+  problem = {.model = &model};
+  problem.constraints.features["x9"].locked = true;
+  EXPECT_THROW(LinearExact{problem}, Error);
+  problem = {.model = &model};
+  problem.constraints.features["x0"].min = 2;
+  problem.constraints.features["x0"].max = 1;
+  EXPECT_THROW(LinearExact{problem}, Error);
+}
+
+TEST(LinearExact, AnswersWhereEverythingIsImmutable) {
+  const Model model = numeric_model(3, 22, [](Schema& schema) {
+    for (Feature& feature : schema.features) feature.immutable = true;
+  });
+  const Problem problem{.model = &model, .epsilon = 0.001};
+  const std::vector<Recourse> answers = solve(problem, random_queries(model, 40, 23));
+  for (const Recourse& answer : answers) {
+    EXPECT_TRUE(answer.status == Status::already_robust || answer.status == Status::infeasible)
+        << enum_name(answer.status) << answer.message;
+  }
+  expect_audited(problem, answers);
+}
+
+/// A schema in which every column is a number of its own, as the paper treats its data.
+Model continuous_model(const std::string& name, Dataset& data) {
+  Dataset original = load_recipe(name);
+  const Encoder encoder = Encoder::fit(original);
+  data = original;
+  data.raw = RowMatrix(original.rows(), encoder.columns());
+  data.schema.features.clear();
+  data.schema.constraints.clear();
+  for (std::size_t j = 0; j < original.schema.features.size(); ++j) {
+    const Feature& feature = original.schema.features[j];
+    for (Index c = 0; c < encoder.column_count(j); ++c) {
+      const Index column = encoder.first_column(j) + c;
+      data.schema.features.push_back(
+          {.name = encoder.column_names()[static_cast<std::size_t>(column)]});
+      for (Index i = 0; i < original.rows(); ++i) {
+        const double raw = original.raw(i, static_cast<Index>(j));
+        data.raw(i, column) = feature.kind == FeatureKind::categorical
+                                  ? (raw == static_cast<double>(c) ? 1 : 0)
+                                  : raw;
+      }
+    }
+  }
+  return train(data, {.balance = true}, {.folds = 0}).model;
+}
+
+class LinearExactOnPaperData : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Nine, LinearExactOnPaperData, testing::ValuesIn(paper_datasets()),
+                         [](const auto& instance) { return instance.param; });
+
+TEST_P(LinearExactOnPaperData, IsOptimalOrProvedInfeasible) {
+  ELLICE_NEEDS_DATASET(GetParam());
+  Dataset data;
+  const Model model = continuous_model(GetParam(), data);
+  for (const double epsilon : {0.0, 0.002, 0.01, 0.1 * model.training.objective}) {
+    const Problem problem{.model = &model, .epsilon = epsilon};
+    const std::vector<Recourse> answers = solve(problem, queries_of(data, 60));
+    for (const Recourse& answer : answers) {
+      EXPECT_TRUE(answer.status == Status::optimal || answer.status == Status::already_robust ||
+                  answer.status == Status::infeasible)
+          << epsilon << " " << enum_name(answer.status) << " " << answer.message << " gap "
+          << answer.gap.value_or(-1);
+    }
+    expect_audited(problem, answers);
+  }
+}
+
+TEST(LinearExact, FindsNoRobustRecourseForCompasAndParkinsonsAtTenPercent) {
+  for (const char* name : {"compas", "parkinsons"}) {
+    ELLICE_NEEDS_DATASET(name);
+    Dataset data;
+    const Model model = continuous_model(name, data);
+    const Problem problem{.model = &model, .epsilon = 0.1 * model.training.objective};
+    for (const Recourse& answer : solve(problem, queries_of(data, 100))) {
+      EXPECT_EQ(answer.status, Status::infeasible) << name;
+      EXPECT_LT(answer.infeasible->max_epsilon, problem.epsilon);
+      EXPECT_FALSE(answer.counterfactual);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ellice
