@@ -1,0 +1,135 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ellice/core/fields.hpp"
+#include "ellice/recourse/generator.hpp"
+
+namespace ellice {
+
+/// Three readings of the paper's Algorithms 1 and 2.
+enum class GradientPreset {
+  printed,    // as printed: plain steps, the test before the step, the point after it, no ranges
+  as_run,     // as its experiments ran it: Adam, a smaller set, training range, the best point seen
+  corrected,  // Adam on the set itself, every step projected onto the constraints, then certified
+};
+template <>
+struct EnumNames<GradientPreset> {
+  static constexpr std::array<std::string_view, 3> names = {"printed", "as-run", "corrected"};
+};
+
+enum class Optimizer { preset, gd, adam };
+template <>
+struct EnumNames<Optimizer> {
+  static constexpr std::array<std::string_view, 3> names = {"preset", "gd", "adam"};
+};
+
+/// What is not given is the preset's.
+struct GradientOptions {
+  GradientPreset preset = GradientPreset::corrected;
+  Optimizer optimizer = Optimizer::preset;
+  std::optional<double> alpha = {};
+  std::optional<double> beta = {};
+  std::optional<double> proximity = {};
+  std::optional<double> sparsity = {};
+  std::optional<double> step = {};
+  std::optional<int> max_steps = {};
+  std::optional<int> patience = {};
+  std::optional<double> radius_factor = {};
+  std::optional<double> jitter = {};
+
+  static void fields(auto& self, auto&& visit) {
+    visit("preset", self.preset, any_value(), "reading of the paper's algorithm");
+    visit("optimizer", self.optimizer, any_value(), "plain gradient steps or Adam");
+    visit("alpha", self.alpha, at_least(0), "weight of the centre model's loss");
+    visit("beta", self.beta, at_least(0), "weight of the worst model's loss");
+    visit("proximity", self.proximity, at_least(0), "weight λ of ‖x − x₀‖₂²");
+    visit("sparsity", self.sparsity, at_least(0), "weight γ of ‖x − x₀‖₁");
+    visit("step", self.step, greater_than(0), "step length η, Adam's learning rate");
+    visit("max_steps", self.max_steps, at_least(1), "steps T");
+    visit("patience", self.patience, at_least(0),
+          "steps without a better worst-case logit after which to stop; 0 for none");
+    visit("radius_factor", self.radius_factor, at_least(0),
+          "factor on the penalty that the search sees");
+    visit("jitter", self.jitter, at_least(0),
+          "added to the diagonal of H/(2ε) that the search sees");
+  }
+  bool operator==(const GradientOptions&) const = default;
+};
+
+/// The options with the preset's values filled in; `optimizer` is gd or adam.
+struct GradientSettings {
+  GradientPreset preset = GradientPreset::corrected;
+  Optimizer optimizer = Optimizer::adam;
+  double alpha = 1;
+  double beta = 0.5;
+  double proximity = 0;
+  double sparsity = 0;
+  double step = 0.1;
+  int max_steps = 1000;
+  int patience = 100;
+  double radius_factor = 1;
+  double jitter = 0;
+  bool operator==(const GradientSettings&) const = default;
+};
+[[nodiscard]] GradientSettings settings_of(const GradientOptions& options);
+
+/// The loss that is descended, for a linear model, x₀ the query, f the centre's and g the worst
+/// model's logit (with the search's factor and jitter), t the threshold:
+///
+///   α·ln(1+e^{t−f(x)}) + β·ln(1+e^{t−g(x)}) + λ·‖x−x₀‖₂² + γ·‖x−x₀‖₁.
+///
+/// The gradient of g is the worst model itself (theory.md, Theorem 1); that of |x| at 0 is taken as
+/// 0.
+class GradientObjective {
+ public:
+  GradientObjective(const RashomonEllipsoid& set, const GradientSettings& settings,
+                    double threshold);
+
+  struct Value {
+    double loss = 0;
+    double robust_logit = 0;  // as the search sees it
+    Vector gradient = {};
+  };
+  [[nodiscard]] Value evaluate(VectorArg query, VectorArg x) const;
+
+ private:
+  RashomonEllipsoid set_;  // with the jitter
+  GradientSettings settings_;
+  double threshold_;
+};
+
+/// The paper's continuous method for linear models, the reference that the exact one is compared
+/// with. Features that the feasible set fixes or holds (immutable and locked ones, whole numbers,
+/// levels) are masked out of the gradient in every preset; the authors moved 0/1 columns like any
+/// other, which gives rows that cannot exist.
+///
+/// printed and as-run promise nothing: their rows are judged afterwards, certified or uncertified,
+/// and are not rounded to display_steps. corrected projects every step onto the query's ranges,
+/// rounds to its grids, and returns the first point that is certified; otherwise not_found.
+class GradientSearch final : public Generator {
+ public:
+  /// `problem` must outlive the generator. Its cost is measured, not minimised.
+  explicit GradientSearch(const Problem& problem, const GradientOptions& options = {});
+
+  [[nodiscard]] const GradientSettings& settings() const { return settings_; }
+  [[nodiscard]] std::vector<Recourse> generate(const std::vector<Query>& queries,
+                                               const Execution& execution) const override;
+
+ private:
+  [[nodiscard]] Recourse answer(const Query& query) const;
+  [[nodiscard]] Vector run_printed(const FeasibleSet& feasible) const;
+  [[nodiscard]] Vector run_as_run(const FeasibleSet& feasible) const;
+  void run_corrected(Recourse& answer, const FeasibleSet& feasible) const;
+
+  const Problem* problem_;
+  GradientSettings settings_;
+  Assembler assembler_;
+  GradientObjective objective_;
+  Box training_range_;  // model space
+};
+
+}  // namespace ellice

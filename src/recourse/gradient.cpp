@@ -1,0 +1,258 @@
+#include "ellice/recourse/gradient.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ellice/core/error.hpp"
+#include "ellice/model/loss.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// ln(1 + e^{−margin}): the logistic loss of class 1.
+double class_one_loss(double margin) {
+  return std::max(0.0, -margin) + std::log1p(std::exp(-std::abs(margin)));
+}
+
+RashomonEllipsoid with_jitter(const RashomonEllipsoid& set, double jitter) {
+  // H/(2ε) + jitter·I, times 2ε.
+  Matrix hessian = set.hessian();
+  hessian.diagonal().array() += 2 * set.epsilon() * jitter;
+  return {set.center(), std::move(hessian), set.epsilon()};
+}
+
+/// A point on its way down. Columns that the feasible set does not search stay where they are.
+class Descent {
+ public:
+  Descent(const GradientSettings& settings, const FeasibleSet& feasible)
+      : settings_(&settings),
+        x_(feasible.query()),
+        mean_(Vector::Zero(x_.size())),
+        square_(Vector::Zero(x_.size())) {
+    const Box& box = feasible.boxes().front();
+    for (Index j = 0; j < x_.size(); ++j) {
+      if (box.lower[j] < box.upper[j]) free_.push_back(j);
+    }
+  }
+
+  [[nodiscard]] const Vector& x() const { return x_; }
+
+  void step(const Vector& gradient) {
+    if (settings_->optimizer == Optimizer::gd) {
+      for (const Index j : free_) x_[j] -= settings_->step * gradient[j];
+      return;
+    }
+    // Kingma and Ba (2015), Algorithm 1 with its default decay rates.
+    constexpr double decay_mean = 0.9;
+    constexpr double decay_square = 0.999;
+    ++steps_;
+    const double mean_share = 1 - std::pow(decay_mean, steps_);
+    const double square_share = 1 - std::pow(decay_square, steps_);
+    for (const Index j : free_) {
+      mean_[j] = decay_mean * mean_[j] + (1 - decay_mean) * gradient[j];
+      square_[j] = decay_square * square_[j] + (1 - decay_square) * gradient[j] * gradient[j];
+      x_[j] -=
+          settings_->step * (mean_[j] / mean_share) / (std::sqrt(square_[j] / square_share) + 1e-8);
+    }
+  }
+
+  void clip(const Box& box) {
+    for (const Index j : free_) x_[j] = std::clamp(x_[j], box.lower[j], box.upper[j]);
+  }
+
+ private:
+  const GradientSettings* settings_;
+  Vector x_;
+  std::vector<Index> free_ = {};
+  Vector mean_, square_;  // Adam's moments
+  int steps_ = 0;
+};
+
+/// Raw numbers of a point, not brought back into any range.
+Vector decode_freely(const FeasibleSet& feasible, const Vector& z) {
+  const Encoder& encoder = feasible.encoder();
+  Vector raw = feasible.query_raw();
+  for (std::size_t j = 0; j < encoder.schema().features.size(); ++j) {
+    const Index column = encoder.first_column(j);
+    if (encoder.schema().features[j].kind != FeatureKind::numeric ||
+        z[column] == feasible.query()[column]) {
+      continue;
+    }
+    raw[static_cast<Index>(j)] = z[column] * encoder.scale()[column] + encoder.mean()[column];
+  }
+  return raw;
+}
+
+/// Raw numbers of a point of the box, each feature with a grid at the next grid value on the side
+/// on which the robust logit grows, else on the other.
+Vector decode_to_grid(const FeasibleSet& feasible, const RashomonEllipsoid& set, const Vector& z) {
+  Vector raw = feasible.decode(z);
+  if (!feasible.has_grid()) return raw;
+  const Vector slope = worst_model(set, with_one(z));
+  for (std::size_t j = 0; j < feasible.ranges().size(); ++j) {
+    const FeatureRange& range = feasible.ranges()[j];
+    double& value = raw[static_cast<Index>(j)];
+    if (range.contains(value)) continue;
+    const int side = slope[feasible.encoder().first_column(j)] >= 0 ? 1 : -1;
+    const std::optional<double> next = range.beyond(value, side);
+    value = next ? *next : range.beyond(value, -side).value_or(range.query);
+  }
+  return raw;
+}
+
+}  // namespace
+
+GradientSettings settings_of(const GradientOptions& options) {
+  validate(options, "GradientOptions");
+  GradientSettings settings{.preset = options.preset};
+  if (options.preset == GradientPreset::printed) {
+    // The paper prints no values of its coefficients; these are the ones of its runs.
+    settings.optimizer = Optimizer::gd;
+    settings.patience = 0;
+  } else if (options.preset == GradientPreset::as_run) {
+    settings.radius_factor = 0.99;
+    settings.jitter = 1e-6;
+  }
+  if (options.optimizer != Optimizer::preset) settings.optimizer = options.optimizer;
+  settings.alpha = options.alpha.value_or(settings.alpha);
+  settings.beta = options.beta.value_or(settings.beta);
+  settings.proximity = options.proximity.value_or(settings.proximity);
+  settings.sparsity = options.sparsity.value_or(settings.sparsity);
+  settings.step = options.step.value_or(settings.step);
+  settings.max_steps = options.max_steps.value_or(settings.max_steps);
+  settings.patience = options.patience.value_or(settings.patience);
+  settings.radius_factor = options.radius_factor.value_or(settings.radius_factor);
+  settings.jitter = options.jitter.value_or(settings.jitter);
+  return settings;
+}
+
+GradientObjective::GradientObjective(const RashomonEllipsoid& set, const GradientSettings& settings,
+                                     double threshold)
+    : set_(with_jitter(set, settings.jitter)), settings_(settings), threshold_(threshold) {}
+
+GradientObjective::Value GradientObjective::evaluate(VectorArg query, VectorArg x) const {
+  const Index d = x.size();
+  const Vector x_tilde = with_one(x);
+  const Vector move = x - query;
+  const Vector solved = set_.factor().solve(x_tilde);
+  const double norm = std::sqrt(x_tilde.dot(solved));
+  const double radius = settings_.radius_factor * std::sqrt(2 * set_.epsilon());
+  const double logit = set_.center().dot(x_tilde);
+  const double robust = logit - radius * norm;
+
+  Value value{.robust_logit = robust};
+  value.loss = settings_.alpha * class_one_loss(logit - threshold_) +
+               settings_.beta * class_one_loss(robust - threshold_) +
+               settings_.proximity * move.squaredNorm() + settings_.sparsity * move.lpNorm<1>();
+  const double centre_slope = settings_.alpha * sigmoid(threshold_ - logit);
+  const double worst_slope = settings_.beta * sigmoid(threshold_ - robust);
+  value.gradient = -(centre_slope + worst_slope) * set_.center().head(d) +
+                   (worst_slope * radius / norm) * solved.head(d) + 2 * settings_.proximity * move +
+                   settings_.sparsity * move.cwiseSign();
+  return value;
+}
+
+GradientSearch::GradientSearch(const Problem& problem, const GradientOptions& options)
+    : problem_(&problem),
+      settings_(settings_of(options)),
+      assembler_(problem),
+      objective_(assembler_.set(), settings_, problem.threshold) {
+  validate(problem);
+  const Encoder& encoder = problem.model->encoder;
+  training_range_ = {.lower = (encoder.min() - encoder.mean()).cwiseQuotient(encoder.scale()),
+                     .upper = (encoder.max() - encoder.mean()).cwiseQuotient(encoder.scale())};
+}
+
+std::vector<Recourse> GradientSearch::generate(const std::vector<Query>& queries,
+                                               const Execution& execution) const {
+  std::vector<Recourse> answers(queries.size());
+  parallel_for("descending", queries.size(), execution,
+               [&](std::size_t i) { answers[i] = answer(queries[i]); });
+  return answers;
+}
+
+Recourse GradientSearch::answer(const Query& query) const {
+  const bool corrected = settings_.preset == GradientPreset::corrected;
+  const std::vector<std::optional<double>> no_steps;
+  const FeasibleSet feasible(problem_->model->encoder, problem_->constraints, query.index,
+                             query.raw, corrected ? problem_->display_steps : no_steps);
+  Recourse result = assembler_.begin(query, feasible);
+  if (corrected) {
+    if (!assembler_.already_robust(result, feasible)) run_corrected(result, feasible);
+    return result;
+  }
+  const Vector point =
+      settings_.preset == GradientPreset::printed ? run_printed(feasible) : run_as_run(feasible);
+  assembler_.take(result, decode_freely(feasible, point), feasible);
+  return result;
+}
+
+Vector GradientSearch::run_printed(const FeasibleSet& feasible) const {
+  Descent descent(settings_, feasible);
+  for (int step = 0; step < settings_.max_steps; ++step) {
+    const GradientObjective::Value value = objective_.evaluate(feasible.query(), descent.x());
+    descent.step(value.gradient);
+    if (value.robust_logit >= problem_->threshold) break;  // of the point before the step
+  }
+  return descent.x();
+}
+
+Vector GradientSearch::run_as_run(const FeasibleSet& feasible) const {
+  Descent descent(settings_, feasible);
+  Vector best = descent.x();
+  double best_logit = -infinity;
+  int idle = 0;
+  for (int step = 0; step < settings_.max_steps; ++step) {
+    const GradientObjective::Value value = objective_.evaluate(feasible.query(), descent.x());
+    ++idle;
+    if (value.robust_logit > best_logit) {
+      best_logit = value.robust_logit;
+      best = descent.x();
+      idle = 0;
+    }
+    if (value.robust_logit > problem_->threshold) break;
+    if (settings_.patience > 0 && idle >= settings_.patience) break;
+    descent.step(value.gradient);
+    descent.clip(training_range_);
+  }
+  return best;
+}
+
+void GradientSearch::run_corrected(Recourse& answer, const FeasibleSet& feasible) const {
+  const Box& box = feasible.boxes().front();
+  Descent descent(settings_, feasible);
+  descent.clip(box);
+  double best_logit = -infinity;
+  int idle = 0;
+  int steps = 0;
+  while (true) {
+    const GradientObjective::Value value = objective_.evaluate(feasible.query(), descent.x());
+    if (value.robust_logit >= problem_->threshold &&
+        assembler_.accept(answer, decode_to_grid(feasible, assembler_.set(), descent.x()),
+                          feasible)) {
+      return;
+    }
+    ++idle;
+    if (value.robust_logit > best_logit) {
+      best_logit = value.robust_logit;
+      idle = 0;
+    }
+    if (steps == settings_.max_steps || (settings_.patience > 0 && idle >= settings_.patience)) {
+      break;
+    }
+    descent.step(value.gradient);
+    descent.clip(box);
+    ++steps;
+  }
+  answer.status = Status::not_found;
+  answer.message = fmt::format(
+      "no certified point in {} steps; the best worst-case logit was {:.6g}, asked for {}. The "
+      "search is local and proves nothing",
+      steps, best_logit, problem_->threshold);
+}
+
+}  // namespace ellice
