@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <sstream>
 
 #include "answer_sink.hpp"
 #include "ellice/core/file.hpp"
@@ -21,24 +22,34 @@ constexpr std::uint64_t applicant_seed = 2;
 struct DemoArguments {
   CommonOptions common = {};
   int people = 5;
-  std::string epsilon = "5%";
+  std::string epsilon = "1%";
   std::string output = "ellice-demo.html";
+  std::string people_csv = "ellice-demo.csv";
+};
+
+struct Applicants {
+  std::vector<Query> people = {};
+  std::string csv = {};  // the same people, for `ellice explain`
 };
 
 /// New applicants whom the model turns down.
-std::vector<Query> declined_people(const Model& model, int count) {
-  std::vector<Query> people;
-  const Dataset applicants =
-      lending_dataset(50 * static_cast<std::size_t>(count) + 50, applicant_seed);
-  const Vector logits = model.network.logits(model.encoder.encode(applicants.raw));
-  for (Index i = 0; i < logits.size() && people.size() < static_cast<std::size_t>(count); ++i) {
-    if (logits(i) < model.decision.threshold) {
-      people.push_back({.index = people.size(),
-                        .raw = applicants.raw.row(i),
-                        .id = fmt::format("applicant {}", i)});
-    }
+Applicants declined_people(const Model& model, int count) {
+  const std::size_t rows = 50 * static_cast<std::size_t>(count) + 50;
+  const Dataset data = lending_dataset(rows, applicant_seed);
+  const Vector logits = model.network.logits(model.encoder.encode(data.raw));
+  std::istringstream lines(lending_csv(rows, applicant_seed));
+  std::string line;
+  std::getline(lines, line);
+  Applicants result{.csv = line + "\n"};
+  for (Index i = 0;
+       std::getline(lines, line) && result.people.size() < static_cast<std::size_t>(count); ++i) {
+    if (logits(i) >= model.decision.threshold) continue;
+    result.people.push_back({.index = result.people.size(),
+                             .raw = data.raw.row(i),
+                             .id = fmt::format("applicant {}", i)});
+    result.csv += line + "\n";
   }
-  return people;
+  return result;
 }
 
 ExitStatus run_demo(const DemoArguments& arguments) {
@@ -53,7 +64,8 @@ ExitStatus run_demo(const DemoArguments& arguments) {
                   .method = "exact"};
   request.problem.epsilon = request.rule.resolve(model);
   request.problem.display_steps = sensible_steps(model.encoder);
-  const std::vector<Query> people = declined_people(model, arguments.people);
+  const Applicants applicants = declined_people(model, arguments.people);
+  const std::vector<Query>& people = applicants.people;
   std::vector<Recourse> answers =
       LinearExact(request.problem).generate(people, {.threads = arguments.common.threads});
 
@@ -78,11 +90,14 @@ ExitStatus run_demo(const DemoArguments& arguments) {
                             .title = "Recourse for declined loan applications"});
   page.add(std::move(answers), {});
   page.finish();
+  write_file(arguments.people_csv, applicants.csv);
   console.info(fmt::format("\nwrote {}: the same people as cards, with pictures and certificates",
                            arguments.output));
   console.info(
-      "next: ellice train --dataset lending -o m.json, ellice schema YOUR.csv --target C "
-      "--favourable V");
+      fmt::format("wrote {}: the same people as a table; go on with", arguments.people_csv));
+  console.info("  ellice train --dataset lending -o m.json");
+  console.info(fmt::format("  ellice explain m.json {} --epsilon {} --lock income",
+                           arguments.people_csv, arguments.epsilon));
   return done;
 }
 
@@ -98,6 +113,8 @@ void add_demo(CLI::App& program, Job& job) {
   verb.add_option("--epsilon", arguments->epsilon, "how far from the best a model may be")
       ->capture_default_str();
   verb.add_option("-o,--output", arguments->output, "page to write")->capture_default_str();
+  verb.add_option("--csv", arguments->people_csv, "table of the people to write")
+      ->capture_default_str();
   add_flags(verb, arguments->common);
   verb.footer("Example:\n  ellice demo");
   verb.callback([arguments, &job] { job = [arguments] { return run_demo(*arguments); }; });

@@ -8,6 +8,8 @@
 #include "ellice/data/csv.hpp"
 #include "ellice/data/recipe.hpp"
 #include "ellice/model/model_file.hpp"
+#include "ellice/recourse/data_supported.hpp"
+#include "ellice/recourse/gradient.hpp"
 #include "ellice/recourse/linear_exact.hpp"
 #include "ellice/recourse/query_reader.hpp"
 #include "problem_arguments.hpp"
@@ -21,8 +23,6 @@ namespace {
 // memory.
 constexpr std::size_t block_rows = 8192;
 
-enum class Method { automatic, exact, gradient, data };
-
 struct ExplainArguments {
   CommonOptions common = {};
   std::string model = {};
@@ -30,6 +30,8 @@ struct ExplainArguments {
   std::string epsilon = {};
   std::string method = "auto";
   ProblemArguments problem = {};
+  GradientOptions gradient = {};
+  DataSupportedOptions data_options = {};
   std::string data = {};
   std::string dataset = {};
   std::string id = {};
@@ -41,7 +43,37 @@ struct ExplainArguments {
   std::string output = "-";
 };
 
-std::unique_ptr<Generator> make_generator(const Problem& problem) {
+/// Training rows for methods that take answers from them.
+RowMatrix training_rows(const ExplainArguments& arguments, const Model& model,
+                        const Console& console) {
+  if (!arguments.dataset.empty()) {
+    const Dataset data = load_recipe(arguments.dataset);
+    require_input(data.schema == model.schema(), "--dataset {}: its schema is not that of {}",
+                  arguments.dataset, arguments.model);
+    return select_rows(data, apply_selection(data, model.training.selection).fit).raw;
+  }
+  require(
+      !arguments.data.empty(),
+      "--method data takes its answers from training rows: give --data FILE.csv or --dataset NAME");
+  CsvReader source(arguments.data);
+  const Dataset data = read_dataset(source, model.schema(), console.progress());
+  return select_rows(data, apply_selection(data, model.training.selection).fit).raw;
+}
+
+std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, const Problem& problem,
+                                          const Console& console, Request& request) {
+  if (request.method == "gradient") {
+    request.method_options["gradient"] = fields_to_json(arguments.gradient);
+    return std::make_unique<GradientSearch>(problem, arguments.gradient);
+  }
+  require(request.method == "data" || arguments.data_options.plans == 1,
+          "--plans {}: several plans are found by --method data only",
+          arguments.data_options.plans);
+  if (request.method == "data") {
+    request.method_options["data"] = fields_to_json(arguments.data_options);
+    return std::make_unique<DataSupported>(
+        problem, training_rows(arguments, *problem.model, console), arguments.data_options);
+  }
   return std::make_unique<LinearExact>(problem);
 }
 
@@ -57,7 +89,7 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
   problem.epsilon = request.rule.resolve(model);
   if (rounds_for_display(arguments.format)) problem.display_steps = sensible_steps(model.encoder);
   validate(problem);
-  const std::unique_ptr<Generator> generator = make_generator(problem);
+  const std::unique_ptr<Generator> generator = make_generator(arguments, problem, console, request);
 
   CsvReader source(arguments.queries);
   QueryReader reader(
@@ -129,9 +161,14 @@ void add_explain(CLI::App& program, Job& job) {
       ->check(CLI::IsMember({"auto", "exact", "gradient", "data"}))
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
-  verb.add_option("--data", arguments->data, "training rows for --method data")->type_name("FILE");
+  verb.add_option("--data", arguments->data, "training rows for --method data")
+      ->type_name("FILE")
+      ->group("Training rows (--method data)");
   verb.add_option("--dataset", arguments->dataset, "built-in training rows instead")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->group("Training rows (--method data)");
+  add_flags(verb, arguments->data_options, {}, "Training rows (--method data)");
+  add_flags(verb, arguments->gradient, {}, "The paper's method (--method gradient)");
   verb.add_option("--id", arguments->id, "column to echo with each answer")->type_name("COLUMN");
   verb.add_option("--on-error", arguments->on_error,
                   "a row that cannot be read ends the run, or becomes an answer `invalid`")

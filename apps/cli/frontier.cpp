@@ -111,7 +111,8 @@ void add_frontier(CLI::App& program, Job& job) {
   verb.add_option("--epsilons", arguments->epsilons,
                   "levels, each as --epsilon of explain takes it")
       ->delimiter(',')
-      ->type_name("E,…")
+      ->allow_extra_args(false)
+      ->type_name("E,...")
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
   add_format(verb, arguments->format);
