@@ -36,8 +36,8 @@ class Auditor {
                        .status = answer.choice<Status>("status"),
                        .epsilon = asked_.epsilon,
                        .threshold = asked_.threshold};
-    for (const char* echoed :
-         {"id", "query_violations", "held", "message", "gap", "seconds", "attained_epsilon"}) {
+    for (const char* echoed : {"id", "query_violations", "held", "message", "gap", "seconds",
+                               "attained_epsilon", "certificate"}) {
       if (answer.has(echoed)) (void)answer.at(echoed);
     }
     if (result.status == Status::reduced) result.epsilon = answer.number("attained_epsilon");
@@ -87,7 +87,7 @@ class Auditor {
           change.at("to") != to.at(name)) {
         result.failures.push_back(
             fmt::format("changes: {} is not what query and counterfactual say", name));
-        return;
+        break;
       }
       change.finish();
     }

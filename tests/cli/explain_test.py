@@ -1,0 +1,249 @@
+"""Recourse as its users meet it: every answer is re-checked here from the model file and the definitions alone."""
+import csv
+import io
+import json
+import math
+import unittest
+
+from certificate_test import encode, solve
+from cli_test_case import BAD_INPUT, DONE, NOT_CERTIFIED, WRONG_USAGE, CliTestCase
+
+CERTIFIED = ("optimal", "certified", "already_robust")
+
+
+def robust_logit(model, epsilon, point):
+    layer = model["network"]["layers"][0]
+    theta = layer["weights"][0] + layer["bias"]
+    x = [*encode(model, point), 1]
+    u = solve(model["curvature"]["hessian"], x)
+    norm = math.sqrt(sum(a * b for a, b in zip(x, u)))
+    return sum(a * b for a, b in zip(theta, x)) - math.sqrt(2 * epsilon) * norm
+
+
+class Explain(CliTestCase):
+    def setUp(self):
+        super().setUp()
+        self.ellice("demo", "--people", "12", "--quiet", "-o", "page.html", "--csv", "people.csv")
+        self.ellice("train", "--dataset", "lending", "--quiet", "-o", "m.json")
+        self.model = self.read_json("m.json")
+
+    def explain(self, *options, people="people.csv"):
+        self.ellice("explain", "m.json", people, "--quiet", "--format", "json", "-o", "plans.json", *options)
+        self.assertEqual(self.run_ellice("verify", "m.json", "plans.json").returncode, DONE)
+        return self.read_json("plans.json")
+
+    def test_answers_are_robust_and_keep_the_schema(self):
+        plans = self.explain("--epsilon", "1%")
+        self.assertEqual(plans["format"], "ellice.recourse")
+        self.assertEqual(plans["epsilon"]["rule"], "1%")
+        epsilon = 0.01 * self.model["training"]["objective"]
+        self.assertAlmostEqual(plans["epsilon"]["value"], epsilon, 15)
+        self.assertEqual([r["query_index"] for r in plans["results"]], list(range(12)))
+        features = self.model["schema"]["features"]
+        for result in plans["results"]:
+            self.assertIn(result["status"], CERTIFIED)
+            query, answer = result["query"], result["counterfactual"]
+            self.assertGreaterEqual(robust_logit(self.model, epsilon, answer), 0)
+            self.assertEqual({c["feature"] for c in result["changes"]}, {n for n in query if query[n] != answer[n]})
+            for name, feature in features.items():
+                if query[name] == answer[name]:
+                    continue
+                self.assertFalse(feature.get("immutable", False))
+                self.assertEqual(feature["kind"], "numeric", "only numbers are searched")
+                self.assertNotIn(name, result.get("held", []))
+                if feature.get("direction") == "increase":
+                    self.assertGreater(answer[name], query[name])
+                if feature.get("direction") == "decrease":
+                    self.assertLess(answer[name], query[name])
+                if "step" in feature:
+                    self.assertAlmostEqual((answer[name] - feature.get("min", 0)) / feature["step"] % 1, 0, 9)
+                self.assertGreaterEqual(answer[name], feature.get("min", -math.inf))
+                self.assertLessEqual(answer[name], feature.get("max", math.inf))
+
+    def test_constraints_of_the_run_hold(self):
+        self.write("limits.yaml", "lock: [savings]\nqueries:\n  2: {lock: [income], bounds: {debt: [null, 9000]}}\n")
+        plans = self.explain("--epsilon", "0.001", "--bounds", "income=:45000", "--direction", "loan_amount=any",
+                             "--constraints", "limits.yaml")
+        self.assertEqual(plans["options"]["lock"], ["savings"])
+        self.assertEqual(plans["options"]["bounds"], {"income": [None, 45000]})
+        for result in plans["results"]:
+            if "counterfactual" not in result:
+                continue
+            query, answer = result["query"], result["counterfactual"]
+            self.assertEqual(query["savings"], answer["savings"])
+            if answer["income"] != query["income"]:
+                self.assertLessEqual(answer["income"], 45000)
+            if result["query_index"] == 2:
+                self.assertEqual(query["income"], answer["income"])
+
+    def test_bytes_do_not_depend_on_threads(self):
+        texts = set()
+        for threads in (1, 2, 5):
+            texts.add(self.ellice("explain", "m.json", "people.csv", "--epsilon", "2%", "--format", "json", "--quiet",
+                                  "--threads", threads))
+        self.assertEqual(len(texts), 1)
+
+    def test_formats_agree(self):
+        plans = self.explain("--epsilon", "1%")["results"]
+        options = ("explain", "m.json", "people.csv", "--epsilon", "1%", "--quiet", "--format")
+        lines = self.ellice(*options, "jsonl").splitlines()
+        self.assertEqual([json.loads(line) for line in lines], plans)
+        rows = list(csv.DictReader(io.StringIO(self.ellice(*options, "csv"))))
+        self.assertEqual(len(rows), len(plans))
+        for row, plan in zip(rows, plans):
+            self.assertEqual(row["status"], plan["status"])
+            self.assertEqual(float(row["income"]), plan["counterfactual"]["income"])
+            self.assertEqual(float(row["distance_l2"]), plan["distance"]["l2"])
+        table = self.ellice(*options, "table")
+        self.assertIn("Raise income", table)
+        page = self.ellice(*options, "html")
+        self.assertTrue(page.startswith("<!DOCTYPE html>") or page.startswith("<!doctype html>"))
+        self.assertNotIn("http://", page.replace("http://www.w3.org", ""))
+
+    def test_columns_may_be_reordered_and_the_target_left_out(self):
+        plans = self.explain("--epsilon", "1%")["results"]
+        rows = list(csv.DictReader(io.StringIO((self.folder / "people.csv").read_text())))
+        names = [n for n in reversed(rows[0]) if n != "approved"]
+        out = io.StringIO()
+        writer = csv.DictWriter(out, names, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+        self.write("other.csv", out.getvalue())
+        self.assertEqual(self.explain("--epsilon", "1%", people="other.csv")["results"], plans)
+
+    def test_identifiers_are_echoed(self):
+        lines = (self.folder / "people.csv").read_text().splitlines()
+        self.write("named.csv", "\n".join(["case," + lines[0]] + [f"C-{i},{l}" for i, l in enumerate(lines[1:])]) + "\n")
+        results = self.explain("--epsilon", "1%", "--id", "case", people="named.csv")["results"]
+        self.assertEqual([r["id"] for r in results], [f"C-{i}" for i in range(12)])
+
+    def test_a_bad_row_stops_the_run_or_becomes_invalid(self):
+        lines = (self.folder / "people.csv").read_text().splitlines()
+        cells = lines[2].split(",")
+        cells[lines[0].split(",").index("income")] = "lots"
+        self.write("bad.csv", "\n".join([lines[0], lines[1], ",".join(cells), lines[3]]) + "\n")
+        self.expect_failure(BAD_INPUT, ["bad.csv", "income", '"lots"'], "explain", "m.json", "bad.csv", "--epsilon", "1%",
+                            "--format", "json", "-o", "x.json")
+        results = self.explain("--epsilon", "1%", "--on-error", "skip", people="bad.csv")["results"]
+        self.assertEqual([r["status"] == "invalid" for r in results], [False, True, False])
+        self.assertIn("lots", results[1]["message"])
+
+    def test_too_large_an_epsilon_is_refused_with_proof(self):
+        plans = self.explain("--epsilon", "60%")
+        for result in plans["results"]:
+            self.assertEqual(result["status"], "infeasible")
+            why = result["infeasible"]
+            self.assertLess(why["proof"]["upper_bound"], 0)
+            self.assertLess(why["max_epsilon"], plans["epsilon"]["value"])
+            self.assertNotIn("counterfactual", result)
+        run = self.run_ellice("explain", "m.json", "people.csv", "--epsilon", "60%", "--strict", "--format", "json", "-o", "p.json")
+        self.assertEqual(run.returncode, NOT_CERTIFIED)
+        self.assertIn("12 of 12", run.stderr)
+
+    def test_every_altered_answer_is_found(self):
+        plans = self.explain("--epsilon", "1%")
+        def altered(change):
+            copy = json.loads(json.dumps(plans))
+            change(copy)
+            self.write("altered.json", copy)
+            return self.run_ellice("verify", "m.json", "altered.json").returncode
+        def set_at(*path, value):
+            def change(document):
+                for key in path[:-1]:
+                    document = document[key]
+                document[path[-1]] = value
+            return change
+        first = plans["results"][0]
+        income = first["counterfactual"]["income"]
+        for path, value in ((("results", 0, "counterfactual", "income"), income + 100),
+                            (("results", 0, "distance", "l2"), first["distance"]["l2"] * 1.001),
+                            (("results", 0, "robust_logit"), 1), (("results", 0, "logit"), 9),
+                            (("results", 0, "changes", 0, "to"), 1),
+                            (("results", 0, "status"), "infeasible"),
+                            (("epsilon", "value"), plans["epsilon"]["value"] * 2),
+                            (("options", "threshold"), 0.5),
+                            (("options", "lock"), ["income"]),
+                            (("results", 0, "certificate", "robust_logit"), 2),
+                            (("results", 0, "query", "income"), first["query"]["income"] + 1)):
+            self.assertEqual(altered(set_at(*path, value=value)), NOT_CERTIFIED, path)
+        self.assertEqual(altered(lambda d: d["results"][0].pop("certificate")), NOT_CERTIFIED)
+        self.assertEqual(altered(set_at("model_sha256", value="0" * 64)), BAD_INPUT)
+        self.assertEqual(altered(lambda d: d.update(surprise=1)), BAD_INPUT)
+
+    def test_the_other_methods_answer_through_the_same_door(self):
+        for options in (("--method", "gradient"), ("--method", "gradient", "--preset", "printed"),
+                        ("--method", "gradient", "--preset", "as-run"), ("--method", "data", "--dataset", "lending"),
+                        ("--cost", "l1"), ("--cost", "l1+l2"), ("--cost", "mixed")):
+            plans = self.explain("--epsilon", "1%", *options)
+            statuses = {r["status"] for r in plans["results"]}
+            self.assertTrue(statuses <= {*CERTIFIED, "not_found", "uncertified"}, statuses)
+            if "--preset" not in options:  # these promise nothing
+                self.assertTrue(statuses & set(CERTIFIED), options)
+
+    def test_exact_is_never_farther_than_the_papers_method(self):
+        exact = self.explain("--epsilon", "1%")["results"]
+        paper = self.explain("--epsilon", "1%", "--method", "gradient")["results"]
+        for ours, theirs in zip(exact, paper):
+            if theirs["status"] == "certified":
+                self.assertLessEqual(ours["distance"]["weighted"], theirs["distance"]["weighted"] * 1.01)
+
+    def test_frontier_rises(self):
+        frontier = json.loads(self.ellice("frontier", "m.json", "people.csv", "--epsilons", "0,0.1%,1%,5%,80%", "--format", "json"))
+        for result in frontier["results"]:
+            distances = [p["distance"] for p in result["points"] if p["feasible"]]
+            self.assertEqual(distances, sorted(distances))
+            self.assertFalse(result["points"][-1]["feasible"])
+            for point in result["points"]:
+                self.assertEqual(point["feasible"], point["epsilon"] <= result["max_epsilon"])
+        self.assertIn("max epsilon", self.ellice("frontier", "m.json", "people.csv"))
+
+
+class WrongRequest(CliTestCase):
+    def setUp(self):
+        super().setUp()
+        self.train_loans()
+        self.write("people.csv", "income,debt,purpose,city\n30000,5,car,Bonn\n")
+
+    def refused(self, status, words, *options, people="people.csv"):
+        self.expect_failure(status, words, "explain", "m.json", people, "--format", "json", "-o", "p.json", *options)
+
+    def test_usage(self):
+        self.refused(WRONG_USAGE, ["--epsilon", "required"])
+        for bad in ("-1", "nan", "inf", "ten", "10%%", ""):
+            self.refused(WRONG_USAGE, ["--epsilon"], "--epsilon=" + bad)
+        self.refused(WRONG_USAGE, ["incom", 'did you mean "income"?'], "--epsilon", "0", "--lock", "incom")
+        self.refused(WRONG_USAGE, ["--bounds", "lo:hi"], "--epsilon", "0", "--bounds", "income=5")
+        self.refused(WRONG_USAGE, ["minimum 9 is above the maximum 5"], "--epsilon", "0", "--bounds", "income=9:5")
+        self.refused(WRONG_USAGE, ["purpose", "categorical"], "--epsilon", "0", "--bounds", "purpose=1:2")
+        self.refused(WRONG_USAGE, ["--direction", "decrease"], "--epsilon", "0", "--direction", "debt=down")
+        self.refused(WRONG_USAGE, ["--threshold", "p=0.7"], "--epsilon", "0", "--threshold", "p=2")
+        self.refused(WRONG_USAGE, ["--method data", "--data"], "--epsilon", "0", "--method", "data")
+        self.refused(WRONG_USAGE, ["--plans"], "--epsilon", "0", "--plans", "3")
+
+    def test_queries(self):
+        for text, words in (("", ["empty"]), ("income,debt,purpose,city\n", ["no rows"]),
+                            ("income,debt,purpose\n1,2,car\n", ['"city" is missing']),
+                            ("income,debt,purpose,city,shoe\n1,2,car,Bonn,3\n", ["shoe"]),
+                            ("income,debt,purpose,city\n1,2,yacht,Bonn\n", ["yacht", "boat"]),
+                            ("income,debt,purpose,city\nnan,2,car,Bonn\n", ["nan", "income"])):
+            self.write("q.csv", text)
+            self.refused(BAD_INPUT, ["q.csv", *words], "--epsilon", "0.01", people="q.csv")
+
+    def test_a_query_that_breaks_its_own_constraints_is_answered(self):
+        self.write("q.csv", "income,debt,purpose,city\n30000,-5,car,Bonn\n")
+        self.ellice("explain", "m.json", "q.csv", "--epsilon", "0.001", "--range", "off", "--format", "json", "-o", "p.json")
+        result = self.read_json("p.json")["results"][0]
+        self.assertIn("debt", result["query_violations"][0])
+        self.assertEqual(self.run_ellice("verify", "m.json", "p.json").returncode, DONE)
+
+    def test_threshold_as_a_probability(self):
+        self.ellice("explain", "m.json", "people.csv", "--epsilon", "0", "--threshold", "p=0.7", "--range", "off",
+                    "--format", "json", "-o", "p.json")
+        plans = self.read_json("p.json")
+        self.assertAlmostEqual(plans["options"]["threshold"], math.log(7 / 3), 12)
+        answer = plans["results"][0]
+        self.assertAlmostEqual(1 / (1 + math.exp(-answer["logit"])), 0.7, 6)
+
+
+if __name__ == "__main__":
+    unittest.main()
