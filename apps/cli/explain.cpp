@@ -23,8 +23,6 @@ namespace {
 // memory.
 constexpr std::size_t block_rows = 8192;
 
-enum class Method { automatic, exact, gradient, data };
-
 struct ExplainArguments {
   CommonOptions common = {};
   std::string model = {};
@@ -66,8 +64,11 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, con
                                           const Console& console, Request& request) {
   if (request.method == "gradient") {
     request.method_options["gradient"] = fields_to_json(arguments.gradient);
-    return std::make_unique<GradientGenerator>(problem, arguments.gradient);
+    return std::make_unique<GradientSearch>(problem, arguments.gradient);
   }
+  require(request.method == "data" || arguments.data_options.plans == 1,
+          "--plans {}: several plans are found by --method data only",
+          arguments.data_options.plans);
   if (request.method == "data") {
     request.method_options["data"] = fields_to_json(arguments.data_options);
     return std::make_unique<DataSupported>(
@@ -160,11 +161,14 @@ void add_explain(CLI::App& program, Job& job) {
       ->check(CLI::IsMember({"auto", "exact", "gradient", "data"}))
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
-  verb.add_option("--data", arguments->data, "training rows for --method data")->type_name("FILE");
+  verb.add_option("--data", arguments->data, "training rows for --method data")
+      ->type_name("FILE")
+      ->group("Training rows (--method data)");
   verb.add_option("--dataset", arguments->dataset, "built-in training rows instead")
-      ->type_name("NAME");
-  add_flags(verb, arguments->data_options);
-  add_flags(verb, arguments->gradient);
+      ->type_name("NAME")
+      ->group("Training rows (--method data)");
+  add_flags(verb, arguments->data_options, {}, "Training rows (--method data)");
+  add_flags(verb, arguments->gradient, {}, "The paper's method (--method gradient)");
   verb.add_option("--id", arguments->id, "column to echo with each answer")->type_name("COLUMN");
   verb.add_option("--on-error", arguments->on_error,
                   "a row that cannot be read ends the run, or becomes an answer `invalid`")

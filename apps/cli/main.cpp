@@ -75,9 +75,12 @@ int run(int argc, char** argv) {
       "Exit status: 0 done, 1 internal or write failure, 2 wrong usage, 3 bad input, 4 a "
       "certificate failed.");
   Job job;
+  add_demo(program, job);
   add_schema(program, job);
   add_train(program, job);
+  add_explain(program, job);
   add_verify(program, job);
+  add_frontier(program, job);
   add_options(program, job);
   try {
     program.parse(argc, argv);

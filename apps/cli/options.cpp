@@ -3,6 +3,8 @@
 #include "ellice/core/file.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/training.hpp"
+#include "ellice/recourse/data_supported.hpp"
+#include "ellice/recourse/gradient.hpp"
 #include "ellice/report/text_table.hpp"
 #include "verb.hpp"
 
@@ -18,7 +20,11 @@ struct Group {
 std::vector<Group> all_groups() {
   return {{.title = "Every verb", .fields = describe_fields<CommonOptions>()},
           {.title = "train: which rows", .fields = describe_fields<Selection>()},
-          {.title = "train: how", .fields = describe_fields<TrainingOptions>()}};
+          {.title = "train: how", .fields = describe_fields<TrainingOptions>()},
+          {.title = "explain: training rows (--method data)",
+           .fields = describe_fields<DataSupportedOptions>()},
+          {.title = "explain: the paper's method (--method gradient)",
+           .fields = describe_fields<GradientOptions>()}};
 }
 
 std::string markdown() {

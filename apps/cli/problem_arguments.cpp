@@ -56,7 +56,8 @@ void add_problem_options(CLI::App& verb, ProblemArguments& arguments) {
                   "adds this much per changed feature (--method data)");
   verb.add_option("--lock", arguments.lock, "features that keep their values")
       ->delimiter(',')
-      ->type_name("F,…");
+      ->allow_extra_args(false)
+      ->type_name("F,...");
   verb.add_option("--bounds", arguments.bounds,
                   "range of a feature, e.g. income=20000:50000 or debt=:9000; may stand again")
       ->type_name("F=LO:HI")

@@ -79,38 +79,47 @@ template <class F>
 
 /// An option whose values are the names of an enum.
 template <class E>
-void add_choice(CLI::App& app, const std::string& flag, E& value, const std::string& help) {
+CLI::Option* add_choice(CLI::App& app, const std::string& flag, E& value, const std::string& help) {
   const std::vector<std::string> names(EnumNames<E>::names.begin(), EnumNames<E>::names.end());
-  app.add_option_function<std::string>(
-         flag, [&value](const std::string& chosen) { value = *enum_from_name<E>(chosen); }, help)
+  return app
+      .add_option_function<std::string>(
+          flag, [&value](const std::string& chosen) { value = *enum_from_name<E>(chosen); }, help)
       ->check(CLI::IsMember(names))
       ->default_str(std::string(enum_name(value)));
 }
 
 /// One option per field of `options`: --max-iterations for max_iterations, --[no-]balance for a
-/// flag.
+/// flag. `group` is the heading under which --help lists them.
 template <class T>
-void add_flags(CLI::App& app, T& options, const std::vector<std::string_view>& skip = {}) {
+void add_flags(CLI::App& app, T& options, const std::vector<std::string_view>& skip = {},
+               const std::string& group = "Options") {
   T::fields(options, [&]<class F>(std::string_view name, F& value, const Range& range,
                                   std::string_view text) {
     if (std::find(skip.begin(), skip.end(), name) != skip.end()) return;
-    std::string flag(name);
+    std::string flag = "--" + std::string(name);
     std::replace(flag.begin(), flag.end(), '_', '-');
     std::string help(text);
-    if (std::isfinite(range.lower) || std::isfinite(range.upper))
+    if (std::isfinite(range.lower) || std::isfinite(range.upper)) {
       help += fmt::format(" ({})", range.text());
+    }
+    CLI::Option* option = nullptr;
     if constexpr (std::is_same_v<F, bool>) {
-      app.add_flag(fmt::format("--{0},!--no-{0}", flag), value, help)
-          ->default_str(value ? "true" : "false");
+      option = app.add_flag(fmt::format("{},!--no-{}", flag, flag.substr(2)), value, help)
+                   ->default_str(value ? "true" : "false");
     } else if constexpr (std::is_enum_v<F>) {
-      add_choice(app, "--" + flag, value, help);
+      option = add_choice(app, flag, value, help);
+    } else if constexpr (IsOptional<F>::value) {
+      option = app.add_option(flag, value, help);
+      option->check([range](const std::string& given) {
+        return number_fault<typename F::value_type>(given, range);
+      });
     } else {
-      CLI::Option* const option =
-          app.add_option("--" + flag, value, help)->default_str(field_text(value));
+      option = app.add_option(flag, value, help)->default_str(field_text(value));
       if constexpr (std::is_arithmetic_v<F>) {
         option->check([range](const std::string& given) { return number_fault<F>(given, range); });
       }
     }
+    option->group(group);
   });
 }
 

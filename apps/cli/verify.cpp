@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 
 #include "ellice/core/error.hpp"
@@ -6,6 +7,7 @@
 #include "ellice/model/model_file.hpp"
 #include "ellice/rashomon/certificate.hpp"
 #include "ellice/rashomon/verification.hpp"
+#include "ellice/recourse/recourse_file.hpp"
 #include "ellice/report/text_table.hpp"
 #include "verb.hpp"
 
@@ -21,41 +23,75 @@ struct VerifyArguments {
   std::string output = "-";
 };
 
-struct Checked {
-  Certificate certificate = {};
-  Verification verification = {};
-};
+// A table names every failure, and at most so many answers that hold.
+constexpr std::size_t most_shown = 50;
 
-Json verification_json(const Model& model, const std::vector<Checked>& all, std::size_t failed) {
+/// A file holds one certificate, or the answers of a whole run.
+std::vector<AnswerAudit> audit(const Json& document, const Model& model,
+                               const std::string& source) {
+  if (document.is_object() && document.value("format", "") == recourse_format) {
+    return audit_recourse_file(document, model, source);
+  }
+  const Certificate certificate = certificate_from_json(document, model, source);
+  const Verification verification = Verifier(model).verify(certificate);
+  return {{.status = Status::certified,
+           .epsilon = certificate.epsilon,
+           .threshold = certificate.threshold,
+           .logit = verification.logit,
+           .robust_logit = verification.robust_logit,
+           .failures = verification.failures}};
+}
+
+Json verification_json(const Model& model, const std::vector<AnswerAudit>& all,
+                       std::size_t failed) {
   Json document = make_envelope("ellice.verification", 1);
   document["model_sha256"] = model.sha256;
   document["checked"] = all.size();
   document["failed"] = failed;
   document["results"] = Json::array();
-  for (const Checked& one : all) {
-    document["results"].push_back({{"holds", one.verification.holds()},
-                                   {"epsilon", one.certificate.epsilon},
-                                   {"threshold", one.certificate.threshold},
-                                   {"logit", one.verification.logit},
-                                   {"robust_logit", one.verification.robust_logit},
-                                   {"failures", one.verification.failures}});
+  for (const AnswerAudit& one : all) {
+    Json result = {{"query_index", one.query_index},
+                   {"plan", one.plan},
+                   {"status", std::string(enum_name(one.status))},
+                   {"holds", one.holds()},
+                   {"epsilon", one.epsilon},
+                   {"threshold", one.threshold}};
+    if (is_certified(one.status)) {
+      result["logit"] = one.logit;
+      result["robust_logit"] = one.robust_logit;
+    }
+    result["failures"] = one.failures;
+    document["results"].push_back(result);
   }
   return document;
 }
 
-std::string verification_text(const std::vector<Checked>& all, std::size_t failed) {
+std::string verification_text(const std::vector<AnswerAudit>& all, std::size_t failed) {
   using enum TextTable::Align;
-  TextTable table({right, left, right, right, right, left});
-  table.header({"certificate", "verdict", "epsilon", "threshold", "worst logit", "reason"});
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto& [certificate, verification] = all[i];
-    table.row({std::to_string(i), verification.holds() ? "holds" : "FAILS",
-               rounded(certificate.epsilon), rounded(certificate.threshold),
-               rounded(verification.robust_logit, 6),
-               verification.holds() ? "" : verification.failures.front()});
+  TextTable table({right, right, left, left, right, right, right, left});
+  table.header(
+      {"query", "plan", "status", "verdict", "epsilon", "threshold", "worst logit", "reason"});
+  std::size_t shown = 0;
+  std::size_t certified = 0;
+  std::size_t proofs = 0;
+  for (const AnswerAudit& one : all) {
+    const bool has_certificate = is_certified(one.status);
+    if (one.holds()) {
+      certified += has_certificate ? 1 : 0;
+      proofs += one.status == Status::infeasible ? 1 : 0;
+      if (++shown > most_shown) continue;
+    }
+    table.row({std::to_string(one.query_index), std::to_string(one.plan),
+               std::string(enum_name(one.status)), one.holds() ? "holds" : "FAILS",
+               rounded(one.epsilon), rounded(one.threshold),
+               has_certificate ? rounded(one.robust_logit, 6) : "-",
+               one.holds() ? "" : one.failures.front()});
   }
-  return table.text() + fmt::format("{} of {} certificates hold for every model of their set\n",
-                                    all.size() - failed, all.size());
+  std::string text = table.text();
+  if (shown > most_shown) text += fmt::format("… and {} more that hold\n", shown - most_shown);
+  text += fmt::format("{} answers: {} certificates and {} proofs of infeasibility hold, {} fail\n",
+                      all.size(), certified, proofs, failed);
+  return text;
 }
 
 ExitStatus run_verify(const VerifyArguments& arguments) {
@@ -63,20 +99,15 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
   const Console console = arguments.common.console();
   const Model model = read_model(arguments.model);
   const std::string source = arguments.file == "-" ? "standard input" : arguments.file;
-  const Json document = parse_json(read_file(arguments.file), source);
-  const Verifier verifier(model);
-  std::vector<Checked> all;
-  Checked one{.certificate = certificate_from_json(document, model, source)};
-  one.verification = verifier.verify(one.certificate);
-  all.push_back(std::move(one));
-
-  std::size_t failed = 0;
-  for (const Checked& checked : all) failed += checked.verification.holds() ? 0 : 1;
+  const std::vector<AnswerAudit> all =
+      audit(parse_json(read_file(arguments.file), source), model, source);
+  const auto failed = static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [](const AnswerAudit& one) { return !one.holds(); }));
   write_file(arguments.output, arguments.format == OutputFormat::json
                                    ? to_text(verification_json(model, all, failed))
                                    : verification_text(all, failed));
   if (failed > 0)
-    console.error(fmt::format("{}: {} of {} certificates failed", source, failed, all.size()));
+    console.error(fmt::format("{}: {} of {} answers failed", source, failed, all.size()));
   return failed > 0 ? not_certified : done;
 }
 
@@ -87,14 +118,15 @@ void add_verify(CLI::App& program, Job& job) {
   CLI::App& verb =
       *program.add_subcommand("verify", "re-check certificates without the code that issued them");
   verb.add_option("model", arguments->model, "model file")->required();
-  verb.add_option("file", arguments->file, "certificate file, or - for standard input")->required();
+  verb.add_option("file", arguments->file, "recourse or certificate file, or - for standard input")
+      ->required();
   add_format(verb, arguments->format);
   verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
       ->capture_default_str();
   add_flags(verb, arguments->common);
   verb.footer(
       "Examples:\n"
-      "  ellice verify m.json certificate.json\n"
+      "  ellice verify m.json plans.json\n"
       "  ellice verify m.json certificate.json --format json\n"
       "Exit status 4 when a certificate fails, 3 when it belongs to another model.");
   verb.callback([arguments, &job] { job = [arguments] { return run_verify(*arguments); }; });

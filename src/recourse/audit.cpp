@@ -135,6 +135,7 @@ class Auditor {
     if (certificate.threshold != result.threshold)
       result.failures.emplace_back("the certificate is for another threshold");
     const Verification verification = verifier_.verify(certificate);
+    result.logit = verification.logit;
     result.robust_logit = verification.robust_logit;
     result.failures.insert(result.failures.end(), verification.failures.begin(),
                            verification.failures.end());

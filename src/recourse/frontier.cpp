@@ -22,10 +22,11 @@ FrontierCurve Frontier::trace(const Query& query, const std::vector<double>& eps
                              query.raw);
   FrontierCurve curve{.query_index = query.index};
   std::vector<std::optional<BoxStart>> starts(feasible.boxes().size());
+  double limit = 0;
   for (const Box& box : feasible.boxes()) {
-    curve.max_epsilon = std::max(
-        curve.max_epsilon, factor_.max_epsilon(box.lower, box.upper, problem_->threshold).epsilon);
+    limit = std::max(limit, factor_.max_epsilon(box.lower, box.upper, problem_->threshold).epsilon);
   }
+  curve.max_epsilon = limit;
   for (const double epsilon : epsilons) {
     FrontierPoint point{.epsilon = epsilon, .feasible = false};
     double best = std::numeric_limits<double>::infinity();

@@ -4,7 +4,6 @@
 
 #include <map>
 
-#include "ellice/core/error.hpp"
 #include "ellice/core/version.hpp"
 #include "ellice/report/display.hpp"
 #include "ellice/report/sentence.hpp"

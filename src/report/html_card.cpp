@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ellice/core/error.hpp"
 #include "ellice/model/loss.hpp"
 #include "ellice/report/display.hpp"
 #include "ellice/report/sentence.hpp"
@@ -71,7 +70,7 @@ std::string score_row(std::string_view when, double logit, std::string_view bar_
                                .mark = scale.share(appraiser.threshold()),
                                .tone = std::string(bar_tone),
                                .title = fmt::format("{}: {}", when, score)}),
-                     score);
+                     escape(score));
 }
 
 std::string standings(const Standing& now, const Standing* then, const Appraiser& appraiser) {
@@ -89,7 +88,7 @@ std::string standings(const Standing& now, const Standing* then, const Appraiser
          block("The trained model", now.logit, last.logit) +
          block("The strictest model of the set", now.robust_logit(), last.robust_logit()) +
          fmt::format("<p class=\"key\"><span class=\"key-mark\"></span>needed: {}</p></div>\n",
-                     appraiser.display_score(appraiser.threshold()));
+                     escape(appraiser.display_score(appraiser.threshold())));
 }
 
 /// `value` and `text` are markup.
@@ -103,13 +102,13 @@ std::string fact(std::string_view name, const std::string& value, std::string_vi
 std::string share_fact(std::string_view name, double share, double chance) {
   const std::string percent = display_percent(share);
   return fact(name,
-              fmt::format(R"(<span class="num">{}</span>{})", percent,
+              fmt::format(R"(<span class="num">{}</span>{})", escape(percent),
                           svg::bar({.share = share,
                                     .mark = chance,
                                     .tone = "fill",
                                     .title = fmt::format("{}: {}", name, percent)})),
               fmt::format("of the move; mark: a random direction, <span class=\"whole\">{}</span>",
-                          display_percent(chance)));
+                          escape(display_percent(chance))));
 }
 
 std::string facts(const Recourse& answer, const Standing& now, const Standing& then,
@@ -134,7 +133,7 @@ std::string facts(const Recourse& answer, const Standing& now, const Standing& t
       proved = "; proved to be the nearest";
     } else if (answer.gap) {
       proved = fmt::format("; at most <span class=\"whole\">{}</span> could be saved",
-                           display_percent(*answer.gap));
+                           escape(display_percent(*answer.gap)));
     }
     text +=
         fact("Distance", fmt::format("<span class=\"num\">{}</span>", rounded(answer.distance.l2)),

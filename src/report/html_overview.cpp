@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "ellice/core/error.hpp"
 #include "ellice/model/loss.hpp"
 #include "ellice/report/display.hpp"
 #include "ellice/report/sentence.hpp"
@@ -17,7 +16,9 @@ namespace {
 using svg::escape;
 
 std::string share_text(std::size_t part, std::size_t whole) {
-  return whole == 0 ? "–" : display_percent(static_cast<double>(part) / static_cast<double>(whole));
+  return whole == 0
+             ? "–"
+             : escape(display_percent(static_cast<double>(part) / static_cast<double>(whole)));
 }
 
 std::string figure_of(std::string_view number, std::string_view text) {
@@ -104,7 +105,7 @@ std::string promise(const Model& model, const PageOptions& options) {
       "Every plan is accepted by every model that is nearly as good as the trained one: by all "
       "whose "
       "training objective is at most ε = {} above the best, {}{}. {}",
-      display_number(options.epsilon), rounded(objective), share,
+      display_rounded(options.epsilon, 4), rounded(objective), share,
       exact ? "For this loss the set is exact."
             : "The set is described by the curvature of the objective at the best model (to second "
               "order).");

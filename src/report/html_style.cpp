@@ -128,6 +128,7 @@ h1{font-size:26px}.lead{font-size:16px}h2{margin:40px 0 14px}
 body{font-size:11pt}.toolbar{display:none!important}
 .overview,.request,.card{border-color:#bbb;padding:14pt}.card,.panel,tr,figure{break-inside:avoid}
 .page-head,main,footer{max-width:none;padding-left:0;padding-right:0}
+pre{max-height:none}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 }
 )";

@@ -4,7 +4,6 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/report/display.hpp"
-#include "ellice/report/text_table.hpp"
 
 namespace ellice {
 

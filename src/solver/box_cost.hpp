@@ -39,7 +39,7 @@ class Linearised {
   [[nodiscard]] std::optional<double> multiplier(double guess) const;
 
   /// min over the box of cost(x) − m·(g(x̂) − t + ∇g(x̂)ᵀ(x − x̂)): a lower bound on the cost of every
-  /// feasible point for any m ≥ 0 (theory.md, Result R6).
+  /// feasible point for any m ≥ 0 (theory.md, Result 6).
   [[nodiscard]] double bound(double m) const;
 
   struct Bound {

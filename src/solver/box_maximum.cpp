@@ -81,7 +81,7 @@ BoxMaximum BoxFactor::maximize(VectorArg lower, VectorArg upper, double epsilon,
   return result;
 }
 
-// theory.md, Result R8: λ(x) = (θᵀx̃ − t)/√(x̃ᵀH⁻¹x̃) is quasi-concave where θᵀx̃ > t, and max λ²/2 is
+// theory.md, Result 8: λ(x) = (θᵀx̃ − t)/√(x̃ᵀH⁻¹x̃) is quasi-concave where θᵀx̃ > t, and max λ²/2 is
 // the answer. Dinkelbach's iteration: if g at ε = λ(xₖ)²/2 has a maximum above t, its maximiser has
 // a larger λ; otherwise λ(xₖ) is the maximum.
 BoxRadius BoxFactor::max_epsilon(VectorArg lower, VectorArg upper, double threshold) const {

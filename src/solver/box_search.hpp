@@ -1,6 +1,6 @@
 #pragma once
 
-// min cost(x) on a box subject to g(x) ≥ t, for a cost with d > 0 (theory.md, Result R6).
+// min cost(x) on a box subject to g(x) ≥ t, for a cost with d > 0 (theory.md, Result 6).
 
 #include "solver/box_cost.hpp"
 #include "solver/projected_newton.hpp"

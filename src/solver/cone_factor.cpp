@@ -49,7 +49,7 @@ ConeFactor::ConeFactor(const ConeProblem& problem) {
   factorise(problem, movable, fixed);
 }
 
-// theory.md, Result R2. H⁻¹ is never formed: what is needed of it is the Schur complement S of the
+// theory.md, Result 2. H⁻¹ is never formed: what is needed of it is the Schur complement S of the
 // fixed block, S⁻¹ = (H⁻¹)ₘₘ.
 void ConeFactor::factorise(const ConeProblem& problem, const std::vector<Index>& movable,
                            const std::vector<Index>& fixed) {

@@ -32,7 +32,7 @@ class RobustLogit {
 
   void evaluate(State& state) const;  // everything from state.x
 
-  /// max over the box of g(x̂) + ∇g(x̂)ᵀ(x − x̂) ≥ max g (theory.md, Result R7). Where an infinite
+  /// max over the box of g(x̂) + ∇g(x̂)ᵀ(x − x̂) ≥ max g (theory.md, Result 7). Where an infinite
   /// bound makes this infinite, the worst model is corrected to ignore the coordinate.
   [[nodiscard]] double upper_bound(const State& state, VectorArg lower, VectorArg upper) const;
 

@@ -210,7 +210,7 @@ void SecularSolver::invert(const Group& group, double* scratch) const {
   if (i < size) store(scratch + i * width, 1 / (1 + nu * coefficients_[i].pi));
 }
 
-// theory.md, Result R4: one equation f(y) = √q − s = 0 in y > 0, with ν = (ν0·y + N0⁻)/(y +
+// theory.md, Result 4: one equation f(y) = √q − s = 0 in y > 0, with ν = (ν0·y + N0⁻)/(y +
 // N0⁺/ν0).
 void SecularSolver::solve_secular(const double* e, Index stride, double* scratch,
                                   Group& group) const {
@@ -465,7 +465,7 @@ void SecularSolver::finish(double* e, Index stride, double* scratch, Group& grou
   group.margin = margin;
 }
 
-// The maximiser of aᵀe + c − √(Σπe² + κ²) is e = λ·a/π with λ = κ/√(1−ρ²) (theory.md, Result R3).
+// The maximiser of aᵀe + c − √(Σπe² + κ²) is e = λ·a/π with λ = κ/√(1−ρ²) (theory.md, Result 3).
 // finish() has left e0 of lanes that do not move in `scratch`.
 void SecularSolver::move_to_best(double* e, Index stride, const double* scratch,
                                  Group& group) const {

@@ -25,7 +25,7 @@ class AlignedArray {
 };
 
 /// min ‖e − e0‖² subject to aᵀe + c ≥ √(Σ πᵢeᵢ² + κ²), for one a and π (one factor and one ε) and
-/// many (e0, c, κ²). theory.md, Results R3 to R5.
+/// many (e0, c, κ²). theory.md, Result 3 to Result 5.
 class SecularSolver {
  public:
   static constexpr int width = 16;  // instances side by side

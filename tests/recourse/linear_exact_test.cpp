@@ -238,7 +238,8 @@ TEST(LinearExact, ExplainsInfeasibility) {
     EXPECT_LT(why.upper_bound, 0);
     EXPECT_LE(why.best_robust_logit, why.upper_bound + 1e-9);
     EXPECT_LT(why.max_epsilon, 0.04);
-    EXPECT_EQ(why.blocking.empty(), 0.04 > limit) << "with everything free there is an answer below the limit";
+    EXPECT_EQ(why.blocking.empty(), 0.04 > limit)
+        << "with everything free there is an answer below the limit";
     // At max_epsilon there is an answer, a little above there is none.
     if (why.max_epsilon > 1e-6) {
       const std::vector<Query> self = {

@@ -20,7 +20,7 @@ struct FrontierPoint {
 struct FrontierCurve {
   std::size_t query_index = 0;
   std::vector<FrontierPoint> points = {};  // by rising ε
-  double max_epsilon = 0;                  // beyond it there is no answer
+  std::optional<double> max_epsilon = {};  // beyond it there is no answer
 };
 
 /// Traces frontiers for one problem (its ε is not used): one factorisation for all queries and

@@ -51,7 +51,8 @@ struct AnswerAudit {
   Status status = Status::not_found;
   double epsilon = 0;
   double threshold = 0;
-  double robust_logit = 0;  // recomputed, where there is a certificate
+  double logit = 0;         // recomputed, where there is a certificate
+  double robust_logit = 0;  // likewise
   std::vector<std::string> failures = {};
   [[nodiscard]] bool holds() const { return failures.empty(); }
 };

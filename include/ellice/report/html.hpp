@@ -13,22 +13,10 @@
 #include "ellice/model/model.hpp"
 #include "ellice/rashomon/certificate.hpp"
 #include "ellice/recourse/cost.hpp"
+#include "ellice/recourse/frontier.hpp"
 #include "ellice/recourse/recourse.hpp"
 
 namespace ellice {
-
-struct FrontierPoint {
-  double epsilon = 0;
-  double distance = 0;  // not used where infeasible
-  bool feasible = true;
-};
-
-/// What robustness costs one query: the distance of its nearest certified plan against ε.
-struct FrontierCurve {
-  std::size_t query_index = 0;
-  std::vector<FrontierPoint> points = {};  // by rising ε
-  std::optional<double> max_epsilon = {};  // beyond it there is no plan
-};
 
 /// What was asked of the whole batch, and how to show it.
 struct PageOptions {

@@ -43,11 +43,11 @@ struct BoxProjection {
   BoxStatus status = BoxStatus::inexact;
   Vector point = {};       // infeasible: the point of the box with the largest g that was found
   double objective = 0;    // cost of the point
-  double lower_bound = 0;  // no feasible point costs less (theory.md, Result R6); ∞ if infeasible
+  double lower_bound = 0;  // no feasible point costs less (theory.md, Result 6); ∞ if infeasible
   double relative_gap = 0;
   double margin = 0;       // g(point) − t
   double multiplier = 0;   // μ ≥ 0 of g ≥ t
-  double logit_bound = 0;  // infeasible: g ≤ logit_bound < t on the whole box (Result R7)
+  double logit_bound = 0;  // infeasible: g ≤ logit_bound < t on the whole box (Result 7)
   double nudge = 0;        // length of the last step that makes g ≥ t hold in floating point
   int iterations = 0;
   int factorisations = 0;
@@ -66,7 +66,7 @@ struct BoxMaximum {
 /// The largest ε for which {x in the box : g(x) ≥ t} is not empty.
 struct BoxRadius {
   double epsilon = 0;      // attained at the point; 0 if not even the base model reaches t
-  double upper_bound = 0;  // proved (theory.md, Result R8)
+  double upper_bound = 0;  // proved (theory.md, Result 8)
   Vector point = {};
   /// Infinite bounds were replaced by ±1e7: the supremum over the true box may be larger than
   /// upper_bound, by about one part in 1e7.
@@ -75,8 +75,8 @@ struct BoxRadius {
 };
 
 /// Exact recourse inside boxes for one model θ and curvature H, by Newton's method on the
-/// optimality conditions with a globally convergent fallback (theory.md, Results R6 to R8). As in
-/// cone_projection.hpp, target class 0 is −θ and −t. Holds H⁻¹; const, so threads may share it.
+/// optimality conditions with a globally convergent fallback (theory.md, Result 6 to Result 8). As
+/// in cone_projection.hpp, target class 0 is −θ and −t. Holds H⁻¹; const, so threads may share it.
 class BoxFactor {
  public:
   BoxFactor(VectorArg theta, MatrixArg hessian);

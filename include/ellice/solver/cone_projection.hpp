@@ -12,7 +12,7 @@ namespace ellice {
 ///
 /// With x̃ = [x; 1] the robust logit of the ellipsoid {θ′ : ½(θ′−θ)ᵀH(θ′−θ) ≤ ε} is
 ///
-///   g(x) = min θ′ᵀx̃ = θᵀx̃ − √(2ε·x̃ᵀH⁻¹x̃)                          (theory.md, Result R1),
+///   g(x) = min θ′ᵀx̃ = θᵀx̃ − √(2ε·x̃ᵀH⁻¹x̃)                          (theory.md, Result 1),
 ///
 /// a concave function, so {x : g(x) ≥ t} is convex: a second-order cone cut by an affine space.
 /// Target class 0 asks for max θ′ᵀx̃ ≤ t, which is g ≥ −t for −θ: the caller negates θ and t.
@@ -44,7 +44,7 @@ struct ConeSummary {
   ConeStatus status = ConeStatus::inexact;
   int iterations = 0;           // Newton steps of the secular equation
   double distance_squared = 0;  // ‖x − x0‖² of the point returned
-  /// Proved by the half-space that supports {g ≥ t} at the solution (theory.md, Result R5): no
+  /// Proved by the half-space that supports {g ≥ t} at the solution (theory.md, Result 5): no
   /// point with g ≥ t is nearer than this. Infinite if infeasible.
   double lower_bound_squared = 0;
   double relative_gap = 0;  // 1 − √(lower_bound_squared / distance_squared); 0 if nothing moves
@@ -71,11 +71,11 @@ struct ConeBatch {
 ///
 ///   min Σᵢ Dᵢ(xᵢ − x0ᵢ)²   subject to   g(x) ≥ t,   only movable coordinates differ from x0,
 ///
-/// from one eigendecomposition. In its basis the problem reads (theory.md, Result R2)
+/// from one eigendecomposition. In its basis the problem reads (theory.md, Result 2)
 ///
 ///   min ‖e − e0‖²   subject to   aᵀe + c ≥ √(Σ πᵢeᵢ² + κ²),
 ///
-/// and its solution is the root of one smooth equation in one unknown (Result R4). A batch is two
+/// and its solution is the root of one smooth equation in one unknown (Result 4). A batch is two
 /// matrix products around these scalar solves.
 class ConeFactor {
  public:
@@ -85,10 +85,10 @@ class ConeFactor {
   [[nodiscard]] Index movable_count() const { return a_.size(); }
 
   /// ε below which every query has a solution for every t: the level at which the ellipsoid first
-  /// holds a model that ignores all that may move (theory.md, Result R3).
+  /// holds a model that ignores all that may move (theory.md, Result 3).
   [[nodiscard]] double max_epsilon() const { return max_epsilon_; }
 
-  /// The supremum of the ε for which this query has a solution; ≥ max_epsilon() (Result R3). It is
+  /// The supremum of the ε for which this query has a solution; ≥ max_epsilon() (Result 3). It is
   /// attained if it exceeds max_epsilon().
   [[nodiscard]] double max_epsilon(VectorArg query, double threshold) const;
 

@@ -1,0 +1,130 @@
+#include "ellice/recourse/frontier.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/file.hpp"
+#include "ellice/data/csv.hpp"
+#include "ellice/model/model_file.hpp"
+#include "ellice/recourse/query_reader.hpp"
+#include "ellice/report/text_table.hpp"
+#include "problem_arguments.hpp"
+#include "verb.hpp"
+
+namespace ellice::cli {
+
+namespace {
+
+constexpr std::size_t block_rows = 4096;
+
+struct FrontierArguments {
+  CommonOptions common = {};
+  std::string model = {};
+  std::string queries = {};
+  std::vector<std::string> epsilons = {"0", "0.5%", "1%", "2%", "5%", "10%", "15%", "20%"};
+  ProblemArguments problem = {};
+  OutputFormat format = OutputFormat::table;
+  std::string output = "-";
+};
+
+Json curve_json(const FrontierCurve& curve) {
+  Json points = Json::array();
+  for (const FrontierPoint& point : curve.points) {
+    Json json = {{"epsilon", point.epsilon}, {"feasible", point.feasible}};
+    if (point.feasible) {
+      json["distance"] = point.distance;
+      json["cost"] = point.cost;
+    }
+    points.push_back(json);
+  }
+  return {
+      {"query_index", curve.query_index}, {"max_epsilon", *curve.max_epsilon}, {"points", points}};
+}
+
+ExitStatus run_frontier(const FrontierArguments& arguments) {
+  validate(arguments.common, "options");
+  const Console console = arguments.common.console();
+  const Model model = read_model(arguments.model);
+  const Problem problem = make_problem(arguments.problem, model);
+  std::vector<double> epsilons;
+  for (const std::string& text : arguments.epsilons)
+    epsilons.push_back(parse_epsilon_rule(text).resolve(model));
+  std::sort(epsilons.begin(), epsilons.end());
+  epsilons.erase(std::unique(epsilons.begin(), epsilons.end()), epsilons.end());
+
+  const Frontier frontier(problem);
+  CsvReader source(arguments.queries);
+  QueryReader reader(model, source, std::nullopt, QueryReader::OnError::stop);
+  const bool as_json = arguments.format == OutputFormat::json;
+  Json document = make_envelope("ellice.frontier", 1);
+  document["model_sha256"] = model.sha256;
+  document["set"] = "last-layer";
+  document["cost"] = std::string(enum_name(problem.cost.kind));
+  document["options"] = to_json(problem.constraints);
+  document["options"]["threshold"] = problem.threshold;
+  document["epsilons"] = epsilons;
+  document["results"] = Json::array();
+  TextTable table(std::vector<TextTable::Align>(epsilons.size() + 2, TextTable::Align::right));
+  std::vector<std::string> header = {"query"};
+  for (const double epsilon : epsilons) header.push_back(rounded(epsilon, 3));
+  header.emplace_back("max epsilon");
+  table.header(header);
+
+  while (true) {
+    const QueryBlock block = reader.next(block_rows);
+    if (block.size() == 0) break;
+    std::vector<FrontierCurve> curves(block.queries.size());
+    parallel_for("tracing", block.queries.size(),
+                 {.threads = arguments.common.threads, .progress = console.progress()},
+                 [&](std::size_t i) { curves[i] = frontier.trace(block.queries[i], epsilons); });
+    for (const FrontierCurve& curve : curves) {
+      if (as_json) {
+        document["results"].push_back(curve_json(curve));
+        continue;
+      }
+      std::vector<std::string> cells = {std::to_string(curve.query_index)};
+      for (const FrontierPoint& point : curve.points)
+        cells.push_back(point.feasible ? fmt::format("{:.3f}", point.distance) : "-");
+      cells.push_back(rounded(*curve.max_epsilon, 3));
+      table.row(cells);
+    }
+  }
+  const std::string text = as_json ? to_text(document)
+                                   : "Distance (l2, model space) of the nearest robust point by "
+                                     "epsilon; - where there is none\n\n" +
+                                         table.text();
+  write_file(arguments.output, text);
+  return done;
+}
+
+}  // namespace
+
+void add_frontier(CLI::App& program, Job& job) {
+  auto arguments = std::make_shared<FrontierArguments>();
+  CLI::App& verb = *program.add_subcommand(
+      "frontier", "what robustness costs: distance against epsilon, for every row of a table");
+  verb.add_option("model", arguments->model, "model file")->required();
+  verb.add_option("queries", arguments->queries,
+                  "CSV file with one person per row, or - for standard input")
+      ->required();
+  verb.add_option("--epsilons", arguments->epsilons,
+                  "levels, each as --epsilon of explain takes it")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("E,...")
+      ->capture_default_str();
+  add_problem_options(verb, arguments->problem);
+  add_format(verb, arguments->format);
+  verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
+      ->capture_default_str();
+  add_flags(verb, arguments->common);
+  verb.footer(
+      "Examples:\n"
+      "  ellice frontier m.json people.csv\n"
+      "  ellice frontier m.json people.csv --epsilons 0,0.005,0.01,0.02 --lock income --format "
+      "json -o frontier.json");
+  verb.callback([arguments, &job] { job = [arguments] { return run_frontier(*arguments); }; });
+}
+
+}  // namespace ellice::cli

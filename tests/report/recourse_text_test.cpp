@@ -1,0 +1,125 @@
+#include "ellice/report/recourse_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "ellice/report/display.hpp"
+#include "ellice/report/text_table.hpp"
+#include "report/lending_answers.hpp"
+#include "support/messages.hpp"
+
+namespace ellice {
+namespace {
+
+using testing_support::expect_words;
+using testing_support::lending_example;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+const Recourse& first_with(const std::vector<Recourse>& answers, Status status) {
+  const auto found = std::find_if(answers.begin(), answers.end(),
+                                  [&](const Recourse& a) { return a.status == status; });
+  EXPECT_NE(found, answers.end()) << enum_name(status);
+  return *found;
+}
+
+TEST(RecourseText, ShowsEveryChangedValueAndNoOther) {
+  const auto example = lending_example(9, 0.03);
+  const Schema& schema = example.model.schema();
+  const Appraiser appraiser(example.model, 0.03, 0);
+  for (const Recourse& answer : example.answers) {
+    if (!answer.counterfactual) continue;
+    const std::vector<std::string> lines = lines_of(recourse_text(answer, appraiser));
+    for (std::size_t j = 0; j < schema.features.size(); ++j) {
+      const auto row = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) {
+        return line.starts_with("  " + schema.features[j].name + " ");
+      });
+      const Value& now = answer.query[j];
+      const Value& then = (*answer.counterfactual)[j];
+      EXPECT_EQ(row != lines.end(), now != then) << schema.features[j].name;
+      if (row == lines.end()) continue;
+      expect_words(*row, {display_value(now), "→", display_value(then), schema.features[j].unit});
+    }
+  }
+}
+
+TEST(RecourseText, DashesOrDimsWhatDoesNotChange) {
+  const auto example = lending_example(2, 0.03);
+  const Appraiser appraiser(example.model, 0.03, 0);
+  const Recourse& answer = example.answers[0];
+  const std::string plain = recourse_text(answer, appraiser, {.all_features = true});
+  const std::string dimmed =
+      recourse_text(answer, appraiser, {.colour = true, .all_features = true});
+  EXPECT_EQ(plain.find('\x1b'), std::string::npos);
+  std::size_t dashed = 0;
+  for (const std::string& line : lines_of(plain)) {
+    if (line.find(" –") == std::string::npos) continue;
+    ++dashed;
+    EXPECT_NE(dimmed.find("\x1b[2m" + line.substr(2) + "\x1b[0m"), std::string::npos) << line;
+  }
+  EXPECT_EQ(dashed, answer.query.size() - answer.changes.size());
+}
+
+TEST(RecourseText, LinesUpItsTable) {
+  const auto example = lending_example(2, 0.03);
+  const std::vector<std::string> lines = lines_of(
+      recourse_text(example.answers[1], Appraiser(example.model, 0.03, 0), {.all_features = true}));
+  std::size_t arrow_place = 0, arrows = 0;
+  for (std::size_t i = 2; i < lines.size(); ++i) {
+    const std::size_t at = lines[i].find("→");
+    if (at == std::string::npos) continue;
+    const std::size_t place = display_width(lines[i].substr(0, at));
+    if (arrows++ == 0) arrow_place = place;
+    EXPECT_EQ(place, arrow_place) << lines[i];
+  }
+  EXPECT_EQ(arrows, 1 + example.answers[1].changes.size());
+}
+
+TEST(RecourseText, ExplainsWhyThereIsNoPlan) {
+  const auto example = lending_example(6, 0.03);
+  const Recourse& answer = first_with(example.answers, Status::infeasible);
+  const std::string text = recourse_text(answer, Appraiser(example.model, 0.03, 0));
+  expect_words(
+      text, {"no plan exists",
+             "largest ε with a plan: " + rounded(answer.infeasible->max_epsilon) + " (asked: 0.03)",
+             "blocked by: income: locked", "savings: locked", "best reachable"});
+}
+
+TEST(RecourseText, HoldsTheMessageOfAnAnswerWithoutPlan) {
+  const auto example = lending_example(2, 0.03);
+  const Appraiser appraiser(example.model, 0.03, 0);
+  expect_words(recourse_text(first_with(example.answers, Status::invalid), appraiser),
+               {"query 5 (A-2099)", "could not be read", "\"n/a\" is not a number"});
+  expect_words(recourse_text(first_with(example.answers, Status::not_found), appraiser),
+               {"no plan found", "10000 nodes"});
+  const std::string fragile =
+      recourse_text(first_with(example.answers, Status::uncertified), appraiser);
+  expect_words(fragile, {"not certified", "< 0", "breaks: debt + loan_amount <= 2 * income"});
+}
+
+TEST(SummaryText, CountsOutcomesAndFeatures) {
+  const auto example = lending_example(9, 0.03);
+  BatchSummary summary(example.model.schema());
+  std::size_t with_plan = 0;
+  for (const Recourse& answer : example.answers) {
+    summary.add(answer);
+    with_plan += is_certified(answer.status) && !answer.changes.empty() ? 1 : 0;
+  }
+  const std::string text = summary_text(summary);
+  expect_words(text,
+               {"no plan exists", "no change needed", "unreadable query", "median", "income"});
+  EXPECT_EQ(summary.distances().size(), with_plan);
+}
+
+TEST(SummaryText, OfNothingSaysSo) {
+  EXPECT_EQ(summary_text(BatchSummary(lending_schema())), "no queries\n");
+}
+
+}  // namespace
+}  // namespace ellice
