@@ -46,6 +46,7 @@ void check(const Metric& metric, Index columns) {
 /// From benchmarks/solver/nearest_benchmark.cpp: where a tree beats the products and the scan.
 SearchKind choose(Index rows, Index columns) {
   if (columns <= 8 && rows >= 5000) return SearchKind::kdtree;
+  if (columns <= 20 && rows >= 100000) return SearchKind::balltree;
   return SearchKind::brute;
 }
 
