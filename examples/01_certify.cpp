@@ -28,7 +28,8 @@ int main() {
       radius = r;
     }
   }
-  std::printf("most robust yes: row %lld, up to epsilon = %.4f\n", static_cast<long long>(best), radius);
+  std::printf("most robust yes: row %lld, up to epsilon = %.4f\n", static_cast<long long>(best),
+              radius);
 
   const Vector raw = data.raw.row(best);
   const RawRow applicant = model.encoder.values({raw.data(), static_cast<std::size_t>(raw.size())});

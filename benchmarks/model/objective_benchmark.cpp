@@ -19,8 +19,9 @@ RowMatrix random_rows(Index rows, Index columns) {
   return result;
 }
 
-/// The Hessian of n rows against the bare SYRK of the same n x (d + 1) matrix, taken in turns in one run;
-/// `ratio` is the quotient of the two best times: 1 would mean that scoring, weighting and copying are free.
+/// The Hessian of n rows against the bare SYRK of the same n x (d + 1) matrix, taken in turns in
+/// one run; `ratio` is the quotient of the two best times: 1 would mean that scoring, weighting and
+/// copying are free.
 void BM_objective_hessian(benchmark::State& state) {
   const Index n = state.range(0);
   const Index d = state.range(1);
