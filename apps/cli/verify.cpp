@@ -62,7 +62,7 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
   validate(arguments.common, "options");
   const Console console = arguments.common.console();
   const Model model = read_model(arguments.model);
-  const std::string source = arguments.file == "-" ? "standard input" : arguments.file;
+  const std::string source = input_name(arguments.file);
   const Json document = parse_json(read_file(arguments.file), source);
   const Verifier verifier(model);
   std::vector<Checked> all;

@@ -45,11 +45,23 @@ bool write_all(int descriptor, std::string_view text) {
   return true;
 }
 
+/// The permissions of the file that is replaced, which may be private, or those of a new one.
+mode_t mode_of(const std::filesystem::file_status& replaced) {
+  if (std::filesystem::exists(replaced)) return static_cast<mode_t>(replaced.permissions()) & 0777U;
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0666U & ~mask;
+}
+
 [[noreturn]] void fail_to_write(const std::string& path) {
   fail(ErrorCode::output, "cannot write {}: {}", path, std::strerror(errno));
 }
 
 }  // namespace
+
+std::string input_name(const std::string& path) {
+  return path == "-" ? "standard input" : path;
+}
 
 std::string read_file(const std::string& path) {
   const Descriptor file(path == "-" ? ::dup(STDIN_FILENO)
@@ -63,7 +75,7 @@ std::string read_file(const std::string& path) {
     if (got == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(got));
   }
-  fail(ErrorCode::input, "cannot read {}: {}", path, std::strerror(errno));
+  fail(ErrorCode::input, "cannot read {}: {}", input_name(path), std::strerror(errno));
 }
 
 void write_file(const std::string& path, std::string_view text) {
@@ -85,9 +97,7 @@ void write_file(const std::string& path, std::string_view text) {
   std::string temporary = target + ".XXXXXX";
   Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (file.get() < 0) fail_to_write(path);
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  const bool whole = write_all(file.get(), text) && ::fchmod(file.get(), 0666 & ~mask) == 0 &&
+  const bool whole = write_all(file.get(), text) && ::fchmod(file.get(), mode_of(status)) == 0 &&
                      ::fsync(file.get()) == 0 && file.close() == 0 &&
                      std::rename(temporary.c_str(), target.c_str()) == 0;
   if (!whole) {
