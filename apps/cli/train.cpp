@@ -131,10 +131,11 @@ std::string report_text(const Report& report, const std::string& output) {
                               rounded(summary.gradient_norm, 2)));
   line("H", fmt::format("{0} x {0}, condition number {1}", model.encoder.columns() + 1,
                         rounded(summary.hessian_spectrum.condition(), 3)));
-  line("eps_max", fmt::format("{} = {:.1f} % of the objective", rounded(report.epsilon_limit),
-                              100 * report.epsilon_limit / training.objective));
+  line("eps_max", fmt::format("{} = {} % of the objective", rounded(report.epsilon_limit),
+                              rounded(100 * report.epsilon_limit / training.objective, 3)));
   line("",
-       "below it everyone has recourse (ranges apart), above it only those whose fixed features "
+       "below it everyone has recourse (ranges, directions and rules apart), above it only those "
+       "whose fixed features "
        "suffice");
   line("model", fmt::format("{}  sha256 {}", output, model.sha256.substr(0, 16)));
   return table.text();
@@ -166,8 +167,12 @@ ExitStatus run_train(TrainArguments arguments) {
   if (model.curvature.shift > 0) {
     console.warning(fmt::format(
         "H is singular: {} was added to its diagonal and is recorded in the model file; "
-        "use --l2 with a number > 0 to give the models a bounded set",
-        rounded(model.curvature.shift, 3)));
+        "use a larger --l2 than {} to give the models a bounded set",
+        rounded(model.curvature.shift, 3), number_text(model.training.l2)));
+  }
+  if (const std::string& failure = result.summary.cross_validation_failure; !failure.empty()) {
+    console.warning(
+        fmt::format("no cross-validated accuracy, as a fold has no model: {}", failure));
   }
   console.debug(fmt::format("trained in {:.3f} s", result.summary.seconds));
   const std::string text = arguments.format == OutputFormat::json

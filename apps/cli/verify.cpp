@@ -98,7 +98,7 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
   validate(arguments.common, "options");
   const Console console = arguments.common.console();
   const Model model = read_model(arguments.model);
-  const std::string source = arguments.file == "-" ? "standard input" : arguments.file;
+  const std::string source = input_name(arguments.file);
   const std::vector<AnswerAudit> all =
       audit(parse_json(read_file(arguments.file), source), model, source);
   const auto failed = static_cast<std::size_t>(
@@ -106,6 +106,14 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
   write_file(arguments.output, arguments.format == OutputFormat::json
                                    ? to_text(verification_json(model, all, failed))
                                    : verification_text(all, failed));
+  const bool weak = std::any_of(all.begin(), all.end(), [&](const AnswerAudit& one) {
+    return is_certified(one.status) && one.threshold < model.decision.threshold;
+  });
+  if (weak) {
+    console.warning(fmt::format(
+        "{}: some answers are certified for a threshold below the model's own, {}: that is no yes",
+        source, model.decision.threshold));
+  }
   if (failed > 0)
     console.error(fmt::format("{}: {} of {} answers failed", source, failed, all.size()));
   return failed > 0 ? not_certified : done;

@@ -48,7 +48,19 @@ bool write_all(int descriptor, std::string_view text) {
 /// Text is handed to the system in pieces of this size.
 constexpr std::size_t buffer_size = 1 << 18;
 
+/// The permissions of the file that is replaced, which may be private, or those of a new one.
+mode_t mode_of(const std::filesystem::file_status& replaced) {
+  if (std::filesystem::exists(replaced)) return static_cast<mode_t>(replaced.permissions()) & 0777U;
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0666U & ~mask;
+}
+
 }  // namespace
+
+std::string input_name(const std::string& path) {
+  return path == "-" ? "standard input" : path;
+}
 
 std::string read_file(const std::string& path) {
   const Descriptor file(path == "-" ? ::dup(STDIN_FILENO)
@@ -62,7 +74,7 @@ std::string read_file(const std::string& path) {
     if (got == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(got));
   }
-  fail(ErrorCode::input, "cannot read {}: {}", path, std::strerror(errno));
+  fail(ErrorCode::input, "cannot read {}: {}", input_name(path), std::strerror(errno));
 }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
@@ -108,9 +120,9 @@ void OutputFile::write(std::string_view text) {
 void OutputFile::commit() {
   flush();
   if (!temporary_.empty()) {
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    if (::fchmod(descriptor_, 0666 & ~mask) != 0 || ::fsync(descriptor_) != 0) fail_to_write();
+    std::error_code ignored;
+    const mode_t mode = mode_of(std::filesystem::status(target_, ignored));
+    if (::fchmod(descriptor_, mode) != 0 || ::fsync(descriptor_) != 0) fail_to_write();
   }
   if (::close(std::exchange(descriptor_, -1)) != 0) fail_to_write();
   if (temporary_.empty()) return;

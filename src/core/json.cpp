@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/utf8.hpp"
+
 namespace ellice {
 
 namespace {
@@ -175,10 +177,7 @@ Json make_envelope(std::string_view format, int version) {
 std::string shown(const Json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return fmt::format("an array of {}", value.size());
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  constexpr std::size_t longest = 40;
-  if (text.size() > longest) text = text.substr(0, longest) + "…";
-  return text;
+  return shortened(value.dump(-1, ' ', false, Json::error_handler_t::replace), 40);
 }
 
 Json to_json_array(VectorArg values) {

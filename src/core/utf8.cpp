@@ -59,4 +59,14 @@ std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
   return std::nullopt;
 }
 
+std::string shortened(std::string_view text, std::size_t longest) {
+  if (text.size() <= longest) return std::string(text);
+  const auto is_inside = [&](std::size_t place) {
+    return (static_cast<unsigned char>(text[place]) & 0xC0U) == 0x80U;
+  };
+  std::size_t end = longest;
+  while (end > 0 && is_inside(end)) --end;
+  return std::string(text.substr(0, end)) + "…";
+}
+
 }  // namespace ellice

@@ -2,11 +2,16 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace ellice {
 
 /// Where the first byte stands that keeps the text from being UTF-8, or nothing.
 [[nodiscard]] std::optional<std::size_t> find_invalid_utf8(std::string_view text);
+
+/// The text for a message: cut, at a character, after `longest` bytes at most, with "…" in place of
+/// the rest.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t longest);
 
 }  // namespace ellice

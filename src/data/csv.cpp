@@ -11,6 +11,7 @@
 
 #include "data/csv_scanner.hpp"
 #include "ellice/core/error.hpp"
+#include "ellice/core/file.hpp"
 
 namespace ellice {
 
@@ -36,7 +37,7 @@ class Descriptor {
 class HashedFile {
  public:
   explicit HashedFile(const std::string& path)
-      : name_(path == "-" ? "standard input" : path),
+      : name_(input_name(path)),
         file_(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     struct stat status = {};
     if (file_.get() < 0 || ::fstat(file_.get(), &status) != 0) fail_to_read();

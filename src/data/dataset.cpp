@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/utf8.hpp"
 #include "ellice/data/folds.hpp"
 
 namespace ellice {
@@ -24,18 +25,30 @@ bool is_same_value(std::string_view a, std::string_view b) {
   return parse_number(a, number_a) && parse_number(b, number_b) && number_a == number_b;
 }
 
+/// "Yes " and "yes": two texts, but hardly two classes.
+bool differs_in_case_or_blanks(std::string_view a, std::string_view b) {
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  const auto core = [&](std::string_view text) {
+    std::string result;
+    for (const char c : text) {
+      if (!is_blank(c)) result += lower(c);
+    }
+    return result;
+  };
+  return a != b && core(a) == core(b);
+}
+
 std::string quoted(const std::vector<std::string>& texts) {
   return fmt::format("\"{}\"", fmt::join(texts, "\", \""));
 }
 
 [[noreturn]] void wrong_cell(const RowSource& source, std::size_t line, std::string_view column,
                              std::string_view found, std::string_view expected) {
-  constexpr std::size_t longest = 60;
   fail(ErrorCode::input, "{}:{}: column \"{}\": found {}, expected {}", source.name(), line, column,
-       is_empty(found)          ? "an empty cell"
-       : found.size() > longest ? fmt::format("\"{}…\"", found.substr(0, longest))
-                                : fmt::format("\"{}\"", found),
-       expected);
+       is_empty(found) ? "an empty cell" : fmt::format("\"{}\"", shortened(found, 60)), expected);
 }
 
 }  // namespace
@@ -183,6 +196,12 @@ class Labeller {
       wrong_cell(*source_, line, target_->column, cell, "a label: the target must not be missing");
     }
     if (is_same_value(cell, target_->favourable)) return note_favourable();
+    if (differs_in_case_or_blanks(cell, target_->favourable)) {
+      wrong_cell(*source_, line, target_->column, cell,
+                 fmt::format("another label, or \"{}\" as the schema spells the favourable one; as "
+                             "it stands the row would count as the other class",
+                             target_->favourable));
+    }
     const auto is_same = [&](const std::string& other) { return is_same_value(cell, other); };
     if (others_.size() < most && std::none_of(others_.begin(), others_.end(), is_same)) {
       others_.emplace_back(cell);
@@ -350,6 +369,14 @@ SelectedRows apply_selection(const Dataset& data, const Selection& selection) {
   std::vector<int> labels;
   labels.reserve(result.fit.size());
   for (const Index row : result.fit) labels.push_back(data.labels[static_cast<std::size_t>(row)]);
+  for (const int label : {0, 1}) {
+    const auto rows = std::count(labels.begin(), labels.end(), label);
+    require_input(rows >= 2,
+                  "{}: class \"{}\" has {} row{}, expected at least two to hold one out; leave out "
+                  "--holdout",
+                  data.source, data.classes[static_cast<std::size_t>(label)], rows,
+                  rows == 1 ? "" : "s");
+  }
   const Fold fold = stratified_split(labels, selection.holdout, random.split(holding_out));
   const std::vector<Index> kept = std::move(result.fit);
   result.fit.clear();

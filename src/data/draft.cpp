@@ -231,17 +231,17 @@ class Drafter {
     if (column.empty == rows_) return drop(name, "all its cells are empty");
     Feature feature{.name = name};
     if (column.values.size() == 1) note("\"{}\" has only one value", name);
+    if (column.numbers > 0 && !column.is_number()) {
+      note(
+          "\"{}\": {} of {} cells are numbers, but \"{}\" is not; where that means no value, leave "
+          "the cell empty",
+          name, column.numbers, rows_ - column.empty, column.text);
+    }
     if (column.values.size() == 2 && draft_binary(column, feature)) {
       // levels are set
     } else if (column.is_number()) {
       feature.kind = column.whole ? FeatureKind::integer : FeatureKind::numeric;
     } else {
-      if (column.numbers > 0) {
-        note(
-            "\"{}\": {} of {} cells are numbers, but \"{}\" is not; where that means no value, "
-            "leave the cell empty",
-            name, column.numbers, rows_ - column.empty, column.text);
-      }
       if (column.more_values) {
         return drop(name, fmt::format("text with more than {} distinct values; an identifier?",
                                       most_values));

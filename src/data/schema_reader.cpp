@@ -303,7 +303,7 @@ Schema parse_schema(std::string_view text, const std::string& source) {
 }
 
 Schema read_schema(const std::string& path) {
-  return parse_schema(read_file(path), path);
+  return parse_schema(read_file(path), input_name(path));
 }
 
 Schema schema_from_json(const Json& value, const std::string& source) {

@@ -89,7 +89,7 @@ std::vector<std::pair<std::string, YamlEntry>> YamlEntry::members(std::string_vi
 
 void YamlEntry::wrong(std::string_view expected) const {
   std::string found = "nothing";
-  if (node_.IsScalar()) found = fmt::format("\"{}\"", node_.Scalar());
+  if (node_.IsScalar()) found = fmt::format("\"{}\"", shortened(node_.Scalar(), 60));
   if (node_.IsSequence()) found = "a list";
   if (node_.IsMap()) found = "a map";
   fault("found {}, expected {}", found, expected);

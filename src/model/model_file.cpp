@@ -81,6 +81,18 @@ Curvature curvature_from_json(JsonObject object, Index parameters) {
   Curvature curvature{.hessian = object.matrix("hessian", parameters, parameters),
                       .shift = object.number("shift")};
   if (curvature.shift < 0) object.wrong("shift", "a number >= 0");
+  // To the last digit: two halves that differ describe two sets, and an ill-conditioned H magnifies
+  // the difference.
+  for (Index i = 0; i < parameters; ++i) {
+    for (Index j = 0; j < i; ++j) {
+      const double lower = curvature.hessian(i, j);
+      const double upper = curvature.hessian(j, i);
+      require_input(lower == upper,
+                    "{}: curvature.hessian is not symmetric: found {} at [{}][{}] but {} at "
+                    "[{}][{}]; train the model again, or write the mean in both places",
+                    object.source(), lower, i, j, upper, j, i);
+    }
+  }
   try {
     const CholeskyFactor positive_definite(curvature.hessian);
   } catch (const Error& error) {
@@ -155,7 +167,8 @@ Model model_from_json(const Json& value, const std::string& source) {
 }
 
 Model read_model(const std::string& path) {
-  return model_from_json(parse_json(read_file(path), path), path);
+  const std::string source = input_name(path);
+  return model_from_json(parse_json(read_file(path), source), source);
 }
 
 void write_model(const std::string& path, const Model& model) {

@@ -41,6 +41,8 @@ Fit fit_head(const Objective& objective, const RowMatrix& features, const std::v
       Vector::Zero(objective.parameters()),
       {.gradient_tolerance = options.gradient_tolerance, .max_iterations = options.max_iterations});
   fit.theta = fit.newton.point;
+  const bool converged = fit.newton.status == NewtonStatus::converged;
+  const bool is_flat = fit.newton.gradient_norm <= options.gradient_tolerance;
 
   // Without a penalty the logistic loss of separable classes decreases for ever along the
   // separating direction; one strictly separating θ proves it.
@@ -52,15 +54,13 @@ Fit fit_head(const Objective& objective, const RowMatrix& features, const std::v
     }
     if (separated) fail_without_minimiser(source, true);
     // Separable up to ties: the curvature along the separating direction dies out on the way from
-    // 0.
+    // 0, and Newton's steps along it do not.
     const Index full_rank = spectrum(objective.hessian(Vector::Zero(objective.parameters()))).rank;
-    if (fit.newton.status != NewtonStatus::converged ||
-        spectrum(objective.hessian(fit.theta)).rank < full_rank) {
+    if ((is_flat && !converged) || spectrum(objective.hessian(fit.theta)).rank < full_rank) {
       fail_without_minimiser(source, false);
     }
   }
-  if (fit.newton.status != NewtonStatus::converged) {
-    const bool is_flat = fit.newton.gradient_norm <= options.gradient_tolerance;
+  if (!converged) {
     fail(ErrorCode::internal,
          "{}: training stopped after {} Newton steps with a gradient of {:.3g}, {}; raise {}--l2, "
          "which is {}",
@@ -159,7 +159,15 @@ TrainingResult train(const Dataset& data, const Selection& selection,
     TrainingOptions capped = options;
     capped.folds = static_cast<int>(std::min(static_cast<std::size_t>(options.folds), smaller));
     if (capped.folds > 1) {
-      summary.cross_validated_accuracy = cross_validate(fitted, capped, selection.seed, execution);
+      // The rows of a fold can be separable, or one of its columns too narrow, where those of the
+      // whole are not: the model is sound, only this number is missing.
+      try {
+        summary.cross_validated_accuracy =
+            cross_validate(fitted, capped, selection.seed, execution);
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::cancelled) throw;
+        summary.cross_validation_failure = error.what();
+      }
     }
   }
   summary.hessian_spectrum = spectrum(model.curvature.hessian);

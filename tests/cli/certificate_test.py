@@ -9,6 +9,9 @@ from cli_test_case import BAD_INPUT, DONE, NOT_CERTIFIED, CliTestCase
 from model_file_test import canonical_sha256
 
 EPSILON = 0.0078125
+APPLICANT = {"age": 35, "dependants": 1, "education": "bachelor", "employment_years": 7, "income": 52000,
+             "savings": 8000, "debt": 4000, "housing": "own", "purpose": "car", "loan_amount": 9000,
+             "duration_months": 36, "guarantor": "yes"}
 RICH = {"income": 90000, "debt": 1.5, "purpose": "home", "city": "Köln"}
 
 
@@ -109,6 +112,15 @@ class Certificate(CliTestCase):
         self.assertIn("1 of 1 certificates hold", self.expect_verdict(DONE, self.good).stdout)
         for epsilon, threshold in ((0, 0), (1e-5, 0.125), (EPSILON, -3)):
             self.expect_verdict(DONE, certificate(self.model, RICH, epsilon, threshold))
+
+    def test_from_the_theorem_alone_is_accepted_for_any_condition_of_h(self):
+        for l2 in ("1e-8", "1e-12"):  # all that keeps the full sets of 0/1 columns from being singular
+            report = json.loads(self.ellice("train", "--dataset", "lending", "--folds", "0", "--l2", l2,
+                                            "--format", "json", "-o", "m.json"))
+            self.assertEqual(report["shift"], 0)
+            self.assertGreater(report["condition_number"], 0.1 / float(l2))
+            for epsilon in (1e-20, 0.0078125):
+                self.expect_verdict(DONE, certificate(self.read_json("m.json"), APPLICANT, epsilon))
 
     def test_can_come_from_standard_input_and_be_reported_as_json(self):
         text = self.ellice("verify", "m.json", "-", "--format", "json", stdin=json.dumps(self.good).encode())

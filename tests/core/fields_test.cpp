@@ -80,9 +80,9 @@ TEST(Fields, FromJsonKeepsDefaultsAndRefusesWhatIsWrong) {
   SampleOptions options;
   fields_from_json(JsonObject(parse_json(R"({"steps": 4})", "t"), "t"), options);
   EXPECT_EQ(options, (SampleOptions{.steps = 4}));
-  for (const char* bad :
-       {R"({"steps": 0})", R"({"steps": 1.5})", R"({"rate": 2})", R"({"colour": "blue"})",
-        R"({"unknown": 1})", R"({"seed": -1})", R"({"fast": "yes"})", R"({"name": 3})"}) {
+  for (const char* bad : {R"({"steps": 0})", R"({"steps": 1.5})", R"({"steps": 4294967297})",
+                          R"({"rate": 2})", R"({"colour": "blue"})", R"({"unknown": 1})",
+                          R"({"seed": -1})", R"({"fast": "yes"})", R"({"name": 3})"}) {
     EXPECT_THROW(fields_from_json(JsonObject(parse_json(bad, "t"), "t"), options), Error) << bad;
   }
 }

@@ -78,6 +78,15 @@ TEST_F(File, KeepsASymbolicLinkAndTheUsersPermissions) {
   EXPECT_EQ(status.st_mode & 0777U, 0666U & ~mask);
 }
 
+TEST_F(File, StaysAsPrivateAsItWas) {
+  write_file(path("private"), "old");
+  ASSERT_EQ(::chmod(path("private").c_str(), 0600), 0);
+  write_file(path("private"), "new");
+  struct stat status {};
+  ASSERT_EQ(::stat(path("private").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
 TEST(Sha256, AgreesWithPublishedVectors) {  // FIPS 180-2, appendix B
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace ellice {
 namespace {
@@ -44,6 +45,17 @@ TEST(Utf8, FaultIsFoundWhereItsCharacterBegins) {
                               "c"),
             2U);  // cut short
   EXPECT_EQ(find_invalid_utf8("\xFF"), 0U);
+}
+
+TEST(Utf8, TextIsCutAtACharacter) {
+  EXPECT_EQ(shortened("plain", 5), "plain");
+  EXPECT_EQ(shortened("plain", 4), "plai…");
+  const std::string text = "aé東🏠";  // 1 + 2 + 3 + 4 bytes
+  const std::vector<std::string> expected = {"…",     "a…",    "a…",    "aé…",   "aé…",  "aé…",
+                                             "aé東…", "aé東…", "aé東…", "aé東…", "aé東🏠"};
+  for (std::size_t longest = 0; longest < expected.size(); ++longest) {
+    EXPECT_EQ(shortened(text, longest), expected[longest]) << longest;
+  }
 }
 
 }  // namespace

@@ -144,6 +144,16 @@ TEST(Dataset, SpellsTheOtherClass) {
   EXPECT_EQ(numbers.labels, (std::vector<int>{1, 0, 0, 1}));
 }
 
+TEST(Dataset, RefusesTheFavourableLabelInAnotherSpelling) {
+  for (const char* label : {"Yes", "YES", " yes", "yes ", "Y es"}) {
+    expect_input_error(
+        [&] {
+          return read({row_with("approved", "yes"), declined, row_with("approved", label)});
+        },
+        {"people.csv:4", fmt::format("found \"{}\"", label), "\"yes\" as the schema spells"});
+  }
+}
+
 TEST(Dataset, RefusesAWrongHeader) {
   const auto expect = [](const TextRows::Row& columns,
                          std::initializer_list<std::string_view> words) {
@@ -352,6 +362,11 @@ TEST(ApplySelection, BalancesThenHoldsOutByClass) {
   // The rows that balancing keeps do not depend on whether some are held out.
   const SelectedRows whole = apply_selection(data, {.balance = true, .seed = 5});
   EXPECT_EQ(std::set<Index>(whole.fit.begin(), whole.fit.end()), distinct);
+}
+
+TEST(ApplySelection, NamesTheClassThatIsTooSmallToHoldOut) {
+  expect_input_error([] { return apply_selection(numbered(3), {.holdout = 0.5}); },
+                     {"numbers: class \"1\" has 1 row", "--holdout"});
 }
 
 TEST(ApplySelection, RefusesAShareOutsideItsRange) {

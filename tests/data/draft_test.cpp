@@ -104,6 +104,11 @@ TEST(DraftSchema, NotesWhatDeservesALook) {
   EXPECT_TRUE(has_note(found, "target \"y\" has more than two values"));
 }
 
+TEST(DraftSchema, NotesATextAmongNumbersAlsoWhereThereAreTwoValues) {
+  EXPECT_TRUE(has_note(draft("a,y\n1,0\nNA,1\n1,2\n"),
+                       "\"a\": 2 of 3 cells are numbers, but \"NA\" is not"));
+}
+
 TEST(DraftSchema, RefusesATargetThatCannotBeUsed) {
   EXPECT_EQ(error_of("income,aproved\n1,yes\n2,no\n", "approved", "yes"),
             "table.csv: there is no column \"approved\" for the target; did you mean \"aproved\"?");

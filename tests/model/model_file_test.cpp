@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
+#include <ostream>
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/lending.hpp"
@@ -49,6 +51,9 @@ struct Damage {
   std::function<void(Json&)> apply;
   const char* message;  // what the error must say
 };
+void PrintTo(const Damage& damage, std::ostream* out) {  // CTest shows it in the test's name
+  *out << damage.name;
+}
 
 class DamagedModel : public testing::TestWithParam<Damage> {};
 
@@ -95,6 +100,12 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"hessian_rows", [](Json& m) { m["curvature"]["hessian"].erase(0); },
                "curvature.hessian: found 17 rows, expected 18"},
         Damage{"hessian_asymmetric", [](Json& m) { m["curvature"]["hessian"][0][1] = 5; },
+               "not symmetric"},
+        Damage{"hessian_asymmetric_in_the_last_digit",
+               [](Json& m) {
+                 Json& entry = m["curvature"]["hessian"][0][1];
+                 entry = std::nextafter(entry.get<double>(), 1.0);
+               },
                "not symmetric"},
         Damage{"hessian_indefinite", [](Json& m) { m["curvature"]["hessian"][0][0] = -1; },
                "not positive definite"},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ostream>
 
 #include "ellice/core/error.hpp"
 #include "support/oracles.hpp"
@@ -15,6 +16,9 @@ struct Setting {
   LossKind loss;
   bool penalize_bias;
 };
+void PrintTo(const Setting& setting, std::ostream* out) {  // CTest shows it in the test's name
+  *out << enum_name(setting.loss) << (setting.penalize_bias ? "" : ", free bias");
+}
 
 class ObjectiveFor : public testing::TestWithParam<Setting> {};
 

@@ -136,6 +136,32 @@ TEST(Train, ClassesSeparableUpToTiesWithoutPenaltyAreReported) {
             std::string::npos);
 }
 
+TEST(Train, StoppingEarlyWithoutPenaltyIsNotTakenForSeparableClasses) {
+  const Dataset data = numeric_dataset(random_rows(400, 3, 24));
+  for (const TrainingOptions& options :
+       {TrainingOptions{.l2 = 0, .max_iterations = 1},
+        TrainingOptions{.l2 = 0, .gradient_tolerance = 1e-40, .max_iterations = 20}}) {
+    try {
+      (void)train(data, {}, options);
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::internal);
+      EXPECT_NE(std::string(error.what()).find("above the tolerance"), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
+TEST(Train, FoldWithoutAMinimiserCostsTheCrossValidatedAccuracyOnly) {
+  Labelled rows{.features = RowMatrix(8, 1)};  // not separable, but without row 3 or 4 they are
+  rows.features << -4, -3, -2, 1, -1, 2, 3, 4;
+  rows.labels = {0, 0, 0, 0, 1, 1, 1, 1};
+  const TrainingResult result = train(numeric_dataset(rows), {}, {.l2 = 0, .folds = 4});
+  EXPECT_LE(result.summary.gradient_norm, 1e-10);
+  EXPECT_FALSE(result.summary.cross_validated_accuracy);
+  EXPECT_NE(result.summary.cross_validation_failure.find("separated"), std::string::npos);
+}
+
 TEST(Train, NonSeparableClassesNeedNoPenalty) {
   const Dataset data = numeric_dataset(random_rows(400, 3, 24));
   const Model model = train(data, {}, {.l2 = 0}).model;

@@ -97,6 +97,28 @@ TEST(Certificate, HoldsForIllConditionedModels) {
   }
 }
 
+TEST(Certificate, HoldsAtItsMarginWhateverTheConditionOfH) {
+  // Full sets of 0/1 columns beside the bias: only the penalty keeps H from being singular.
+  const Dataset data = lending_dataset(400, 1);
+  for (const double l2 : {1e-6, 1e-9, 1e-12}) {
+    const Model model = train(data, {}, {.l2 = l2, .folds = 0}).model;
+    ASSERT_EQ(model.curvature.shift, 0);
+    const Verifier verifier(model);
+    for (Index i = 0; i < 50; ++i) {
+      const Vector raw = data.raw.row(i);
+      const RawRow row = model.encoder.values({raw.data(), static_cast<std::size_t>(raw.size())});
+      const double g = Certifier(model, 0.01, -1e6).certify(row)->robust_logit;
+      const Vector terms = model.network.head().cwiseProduct(with_one(model.encoder.encode(row)));
+      const double scale = 3 * terms.cwiseAbs().sum() + 2 * std::abs(g);  // penalty and t included
+      const auto certificate = Certifier(model, 0.01, g - 1.1e-12 * scale).certify(row);
+      ASSERT_TRUE(certificate);
+      const Verification verification = verifier.verify(*certificate);
+      EXPECT_TRUE(verification.holds()) << l2 << ": " << verification.failures.front();
+      EXPECT_NEAR(verification.robust_logit, g, 1e-14 * scale);
+    }
+  }
+}
+
 /// Calls `change` for every number of a JSON document, one at a time, on a fresh copy.
 void for_each_number(const Json& document,
                      const std::function<void(const Json&, const std::string&)>& check) {
@@ -160,6 +182,7 @@ TEST(Verifier, RefusesTheCertificateOfAnotherModel) {
     EXPECT_EQ(error.code(), ErrorCode::input);
     EXPECT_NE(std::string(error.what()).find("another model"), std::string::npos);
   }
+  EXPECT_THROW((void)Verifier(other).verify(certificate), Error);
 }
 
 TEST(Certificate, RefusesDamagedFiles) {

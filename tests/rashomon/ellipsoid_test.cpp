@@ -6,6 +6,7 @@
 #include <Eigen/LU>
 #include <cmath>
 #include <limits>
+#include <ostream>
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/lending.hpp"
@@ -249,6 +250,9 @@ struct Limit {
   std::string dataset;
   double share;
 };
+void PrintTo(const Limit& limit, std::ostream* out) {  // CTest shows it in the test's name
+  *out << limit.dataset;
+}
 class EpsilonLimitOf : public testing::TestWithParam<Limit> {};
 INSTANTIATE_TEST_SUITE_P(PaperData, EpsilonLimitOf,
                          testing::Values(Limit{"diabetes", 0.215}, Limit{"german", 0.267},

@@ -5,6 +5,9 @@
 
 namespace ellice {
 
+/// What messages call an input: its path, or "standard input" for "-".
+[[nodiscard]] std::string input_name(const std::string& path);
+
 /// The whole file; "-" is standard input. Throws Error{input} naming the file and the reason.
 [[nodiscard]] std::string read_file(const std::string& path);
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ellice/core/fields.hpp"
@@ -135,8 +136,11 @@ void fields_from_json(JsonObject object, T& options) {
       } else if constexpr (std::is_same_v<V, std::uint64_t>) {
         target = object.seed(name);
       } else if constexpr (std::is_integral_v<V>) {
-        target = static_cast<V>(object.integer(name));
-        if (!range.contains(static_cast<double>(target))) object.wrong(name, range.text());
+        const std::int64_t number = object.integer(name);
+        if (!std::in_range<V>(number) || !range.contains(static_cast<double>(number))) {
+          object.wrong(name, "a whole number, " + range.text());
+        }
+        target = static_cast<V>(number);
       } else {
         target = object.number(name);
         if (!range.contains(target)) object.wrong(name, range.text());

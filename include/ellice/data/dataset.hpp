@@ -73,7 +73,8 @@ class RowParser {
 /// Reads all rows; fills empty cells by the schema's policy; needs both classes. The median is the
 /// lower one, so that it is a value that occurs; the most frequent level is the first of equals.
 /// Under MissingPolicy::level a categorical feature with empty cells gains the level missing_level
-/// in the data set's schema. With more than two target values class 0 is "not <favourable>".
+/// in the data set's schema. With more than two target values class 0 is "not <favourable>"; a
+/// label that differs from the favourable one in case or blanks only is an error.
 [[nodiscard]] Dataset read_dataset(CsvReader& source, const Schema& schema,
                                    const Progress& progress = {});
 /// The same for rows that do not come from a file; `sha256` is left empty.

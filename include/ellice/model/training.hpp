@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "ellice/core/fields.hpp"
 #include "ellice/core/parallel.hpp"
@@ -44,7 +45,8 @@ struct TrainingSummary {
   double train_accuracy = 0;
   std::optional<double> holdout_accuracy = {};
   std::optional<double> cross_validated_accuracy = {};  // mean over the folds
-  std::size_t favourable_rows = 0;                      // among those fitted
+  std::string cross_validation_failure = {};  // why there is none although it was asked for
+  std::size_t favourable_rows = 0;            // among those fitted
   std::size_t holdout_rows = 0;
   std::size_t dropped_by_balancing = 0;
   Spectrum hessian_spectrum = {};  // of H as it is stored

@@ -1,7 +1,7 @@
 #pragma once
 
 // The only claim that a counterfactual makes. Issued here from the ellipsoid's factor, checked in
-// verification.hpp by code that shares nothing with it.
+// verification.hpp by computations that share nothing with it.
 
 #include <array>
 #include <optional>
@@ -37,7 +37,7 @@ struct Certificate {
   std::string claim = {};   // what is proved and what is not
 };
 
-/// Issues certificates for one model, ε and threshold; factors H once.
+/// Issues certificates for one model, which must outlive it, ε and threshold; factors H once.
 class Certifier {
  public:
   Certifier(const Model& model, double epsilon, double threshold);
@@ -46,7 +46,7 @@ class Certifier {
   /// g ≥ t + 1e-12·(Σ|θᵢx̃ᵢ| + penalty + |t|), a margin above the rounding of g itself, so that a
   /// checker with other rounding agrees. The row is certified as it is written: values are written
   /// so that they read back identically. Numbers are correct to the last digits for any condition
-  /// of H (one solve, refined in extended precision).
+  /// of H (one solve, refined by residuals of twice the precision).
   [[nodiscard]] std::optional<Certificate> certify(const RawRow& point) const;
 
  private:
