@@ -50,9 +50,7 @@ std::optional<Infeasibility> explain_infeasibility(const Problem& problem, const
                                          std::nullopt, problem.threshold);
   if (top.ray || top.logit >= problem.threshold) return std::nullopt;
 
-  // The worst model at the maximum is the model that shows it: by concavity of g its own maximum
-  // over the box is that of g, up to the accuracy of the maximiser.
-  Infeasibility result{.model = worst_model(set, with_one(top.point))};
+  Infeasibility result{.model = top.model};
   result.upper_bound = linear_maximum(result.model, relaxed);
   if (!(result.upper_bound < problem.threshold)) return std::nullopt;
 

@@ -1,6 +1,7 @@
 #include "ellice/recourse/linear_exact.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -15,9 +16,10 @@ namespace {
 // Queries that are projected together; large enough for the matrix products, small enough to share
 // out.
 constexpr std::size_t block_queries = 256;
-// Answers keep this distance from the threshold, relative to the terms of g: a little more than a
-// certificate asks for, so that decoding and encoding once more does not lose it.
-constexpr double margin = 4e-12;
+// Answers are lifted above the threshold by this much, relative to the terms of g: a little more
+// than the 1e-12 that a certificate asks for. If writing and reading an answer loses it, more.
+constexpr std::array<double, 3> margins = {1.1e-12, 1e-11, 1e-10};
+constexpr double certificate_margin = 1e-12;
 constexpr double optimal_gap = 1e-9;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -27,7 +29,9 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 struct LinearExact::Solution {
   bool found = false;
   Vector point = {};
+  const Box* box = nullptr;       // in which it lies
   double lower_bound = infinity;  // of the solver's cost, over the searched boxes
+  double multiplier = 0;          // what a unit of threshold costs
 };
 
 SeparableCost separable_cost(const Cost& cost, const Encoder& encoder) {
@@ -86,9 +90,8 @@ std::vector<Recourse> LinearExact::generate(const std::vector<Query>& queries,
     }
     std::optional<ConeBatch> free;
     if (cone_) {
-      free = cone_->project_rows(
-          points,
-          {.epsilon = problem_->epsilon, .threshold = problem_->threshold, .margin = margin});
+      free = cone_->project_rows(points,
+                                 {.epsilon = problem_->epsilon, .threshold = problem_->threshold});
     }
     for (std::size_t k = 0; k < count; ++k) {
       std::optional<ConeProjection> projection;
@@ -108,8 +111,7 @@ BoxProblem LinearExact::box_problem(const FeasibleSet& feasible, const Box& box)
           .upper = box.upper,
           .cost = cost_,
           .epsilon = problem_->epsilon,
-          .threshold = problem_->threshold,
-          .margin = margin};
+          .threshold = problem_->threshold};
 }
 
 LinearExact::Solution LinearExact::solve(const FeasibleSet& feasible,
@@ -120,7 +122,11 @@ LinearExact::Solution LinearExact::solve(const FeasibleSet& feasible,
   if (free != nullptr && feasible.boxes().size() == 1 &&
       free->summary.status == ConeStatus::optimal &&
       feasible.boxes().front().contains(free->point)) {
-    return {.found = true, .point = free->point, .lower_bound = free->summary.lower_bound_squared};
+    return {.found = true,
+            .point = free->point,
+            .box = &feasible.boxes().front(),
+            .lower_bound = free->summary.lower_bound_squared,
+            .multiplier = 2 * free->summary.multiplier};  // of Σ wΔz² instead of its half
   }
   for (const Box& box : feasible.boxes()) {
     BoxProblem problem = box_problem(feasible, box);
@@ -136,6 +142,8 @@ LinearExact::Solution LinearExact::solve(const FeasibleSet& feasible,
       best_objective = solved.objective;
       best.found = true;
       best.point = solved.point;
+      best.box = &box;
+      best.multiplier = solved.multiplier;
     }
   }
   return best;
@@ -176,26 +184,18 @@ Recourse LinearExact::answer(const Query& query, const FeasibleSet& feasible,
     explain_no_answer(result, feasible);
     return result;
   }
-  std::optional<Vector> raw = feasible.decode(solution.point);
-  if (feasible.has_grid()) {
-    raw = round_to_grid(*problem_, assembler_.set(), box_, cost_, feasible, solution.point);
-  }
-  if (!raw || !assembler_.accept(result, *raw, feasible)) {
+  if (!complete(result, feasible, solution)) {
     result.status = Status::not_found;
-    if (!raw) {
-      result.message = "an answer exists between the grid values, but none was found on them";
-    } else {
-      const std::vector<std::string> broken = feasible.violations(*raw);
-      result.message = broken.empty()
-                           ? "the answer did not survive rounding"
-                           : fmt::format("the nearest answer breaks {}", fmt::join(broken, "; "));
-    }
     return result;
   }
   const bool square_root = problem_->cost.kind == CostKind::mixed;
-  if (square_root && !feasible.held().empty())
+  if (square_root && !feasible.held().empty()) {
     return result;  // a category's charge has no useful relaxation
-  const double bound = lower_bound(feasible, solution);
+  }
+  // Certified points keep 1e-12 of the scale from the threshold; a bound on their cost may count
+  // that in (theory.md, Result 9).
+  const double bound = lower_bound(feasible, solution) +
+                       solution.multiplier * certificate_margin * scale(solution.point);
   const double comparable = square_root ? std::sqrt(std::max(0.0, bound)) : bound;
   result.gap = std::clamp(1 - comparable / result.distance.weighted, 0.0, 1.0);
   if (*result.gap <= optimal_gap) {
@@ -203,6 +203,61 @@ Recourse LinearExact::answer(const Query& query, const FeasibleSet& feasible,
     result.gap = 0;
   }
   return result;
+}
+
+bool LinearExact::complete(Recourse& result, const FeasibleSet& feasible,
+                           const Solution& solution) const {
+  Vector raw;
+  for (const double margin : margins) {
+    const Vector point = lift(solution, feasible.query(), margin);
+    raw = feasible.decode(point);
+    if (feasible.has_grid()) {
+      const std::optional<Vector> rounded =
+          round_to_grid(*problem_, assembler_.set(), box_, cost_, feasible, point);
+      if (!rounded) {
+        result.message = "an answer exists between the grid values, but none was found on them";
+        return false;
+      }
+      raw = *rounded;
+    }
+    if (assembler_.accept(result, raw, feasible)) return true;
+  }
+  const std::vector<std::string> broken = feasible.violations(raw);
+  result.message = broken.empty()
+                       ? "the answer did not survive rounding"
+                       : fmt::format("the nearest answer breaks {}", fmt::join(broken, "; "));
+  return false;
+}
+
+double LinearExact::scale(VectorArg point) const {
+  const Vector x = with_one(point);
+  return assembler_.set().center().cwiseProduct(x).cwiseAbs().sum() +
+         robustness_penalty(assembler_.set(), x) + std::abs(problem_->threshold);
+}
+
+Vector LinearExact::lift(const Solution& solution, const Vector& query, double margin) const {
+  const RashomonEllipsoid& set = assembler_.set();
+  const Box& box = *solution.box;
+  const Vector weights = column_weights(problem_->model->encoder);
+  Vector point = solution.point;
+  // Along the gradient, among what has moved already: an answer does not change more features for
+  // the sake of rounding.
+  const bool nothing_moved = point == query;
+  for (int step = 0; step < 4; ++step) {
+    const Vector x = with_one(point);
+    const double need = problem_->threshold + margin * scale(point) - robust_logit(set, x);
+    if (need <= 0) break;
+    Vector direction = worst_model(set, x).head(point.size());
+    for (Index i = 0; i < point.size(); ++i) {
+      const bool at_bound = direction(i) > 0 ? point(i) >= box.upper(i) : point(i) <= box.lower(i);
+      if (at_bound || (!nothing_moved && point(i) == query(i))) direction(i) = 0;
+    }
+    const double gain = direction.cwiseAbs2().cwiseQuotient(weights).sum();
+    if (!(gain > 0)) break;
+    point += need / gain * direction.cwiseQuotient(weights);
+    point = point.cwiseMax(box.lower).cwiseMin(box.upper);
+  }
+  return point;
 }
 
 }  // namespace ellice

@@ -61,7 +61,7 @@ BoxMaximum BoxFactor::maximize(VectorArg lower, VectorArg upper, double epsilon,
       if (result.ray) return true;
       if (at.gradient.norm() > 1e-6 * theta_.norm()) return false;
     }
-    return logit.upper_bound(at, lower, upper) - at.value <= 1e-14 * at.scale;
+    return logit.upper_bound(at, lower, upper).value - at.value <= 1e-14 * at.scale;
   };
   if (epsilon == 0) {
     // g is linear: every coordinate goes to the bound that favours it.
@@ -77,7 +77,9 @@ BoxMaximum BoxFactor::maximize(VectorArg lower, VectorArg upper, double epsilon,
   }
   result.point = state.x;
   result.logit = state.value;
-  result.logit_bound = result.ray ? infinity : logit.upper_bound(state, lower, upper);
+  RobustLogit::Bound bound = logit.upper_bound(state, lower, upper);
+  result.logit_bound = result.ray ? infinity : bound.value;
+  result.model = std::move(bound.model);
   return result;
 }
 

@@ -47,7 +47,7 @@ double BoxSearch::residual(const RobustLogit::State& state, double multiplier) c
 }
 
 bool BoxSearch::proved_infeasible(const RobustLogit::State& state) const {
-  return logit_.upper_bound(state, cost_.lower, cost_.upper) < threshold_;
+  return logit_.upper_bound(state, cost_.lower, cost_.upper).value < threshold_;
 }
 
 BoxSearch::Outcome BoxSearch::run(Vector start, double multiplier) {

@@ -39,7 +39,8 @@ double support(VectorArg model, VectorArg lower, VectorArg upper) {
 
 }  // namespace
 
-double RobustLogit::upper_bound(const State& state, VectorArg lower, VectorArg upper) const {
+RobustLogit::Bound RobustLogit::upper_bound(const State& state, VectorArg lower,
+                                            VectorArg upper) const {
   const Index d = dimension();
   // The worst model θ̂ = θ − Mx̃/s lies in the ellipsoid, so g(x) ≤ θ̂ᵀx̃ for every x.
   Vector model(d + 1);
@@ -48,7 +49,7 @@ double RobustLogit::upper_bound(const State& state, VectorArg lower, VectorArg u
   const Vector image = inverse_ * lifted;
   model = theta_ - two_epsilon_ * state.inverse_s * image;
   double bound = support(model, lower, upper);
-  if (bound < infinity || two_epsilon_ == 0) return bound;
+  if (bound < infinity || two_epsilon_ == 0) return {.value = bound, .model = model};
 
   // Zero the coefficients F that meet an infinite bound, at the least cost in the metric of H; then
   // move towards the best model of the ellipsoid that ignores F as far as it takes to be inside
@@ -76,12 +77,12 @@ double RobustLogit::upper_bound(const State& state, VectorArg lower, VectorArg u
     const Vector away = without(model) - center;  // orthogonal to center − θ in the metric of H
     const Vector shift = center - theta_;
     const double left = two_epsilon_ * (1 - 1e-12) - product(shift, shift);
-    if (left <= 0) return infinity;
+    if (left <= 0) return {.value = infinity, .model = model};
     const double length = product(away, away);
     model = center + (length > left ? std::sqrt(left / length) : 1.0) * away;
     bound = support(model, lower, upper);
   }
-  return bound;
+  return {.value = bound, .model = model};
 }
 
 NewtonMatrix::NewtonMatrix(Index dimension) : storage_(dimension, dimension) {}

@@ -32,9 +32,14 @@ class RobustLogit {
 
   void evaluate(State& state) const;  // everything from state.x
 
+  /// A model of the ellipsoid and the largest score that it gives to a point of the box.
+  struct Bound {
+    double value = 0;
+    Vector model = {};
+  };
   /// max over the box of g(x̂) + ∇g(x̂)ᵀ(x − x̂) ≥ max g (theory.md, Result 7). Where an infinite
   /// bound makes this infinite, the worst model is corrected to ignore the coordinate.
-  [[nodiscard]] double upper_bound(const State& state, VectorArg lower, VectorArg upper) const;
+  [[nodiscard]] Bound upper_bound(const State& state, VectorArg lower, VectorArg upper) const;
 
  private:
   const Vector& theta_;

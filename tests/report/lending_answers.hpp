@@ -173,7 +173,7 @@ inline LendingExample lending_example(std::size_t people, double epsilon) {
       const Climber other(model, level, hindrance ? locked : std::vector<std::string>());
       const bool feasible = other.climb(row, reached).has_value();
       const double distance = (model.encoder.encode(reached) - model.encoder.encode(row)).norm();
-      curve.points.push_back({level, distance, feasible});
+      curve.points.push_back({.epsilon = level, .feasible = feasible, .distance = distance});
     }
     const Recourse& answer = example.answers.back();
     if (answer.infeasible) curve.max_epsilon = answer.infeasible->max_epsilon;

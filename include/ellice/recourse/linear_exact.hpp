@@ -32,6 +32,12 @@ class LinearExact final : public Generator {
                                 const ConeProjection* free) const;
   [[nodiscard]] Solution solve(const FeasibleSet& feasible, const ConeProjection* free) const;
   [[nodiscard]] double lower_bound(const FeasibleSet& feasible, const Solution& searched) const;
+  /// Makes the solution a row: lifted above rounding, on the grids, checked and certified.
+  [[nodiscard]] bool complete(Recourse& result, const FeasibleSet& feasible,
+                              const Solution& solution) const;
+  [[nodiscard]] Vector lift(const Solution& solution, const Vector& query, double margin) const;
+  /// What rounding errors of g are relative to, as in a certificate.
+  [[nodiscard]] double scale(VectorArg point) const;
   [[nodiscard]] BoxProblem box_problem(const FeasibleSet& feasible, const Box& box) const;
   void explain_no_answer(Recourse& result, const FeasibleSet& feasible) const;
 

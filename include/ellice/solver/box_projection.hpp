@@ -57,6 +57,7 @@ struct BoxMaximum {
   Vector point = {};
   double logit = 0;        // g(point)
   double logit_bound = 0;  // g ≤ logit_bound on the whole box; ∞ where nothing is proved
+  Vector model = {};  // of the ellipsoid, [w; b]: gives no point of the box more than logit_bound
   /// A direction that stays in the box for ever and along which g grows without bound, if one was
   /// found.
   std::optional<Vector> ray = {};
