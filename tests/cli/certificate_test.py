@@ -109,7 +109,7 @@ class Certificate(CliTestCase):
 
     def test_from_the_theorem_alone_is_accepted(self):
         self.assertGreater(self.good["robust_logit"], 0)
-        self.assertIn("1 of 1 certificates hold", self.expect_verdict(DONE, self.good).stdout)
+        self.assertIn("1 certificates and 0 proofs of infeasibility hold, 0 fail", self.expect_verdict(DONE, self.good).stdout)
         for epsilon, threshold in ((0, 0), (1e-5, 0.125), (EPSILON, -3)):
             self.expect_verdict(DONE, certificate(self.model, RICH, epsilon, threshold))
 
@@ -135,7 +135,7 @@ class Certificate(CliTestCase):
         self.assertLess(poor["robust_logit"], 0)
         run = self.expect_verdict(NOT_CERTIFIED, poor)
         self.assertIn("below the threshold", run.stdout)
-        self.assertIn("c.json: 1 of 1 certificates failed", run.stderr)
+        self.assertIn("c.json: 1 of 1 answers failed", run.stderr)
         self.expect_verdict(NOT_CERTIFIED, certificate(self.model, RICH, epsilon=50))
 
     def test_with_any_number_altered_fails(self):
