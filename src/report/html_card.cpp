@@ -224,6 +224,11 @@ std::string notes(const Recourse& answer) {
     }
     text += "<p class=\"note\">The query itself breaks: " + list + ".</p>\n";
   }
+  if (!answer.held.empty()) {
+    text +=
+        "<p class=\"note\">Kept as they are, because whole numbers and levels are not searched: " +
+        escape(fmt::format("{}", fmt::join(answer.held, ", "))) + ".</p>\n";
+  }
   // Without a plan the sentence holds the message already.
   if (!answer.message.empty() && (answer.counterfactual || answer.infeasible)) {
     text += "<p class=\"note\">" + escape(answer.message) + "</p>\n";

@@ -120,6 +120,10 @@ std::string recourse_text(const Recourse& answer, const Appraiser& appraiser,
   for (const std::string& violation : answer.query_violations) {
     text += fmt::format("  the query itself breaks: {}\n", violation);
   }
+  if (!answer.held.empty()) {
+    text += fmt::format("  kept, as whole numbers and levels are not searched: {}\n",
+                        fmt::join(answer.held, ", "));
+  }
   // Without a plan the sentence holds the message already.
   if (!answer.message.empty() && (answer.counterfactual || answer.infeasible)) {
     text += fmt::format("  note: {}\n", answer.message);
