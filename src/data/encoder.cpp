@@ -40,8 +40,10 @@ double raw_of(const Feature& feature, const Value& value) {
                 feature.name, level == nullptr ? std::get<double>(value) : 0,
                 fmt::join(feature.levels, ", "));
   const std::optional<std::size_t> index = feature.level_index(*level);
-  require_input(index.has_value(), "feature \"{}\": found \"{}\", expected a level; {}",
-                feature.name, *level, suggestion(*level, feature.levels));
+  if (!index) {
+    fail(ErrorCode::input, "feature \"{}\": found \"{}\", expected a level; {}", feature.name,
+         *level, suggestion(*level, feature.levels));
+  }
   return static_cast<double>(*index);
 }
 

@@ -59,17 +59,19 @@ LongVector refined_solve(const RashomonEllipsoid& set, const Vector& x_tilde) {
 Certifier::Certifier(const Model& model, double epsilon, double threshold)
     : model_(&model), set_(last_layer_set(model, epsilon)), threshold_(threshold) {
   require(std::isfinite(threshold), "threshold = {} must be finite", threshold);
+  claim_ = claim_text(model, SetKind::last_layer, epsilon, threshold);
 }
 
 std::optional<Certificate> Certifier::certify(const RawRow& point) const {
   const Vector encoded = model_->encoder.encode(point);
   const Vector x_tilde = with_one(encoded);
-  const LongVector solved = refined_solve(set_, x_tilde);
   const LongVector exact_x = x_tilde.cast<long double>();
   const LongVector theta = set_.center().cast<long double>();
+  const long double logit = theta.dot(exact_x);
+  if (logit < threshold_) return std::nullopt;  // the worst model is no better than the base model
+  const LongVector solved = refined_solve(set_, x_tilde);
   const long double norm = std::sqrt(exact_x.dot(solved));
   const long double radius = std::sqrt(2 * static_cast<long double>(set_.epsilon()));
-  const long double logit = theta.dot(exact_x);
   const long double robust = logit - radius * norm;
   const LongVector worst = theta - (radius / norm) * solved;
 
@@ -85,7 +87,7 @@ std::optional<Certificate> Certifier::certify(const RawRow& point) const {
                      .logit = static_cast<double>(logit),
                      .robust_logit = static_cast<double>(robust),
                      .worst_model = worst.cast<double>(),
-                     .claim = claim_text(*model_, SetKind::last_layer, set_.epsilon(), threshold_)};
+                     .claim = claim_};
 }
 
 std::string claim_text(const Model& model, SetKind /*set*/, double epsilon, double threshold) {

@@ -27,26 +27,30 @@ double cost_of(const Cost& cost, const Encoder& encoder, VectorArg from, VectorA
   int changed = 0;
   const Schema& schema = encoder.schema();
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
+    double squares = 0;
+    double absolutes = 0;
     const Index first = encoder.first_column(j);
-    const Index count = encoder.column_count(j);
-    const Vector move = to.segment(first, count) - from.segment(first, count);
-    if ((move.array() == 0).all()) continue;
+    for (Index i = first; i < first + encoder.column_count(j); ++i) {
+      squares += (to(i) - from(i)) * (to(i) - from(i));
+      absolutes += std::abs(to(i) - from(i));
+    }
+    if (absolutes == 0) continue;
     ++changed;
     const double weight = schema.features[j].weight;
     const bool category = schema.features[j].kind == FeatureKind::categorical ||
                           schema.features[j].kind == FeatureKind::binary;
     switch (cost.kind) {
       case CostKind::l2:
-        sum += weight * move.squaredNorm();
+        sum += weight * squares;
         break;
       case CostKind::l1:
-        sum += weight * move.lpNorm<1>();
+        sum += weight * absolutes;
         break;
       case CostKind::l1_l2:
-        sum += weight * (move.squaredNorm() + move.lpNorm<1>());
+        sum += weight * (squares + absolutes);
         break;
       case CostKind::mixed:
-        sum += weight * (category ? 1.0 : move.squaredNorm());
+        sum += weight * (category ? 1.0 : squares);
         break;
     }
   }

@@ -53,6 +53,7 @@ class Certifier {
   const Model* model_;
   RashomonEllipsoid set_;
   double threshold_;
+  std::string claim_;  // the same for every point
 };
 
 /// The sentence that goes with a set, an ε and a threshold for this model.
