@@ -177,6 +177,11 @@ void FeasibleSet::build_range(std::size_t j) {
                                                       std::get<std::string>(value))));
   }
   std::sort(range.allowed.begin(), range.allowed.end());
+  if (feature.is_number() && !range.allowed.empty() &&
+      bind(Kind::allowed, "among the allowed values")) {
+    range.lower = std::max(range.lower, range.allowed.front());
+    range.upper = std::min(range.upper, range.allowed.back());
+  }
   if (feature.kind == FeatureKind::numeric) {
     range.step = feature.step;
     if (!range.has_grid() && j < display_steps_.size() && display_steps_[j]) {

@@ -430,6 +430,48 @@ TEST(LinearExact, RefusesWhatCannotBe) {
   problem.constraints.features["x0"].min = 2;
   problem.constraints.features["x0"].max = 1;
   EXPECT_THROW(LinearExact{problem}, Error);
+
+  // Contradictions between the schema, the run and one query.
+  const Model from_two = numeric_model(2, 21, [](Schema& schema) { schema.features[0].min = 2; });
+  problem = {.model = &from_two};
+  problem.constraints.features["x0"].max = 1;
+  EXPECT_THROW(LinearExact{problem}, Error);
+  problem.constraints.features["x0"].min = 0;
+  EXPECT_NO_THROW(LinearExact{problem});
+  problem.constraints.queries[3]["x0"].max = -1;
+  EXPECT_THROW(LinearExact{problem}, Error);
+  problem.constraints.queries[3]["x0"].max = 0.5;
+  EXPECT_NO_THROW(LinearExact{problem});
+}
+
+TEST(LinearExact, AllowedNumbersBoundTheSearchAndCanBlock) {
+  const Model model = numeric_model(2, 13, [](Schema& schema) {
+    schema.features[0].allowed = {-1.0, 0.0, 1.0};
+    schema.features[1].allowed = {-1.0, 0.0, 1.0};
+  });
+  Problem problem{.model = &model, .epsilon = 0.001, .threshold = 3};
+  problem.constraints.range = RangePolicy::off;
+  std::set<Status> seen;
+  const std::vector<Recourse> answers = solve(problem, random_queries(model, 60, 14));
+  for (const Recourse& answer : answers) {
+    bool possible = false;  // by trying all rows
+    const Vector raw = model.encoder.raw(answer.query);
+    for (const double a : {-1.0, 0.0, 1.0, raw(0)}) {
+      for (const double b : {-1.0, 0.0, 1.0, raw(1)}) {
+        const Vector z =
+            (Vector{{a, b}} - model.encoder.mean()).cwiseQuotient(model.encoder.scale());
+        possible = possible || plain_robust_logit(model, 0.001, z) >= 3;
+      }
+    }
+    seen.insert(answer.status);
+    EXPECT_TRUE(possible || !is_certified(answer.status));
+    if (answer.status == Status::infeasible) {
+      EXPECT_FALSE(possible);
+      EXPECT_FALSE(answer.infeasible->blocking.empty());
+    }
+  }
+  EXPECT_TRUE(seen.contains(Status::infeasible));
+  expect_audited(problem, answers);
 }
 
 TEST(LinearExact, AnswersWhereEverythingIsImmutable) {

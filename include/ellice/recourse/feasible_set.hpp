@@ -12,7 +12,7 @@ namespace ellice {
 
 /// A constraint by name, as people read it: «income: at most 120000», «age: immutable».
 struct NamedConstraint {
-  enum class Kind { immutable, locked, minimum, maximum, training_range, direction };
+  enum class Kind { immutable, locked, minimum, maximum, training_range, allowed, direction };
   Kind kind = Kind::immutable;
   std::size_t feature = 0;
   std::string text = {};
