@@ -47,6 +47,8 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   const Console console = arguments.common.console();
   const Model model = read_model(arguments.model);
   const Problem problem = make_problem(arguments.problem, model);
+  require(problem.cost.sparsity_weight == 0,
+          "--sparsity-weight is understood by explain --method data only; leave it out");
   std::vector<double> epsilons;
   for (const std::string& text : arguments.epsilons)
     epsilons.push_back(parse_epsilon_rule(text).resolve(model));

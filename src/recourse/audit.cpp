@@ -50,6 +50,13 @@ class Auditor {
       fault("a certificate stands beside a status that claims none");
     if ((result.status == Status::infeasible) != answer.has("infeasible"))
       fault("status and proof of infeasibility do not go together");
+    if (answer.has("gap")) {
+      const double gap = answer.number("gap");
+      const bool nothing_cheaper =
+          result.status == Status::optimal || result.status == Status::already_robust;
+      if (!(gap >= 0 && gap <= 1) || (nothing_cheaper && gap != 0))
+        fault(fmt::format("gap {} does not go with status {}", gap, enum_name(result.status)));
+    }
     if (answer.has("query")) check_with_query(answer, result);
     answer.finish();
     return result;
@@ -64,8 +71,15 @@ class Auditor {
     const RawRow query = row(answer, "query");
     const FeasibleSet feasible(model_->encoder, asked_.constraints, result.query_index,
                                model_->encoder.raw(query));
+    const std::vector<std::string> stated = answer.has("query_violations")
+                                                ? answer.strings("query_violations")
+                                                : std::vector<std::string>{};
+    if (stated != feasible.query_violations())
+      result.failures.emplace_back("query_violations are not those of the query");
     if (answer.has("counterfactual")) {
       const RawRow counterfactual = row(answer, "counterfactual");
+      if (result.status == Status::already_robust && query != counterfactual)
+        result.failures.emplace_back("who is robust already changes nothing, but the rows differ");
       check_numbers(answer, query, counterfactual, feasible, result);
       if (is_certified(result.status)) {
         check_constraints(query, counterfactual, feasible, result);
@@ -220,7 +234,15 @@ std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& mode
 
   const Auditor auditor(model, asked, source);
   std::vector<AnswerAudit> audits;
-  for (const JsonObject& answer : top.objects("results")) audits.push_back(auditor.audit(answer));
+  for (const JsonObject& answer : top.objects("results")) {
+    AnswerAudit audit = auditor.audit(answer);
+    const bool next_plan = !audits.empty() && audits.back().query_index == audit.query_index;
+    const bool in_order = audits.empty() || audits.back().query_index <= audit.query_index;
+    if (!in_order || audit.plan != (next_plan ? audits.back().plan + 1 : 0)) {
+      audit.failures.emplace_back("query_index and plan do not count up from answer to answer");
+    }
+    audits.push_back(std::move(audit));
+  }
   top.finish();
   return audits;
 }

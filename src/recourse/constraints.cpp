@@ -31,9 +31,13 @@ void validate_limits(const Limits& limits, const Schema& schema) {
     require(feature.kind != FeatureKind::categorical || !limit.direction ||
                 *limit.direction == Direction::any,
             "direction of {}: a categorical feature has no order", name);
-    require(!limit.min || !limit.max || *limit.min <= *limit.max,
-            "bounds on {}: the minimum {} is above the maximum {}", name, limit.min.value_or(0),
-            limit.max.value_or(0));
+    // What the run leaves open is the schema's.
+    const std::optional<double> min = limit.min ? limit.min : feature.min;
+    const std::optional<double> max = limit.max ? limit.max : feature.max;
+    require(!min || !max || *min <= *max,
+            "bounds on {}: the minimum {}{} is above the maximum {}{}", name, min.value_or(0),
+            limit.min ? "" : " (of the schema)", max.value_or(0),
+            limit.max ? "" : " (of the schema)");
     for (const auto& bound : {limit.min, limit.max}) {
       require(!bound || std::isfinite(*bound), "bounds on {}: {} is not finite", name,
               bound.value_or(0));
@@ -124,7 +128,11 @@ FeatureLimits Constraints::of(std::size_t query, const std::string& feature) con
 
 void validate(const Constraints& constraints, const Schema& schema) {
   validate_limits(constraints.features, schema);
-  for (const auto& [query, limits] : constraints.queries) validate_limits(limits, schema);
+  for (const auto& [query, limits] : constraints.queries) {
+    Limits merged;
+    for (const auto& [name, limit] : limits) merged[name] = constraints.of(query, name);
+    validate_limits(merged, schema);
+  }
 }
 
 void read_constraints(const std::string& path, Constraints& constraints) {

@@ -12,8 +12,9 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// With more ranges than this that do not contain the query, own values are kept for all but the
-// first ones.
+// With more ranges than this that do not contain the query, not every combination of own values and
+// ranges is searched: all but the first ones keep their own values together, or enter their ranges
+// together.
 constexpr std::size_t most_pieces = 6;
 
 /// Left and right side of a rule at a row, and the rounding that their difference may have.
@@ -176,6 +177,11 @@ void FeasibleSet::build_range(std::size_t j) {
                                                       std::get<std::string>(value))));
   }
   std::sort(range.allowed.begin(), range.allowed.end());
+  if (feature.is_number() && !range.allowed.empty() &&
+      bind(Kind::allowed, "among the allowed values")) {
+    range.lower = std::max(range.lower, range.allowed.front());
+    range.upper = std::min(range.upper, range.allowed.back());
+  }
   if (feature.kind == FeatureKind::numeric) {
     range.step = feature.step;
     if (!range.has_grid() && j < display_steps_.size() && display_steps_[j]) {
@@ -224,7 +230,15 @@ void FeasibleSet::build_boxes() {
     if (query_(first) < lower || query_(first) > upper) outside.push_back(first);
   }
   boxes_ = {searched};
-  if (outside.size() > most_pieces) outside.resize(most_pieces);
+  boxes_cover_ = outside.size() <= most_pieces;
+  if (!boxes_cover_) {
+    Box kept = searched;
+    for (std::size_t k = most_pieces; k < outside.size(); ++k) {
+      kept.lower(outside[k]) = kept.upper(outside[k]) = query_(outside[k]);
+    }
+    boxes_.push_back(kept);
+    outside.resize(most_pieces);
+  }
   for (const Index column : outside) {
     const std::size_t count = boxes_.size();
     for (std::size_t i = 0; i < count; ++i) {

@@ -150,8 +150,16 @@ LinearExact::Solution LinearExact::solve(const FeasibleSet& feasible,
 }
 
 double LinearExact::lower_bound(const FeasibleSet& feasible, const Solution& searched) const {
-  if (feasible.held().empty()) return searched.lower_bound;
-  return box_.project(box_problem(feasible, feasible.relaxed())).lower_bound;
+  // Certified points keep 1e-12 of the scale from the threshold; a bound on their cost may count
+  // that in (theory.md, Result 9).
+  const double margin = certificate_margin * scale(searched.point);
+  if (feasible.held().empty() && feasible.boxes_cover()) {
+    return searched.lower_bound + searched.multiplier * margin;
+  }
+  const BoxProjection relaxed = box_.project(box_problem(feasible, feasible.relaxed()));
+  // Searched points lie in the relaxed box: were it called infeasible, that would be rounding.
+  if (relaxed.status == BoxStatus::infeasible) return 0;
+  return relaxed.lower_bound + relaxed.multiplier * margin;
 }
 
 void LinearExact::explain_no_answer(Recourse& result, const FeasibleSet& feasible) const {
@@ -166,12 +174,16 @@ void LinearExact::explain_no_answer(Recourse& result, const FeasibleSet& feasibl
     return;
   }
   result.status = Status::not_found;
-  result.message =
-      feasible.held().empty()
-          ? "the best reachable point misses the threshold by no more than rounding"
-          : fmt::format(
-                "no answer while {} keep their values; whole numbers and levels are not searched",
-                fmt::join(feasible.held(), ", "));
+  if (!feasible.held().empty()) {
+    result.message = fmt::format(
+        "no answer while {} keep their values; whole numbers and levels are not searched",
+        fmt::join(feasible.held(), ", "));
+  } else if (!feasible.boxes_cover()) {
+    result.message =
+        "the query lies outside so many ranges that not every way into them is searched";
+  } else {
+    result.message = "the best reachable point misses the threshold by no more than rounding";
+  }
 }
 
 Recourse LinearExact::answer(const Query& query, const FeasibleSet& feasible,
@@ -192,10 +204,7 @@ Recourse LinearExact::answer(const Query& query, const FeasibleSet& feasible,
   if (square_root && !feasible.held().empty()) {
     return result;  // a category's charge has no useful relaxation
   }
-  // Certified points keep 1e-12 of the scale from the threshold; a bound on their cost may count
-  // that in (theory.md, Result 9).
-  const double bound = lower_bound(feasible, solution) +
-                       solution.multiplier * certificate_margin * scale(solution.point);
+  const double bound = lower_bound(feasible, solution);
   const double comparable = square_root ? std::sqrt(std::max(0.0, bound)) : bound;
   result.gap = std::clamp(1 - comparable / result.distance.weighted, 0.0, 1.0);
   if (*result.gap <= optimal_gap) {
@@ -213,7 +222,7 @@ bool LinearExact::complete(Recourse& result, const FeasibleSet& feasible,
     raw = feasible.decode(point);
     if (feasible.has_grid()) {
       const std::optional<Vector> rounded =
-          round_to_grid(*problem_, assembler_.set(), box_, cost_, feasible, point);
+          round_to_grid(*problem_, assembler_.set(), box_, cost_, feasible, *solution.box, point);
       if (!rounded) {
         result.message = "an answer exists between the grid values, but none was found on them";
         return false;

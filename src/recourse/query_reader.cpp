@@ -8,6 +8,13 @@
 
 namespace ellice {
 
+namespace {
+
+// Beyond this many standard deviations squares of distances overflow.
+constexpr double farthest = 1e100;
+
+}  // namespace
+
 /// The table without its identifier, unless the schema knows that column anyway.
 class QueryReader::WithoutId final : public RowSource {
  public:
@@ -70,6 +77,16 @@ QueryReader::QueryReader(const Model& model, RowSource& source,
 
 QueryReader::~QueryReader() = default;
 
+void QueryReader::require_near(std::size_t j, double value) const {
+  const Encoder& encoder = model_->encoder;
+  const Index column = encoder.first_column(j);
+  if (!model_->schema().features[j].is_number()) return;
+  require_input(std::abs((value - encoder.mean()(column)) / encoder.scale()(column)) <= farthest,
+                "{}: line {}: {} is {}, too far from the training rows ({} to {}) to compute with",
+                source_->name(), source_->line(), model_->schema().features[j].name, value,
+                encoder.min()(column), encoder.max()(column));
+}
+
 QueryBlock QueryReader::next(std::size_t most) {
   QueryBlock block;
   const std::vector<Feature>& features = model_->schema().features;
@@ -82,7 +99,10 @@ QueryBlock QueryReader::next(std::size_t most) {
       parser_->parse(cells, source_->line(), {query.raw.data(), features.size()});
       for (std::size_t j = 0; j < features.size(); ++j) {
         double& value = query.raw(static_cast<Index>(j));
-        if (!std::isnan(value)) continue;
+        if (!std::isnan(value)) {
+          require_near(j, value);
+          continue;
+        }
         const auto fill = model_->encoder.fill().find(features[j].name);
         require_input(fill != model_->encoder.fill().end(), "{}: line {}: {} is empty",
                       source_->name(), source_->line(), features[j].name);

@@ -101,7 +101,12 @@ class Search {
     }
   }
 
-  void set_raw(const Vector& raw) { raw_ = raw; }
+  /// Goes to a robust point, if the present one is not robust or costs more.
+  bool take_if_better(const Vector& raw) {
+    if (margin(raw) < 0 || (margin(raw_) >= 0 && cost(raw) >= cost(raw_))) return false;
+    raw_ = raw;
+    return true;
+  }
   [[nodiscard]] Index column(std::size_t feature) const {
     return feasible_->encoder().first_column(feature);
   }
@@ -143,20 +148,17 @@ class Search {
 
 std::optional<Vector> round_to_grid(const Problem& problem, const RashomonEllipsoid& set,
                                     const BoxFactor& factor, const SeparableCost& cost,
-                                    const FeasibleSet& feasible, VectorArg point) {
+                                    const FeasibleSet& feasible, const Box& box, VectorArg point) {
   Search search(problem, set, feasible, feasible.decode(point));
-  search.round_up();
-  if (!search.reach()) return std::nullopt;
-  search.tighten();
-
   // What has no grid is solved again with the grid features where they are now.
-  Box rest = feasible.boxes().front();
-  const Vector at_grid = search.encode(search.raw());
-  for (const std::size_t j : search.grid()) {
-    const Index column = search.column(j);
-    rest.lower(column) = rest.upper(column) = at_grid(column);
-  }
-  if ((rest.lower.array() < rest.upper.array()).any()) {
+  const auto solve_rest = [&] {
+    Box rest = box;
+    const Vector at_grid = search.encode(search.raw());
+    for (const std::size_t j : search.grid()) {
+      const Index column = search.column(j);
+      rest.lower(column) = rest.upper(column) = at_grid(column);
+    }
+    if (!(rest.lower.array() < rest.upper.array()).any()) return false;
     const BoxProjection solved = factor.project({.query = feasible.query(),
                                                  .lower = rest.lower,
                                                  .upper = rest.upper,
@@ -164,14 +166,18 @@ std::optional<Vector> round_to_grid(const Problem& problem, const RashomonEllips
                                                  .epsilon = problem.epsilon,
                                                  .threshold = problem.threshold,
                                                  .margin = 4e-12});
-    if (solved.status == BoxStatus::optimal) {
-      Vector raw = feasible.decode(solved.point);
-      for (const std::size_t j : search.grid()) {
-        raw(static_cast<Index>(j)) = search.raw()(static_cast<Index>(j));
-      }
-      if (search.margin(raw) >= 0) search.set_raw(raw);
+    if (solved.status != BoxStatus::optimal) return false;
+    Vector raw = feasible.decode(solved.point);
+    for (const std::size_t j : search.grid()) {
+      raw(static_cast<Index>(j)) = search.raw()(static_cast<Index>(j));
     }
-  }
+    return search.take_if_better(raw);
+  };
+  search.round_up();
+  // Where the grids end too early, the features without one may make up for it.
+  if (!search.reach() && !solve_rest()) return std::nullopt;
+  search.tighten();
+  solve_rest();
   return search.raw();
 }
 

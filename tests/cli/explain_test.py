@@ -164,6 +164,9 @@ class Explain(CliTestCase):
                             (("options", "threshold"), 0.5),
                             (("options", "lock"), ["income"]),
                             (("results", 0, "certificate", "robust_logit"), 2),
+                            (("results", 0, "query_index"), 1), (("results", 1, "query_index"), 0), (("results", 1, "plan"), 1),
+                            (("results", 0, "gap"), -0.1), (("results", 0, "status"), "already_robust"),
+                            (("results", 0, "query_violations"), ["none at all"]),
                             (("results", 0, "query", "income"), first["query"]["income"] + 1)):
             self.assertEqual(altered(set_at(*path, value=value)), NOT_CERTIFIED, path)
         self.assertEqual(altered(lambda d: d["results"][0].pop("certificate")), NOT_CERTIFIED)
@@ -219,13 +222,15 @@ class WrongRequest(CliTestCase):
         self.refused(WRONG_USAGE, ["--threshold", "p=0.7"], "--epsilon", "0", "--threshold", "p=2")
         self.refused(WRONG_USAGE, ["--method data", "--data"], "--epsilon", "0", "--method", "data")
         self.refused(WRONG_USAGE, ["--plans"], "--epsilon", "0", "--plans", "3")
+        self.expect_failure(WRONG_USAGE, ["--sparsity-weight"], "frontier", "m.json", "people.csv", "--sparsity-weight", "1")
 
     def test_queries(self):
         for text, words in (("", ["empty"]), ("income,debt,purpose,city\n", ["no rows"]),
                             ("income,debt,purpose\n1,2,car\n", ['"city" is missing']),
                             ("income,debt,purpose,city,shoe\n1,2,car,Bonn,3\n", ["shoe"]),
                             ("income,debt,purpose,city\n1,2,yacht,Bonn\n", ["yacht", "boat"]),
-                            ("income,debt,purpose,city\nnan,2,car,Bonn\n", ["nan", "income"])):
+                            ("income,debt,purpose,city\nnan,2,car,Bonn\n", ["nan", "income"]),
+                            ("income,debt,purpose,city\n1e200,2,car,Bonn\n", ["line 2", "income", "too far"])):
             self.write("q.csv", text)
             self.refused(BAD_INPUT, ["q.csv", *words], "--epsilon", "0.01", people="q.csv")
 

@@ -309,6 +309,75 @@ TEST(LinearExact, KeepsAQueryOutsideARangeOrMovesItInside) {
   expect_audited(problem, answers);
 }
 
+TEST(LinearExact, CallsNothingOptimalThatAQueryOutsideManyRangesCanBeat) {
+  const Model model = numeric_model(9, 23, [](Schema&) {});
+  Vector raw = model.encoder.mean();
+  const Vector theta = model.network.head();
+  for (Index i = 0; i < 9; ++i) raw(i) -= (theta(i) > 0 ? 0.3 : -0.3) * model.encoder.scale()(i);
+  Problem problem{.model = &model, .epsilon = 0.001};
+  problem.constraints.range = RangePolicy::off;
+  // The first six ranges begin right beside the query, the last three far away.
+  Problem locked = problem;
+  for (std::size_t j = 0; j < 9; ++j) {
+    const auto i = static_cast<Index>(j);
+    const double distance = (j < 6 ? 0.01 : 5) * model.encoder.scale()(i);
+    FeatureLimits limits;
+    if (theta(i) > 0) limits.min = raw(i) + distance;
+    if (theta(i) <= 0) limits.max = raw(i) - distance;
+    problem.constraints.features[model.schema().features[j].name] = limits;
+    if (j >= 6) limits = {.locked = true};
+    locked.constraints.features[model.schema().features[j].name] = limits;
+  }
+  const std::vector<Query> query = {{.index = 0, .raw = raw}};
+  const Recourse free = solve(problem, query).front();
+  const Recourse fewer = solve(locked, query).front();
+  ASSERT_TRUE(is_certified(fewer.status));
+  ASSERT_TRUE(is_certified(free.status));
+  // Whatever the locked problem allows is allowed without the lock.
+  EXPECT_LE(free.distance.weighted, fewer.distance.weighted * (1 + 1e-9));
+  EXPECT_LE(free.distance.weighted * (1 - *free.gap), fewer.distance.weighted * (1 + 1e-9));
+}
+
+TEST(LinearExact, RoundingLeavesAQueryOutsideARangeWhereItIsCheapest) {
+  const Model model = numeric_model(
+      3, 19, [](Schema& schema) { schema.features[1].step = schema.features[2].step = 0.25; });
+  Problem problem{.model = &model, .epsilon = 0.01};
+  const std::string& name = model.schema().features[0].name;
+  int compared = 0;
+  for (const Query& query : random_queries(model, 40, 20)) {
+    problem.constraints.features[name] = {.min = query.raw(0) + 3 * model.encoder.scale()(0)};
+    problem.constraints.range = RangePolicy::off;
+    Problem locked = problem;
+    locked.constraints.features[name] = {.locked = true};
+    const Recourse with = solve(problem, {query}).front();
+    const Recourse without = solve(locked, {query}).front();
+    // To enter the range costs 9: staying outside is better.
+    if (without.status != Status::certified || without.distance.weighted >= 9) continue;
+    ++compared;
+    ASSERT_TRUE(is_certified(with.status));
+    EXPECT_LE(with.distance.weighted, without.distance.weighted * (1 + 1e-9)) << query.index;
+  }
+  EXPECT_GT(compared, 5);
+}
+
+TEST(LinearExact, FeaturesWithoutAGridMakeUpForOneThatEndsEarly) {
+  const Model model = numeric_model(2, 13, [](Schema& schema) { schema.features[0].step = 100; });
+  Problem problem{.model = &model, .epsilon = 0.01};
+  problem.constraints.range = RangePolicy::off;
+  const double slope = model.network.head()(0);
+  int moved = 0;
+  for (const Query& query : random_queries(model, 40, 14)) {
+    // The only grid value is the query's own, and the range goes on beyond it.
+    problem.constraints.features[model.schema().features[0].name] =
+        slope > 0 ? FeatureLimits{.min = query.raw(0), .max = query.raw(0) + 1}
+                  : FeatureLimits{.min = query.raw(0) - 1, .max = query.raw(0)};
+    const Recourse answer = solve(problem, {query}).front();
+    EXPECT_TRUE(is_certified(answer.status)) << query.index << ": " << answer.message;
+    moved += answer.status == Status::certified ? 1 : 0;
+  }
+  EXPECT_GT(moved, 5);
+}
+
 TEST(LinearExact, AnswersDoNotDependOnThreadsOrCompany) {
   const Model model = train(lending_dataset(600, 1), {}, {.folds = 0}).model;
   const Problem problem{.model = &model, .epsilon = 0.01};
@@ -361,6 +430,48 @@ TEST(LinearExact, RefusesWhatCannotBe) {
   problem.constraints.features["x0"].min = 2;
   problem.constraints.features["x0"].max = 1;
   EXPECT_THROW(LinearExact{problem}, Error);
+
+  // Contradictions between the schema, the run and one query.
+  const Model from_two = numeric_model(2, 21, [](Schema& schema) { schema.features[0].min = 2; });
+  problem = {.model = &from_two};
+  problem.constraints.features["x0"].max = 1;
+  EXPECT_THROW(LinearExact{problem}, Error);
+  problem.constraints.features["x0"].min = 0;
+  EXPECT_NO_THROW(LinearExact{problem});
+  problem.constraints.queries[3]["x0"].max = -1;
+  EXPECT_THROW(LinearExact{problem}, Error);
+  problem.constraints.queries[3]["x0"].max = 0.5;
+  EXPECT_NO_THROW(LinearExact{problem});
+}
+
+TEST(LinearExact, AllowedNumbersBoundTheSearchAndCanBlock) {
+  const Model model = numeric_model(2, 13, [](Schema& schema) {
+    schema.features[0].allowed = {-1.0, 0.0, 1.0};
+    schema.features[1].allowed = {-1.0, 0.0, 1.0};
+  });
+  Problem problem{.model = &model, .epsilon = 0.001, .threshold = 3};
+  problem.constraints.range = RangePolicy::off;
+  std::set<Status> seen;
+  const std::vector<Recourse> answers = solve(problem, random_queries(model, 60, 14));
+  for (const Recourse& answer : answers) {
+    bool possible = false;  // by trying all rows
+    const Vector raw = model.encoder.raw(answer.query);
+    for (const double a : {-1.0, 0.0, 1.0, raw(0)}) {
+      for (const double b : {-1.0, 0.0, 1.0, raw(1)}) {
+        const Vector z =
+            (Vector{{a, b}} - model.encoder.mean()).cwiseQuotient(model.encoder.scale());
+        possible = possible || plain_robust_logit(model, 0.001, z) >= 3;
+      }
+    }
+    seen.insert(answer.status);
+    EXPECT_TRUE(possible || !is_certified(answer.status));
+    if (answer.status == Status::infeasible) {
+      EXPECT_FALSE(possible);
+      EXPECT_FALSE(answer.infeasible->blocking.empty());
+    }
+  }
+  EXPECT_TRUE(seen.contains(Status::infeasible));
+  expect_audited(problem, answers);
 }
 
 TEST(LinearExact, AnswersWhereEverythingIsImmutable) {

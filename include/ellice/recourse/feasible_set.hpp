@@ -12,7 +12,7 @@ namespace ellice {
 
 /// A constraint by name, as people read it: «income: at most 120000», «age: immutable».
 struct NamedConstraint {
-  enum class Kind { immutable, locked, minimum, maximum, training_range, direction };
+  enum class Kind { immutable, locked, minimum, maximum, training_range, allowed, direction };
   Kind kind = Kind::immutable;
   std::size_t feature = 0;
   std::string text = {};
@@ -65,10 +65,12 @@ class FeasibleSet {
   [[nodiscard]] const std::vector<std::string>& held() const { return held_; }
   [[nodiscard]] bool has_grid() const { return has_grid_; }
 
-  /// The boxes that are searched, held features at the query's value; together they are the set
-  /// without its grids and rules. One box, unless the query lies outside a range: its own value is
-  /// then a second piece.
+  /// The boxes that are searched, held features at the query's value. One box, unless the query
+  /// lies outside a range: its own value is then a second piece.
   [[nodiscard]] const std::vector<Box>& boxes() const { return boxes_; }
+  /// Whether the boxes together are the set without its grids and rules (held features at the
+  /// query's value); not so where the query lies outside too many ranges.
+  [[nodiscard]] bool boxes_cover() const { return boxes_cover_; }
   /// One box that contains every point that the constraints allow, held features free: what is
   /// impossible here is impossible.
   [[nodiscard]] const Box& relaxed() const { return relaxed_; }
@@ -106,6 +108,7 @@ class FeasibleSet {
   std::vector<std::string> held_;
   bool has_grid_ = false;
   std::vector<Box> boxes_;
+  bool boxes_cover_ = true;
   Box relaxed_;
 };
 

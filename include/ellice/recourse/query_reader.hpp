@@ -41,6 +41,8 @@ class QueryReader {
 
  private:
   class WithoutId;
+  /// Refuses a number that is finite but overflows in model space.
+  void require_near(std::size_t feature, double value) const;
 
   const Model* model_;
   std::unique_ptr<WithoutId> source_;
