@@ -41,7 +41,7 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
       file_(options_.output),
       writer_(request),
       appraiser_(*request.problem.model, request.problem.epsilon, request.problem.threshold),
-      summary_(request.problem.model->schema()) {
+      summary_(request.problem.model->schema(), rounds_for_display(options_.format)) {
   const Schema& schema = request.problem.model->schema();
   if (options_.format == AnswerFormat::json) file_.write(writer_.begin());
   if (options_.format == AnswerFormat::csv) {

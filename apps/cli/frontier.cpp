@@ -92,10 +92,12 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
       table.row(cells);
     }
   }
-  const std::string text = as_json ? to_text(document)
-                                   : "Distance (l2, model space) of the nearest robust point by "
-                                     "epsilon; - where there is none\n\n" +
-                                         table.text();
+  const std::string text =
+      as_json
+          ? to_text(document)
+          : "Distance (l2, model space) of the nearest robust point by "
+            "epsilon; - where there is none; grids and\nrules between features are left out\n\n" +
+                table.text();
   write_file(arguments.output, text);
   return done;
 }

@@ -33,8 +33,8 @@ std::size_t rank_of(double share, std::size_t n) {
 
 }  // namespace
 
-BatchSummary::BatchSummary(const Schema& schema)
-    : schema_(schema), features_(schema.features.size()) {}
+BatchSummary::BatchSummary(const Schema& schema, bool quantiles)
+    : schema_(schema), quantiles_(quantiles), features_(schema.features.size()) {}
 
 void BatchSummary::add(const Recourse& answer) {
   if (answer.plan > 0) {
@@ -44,7 +44,7 @@ void BatchSummary::add(const Recourse& answer) {
   ++queries_;
   ++statuses_.at(static_cast<std::size_t>(answer.status));
   if (!is_certified(answer.status) || answer.status == Status::already_robust) return;
-  distances_.push_back(answer.distance.l2);
+  if (quantiles_) distances_.push_back(answer.distance.l2);
   ++changes_[answer.distance.changed];
   for (const Change& change : answer.changes) count_change(change);
 }

@@ -103,9 +103,10 @@ class GradientObjective {
 };
 
 /// The paper's continuous method for linear models, the reference that the exact one is compared
-/// with. Features that the feasible set fixes or holds (immutable and locked ones, whole numbers,
-/// levels) are masked out of the gradient in every preset; the authors moved 0/1 columns like any
-/// other, which gives rows that cannot exist.
+/// with. Algorithm 1's optional refit of the last layer is what training a linear model is: its
+/// head is the minimiser already. Features that the feasible set fixes or holds (immutable and
+/// locked ones, whole numbers, levels) are masked out of the gradient in every preset; the authors
+/// moved 0/1 columns like any other, which gives rows that cannot exist.
 ///
 /// printed and as-run promise nothing: their rows are judged afterwards, certified or uncertified,
 /// and are not rounded to display_steps. corrected projects every step onto the query's ranges,

@@ -28,7 +28,8 @@ struct FeatureUse {
 /// answer are kept, the rest does not grow, so that long streams can be summed up.
 class BatchSummary {
  public:
-  explicit BatchSummary(const Schema& schema);
+  /// Without quantiles no distance is kept, and nothing grows with the batch.
+  explicit BatchSummary(const Schema& schema, bool quantiles = true);
   void add(const Recourse& answer);
 
   [[nodiscard]] const Schema& schema() const { return schema_; }
@@ -58,6 +59,7 @@ class BatchSummary {
   std::size_t queries_ = 0;
   std::size_t further_plans_ = 0;
   std::array<std::size_t, EnumNames<Status>::names.size()> statuses_ = {};
+  bool quantiles_;
   std::vector<double> distances_;
   std::map<int, std::size_t> changes_;
   std::vector<FeatureUse> features_;
