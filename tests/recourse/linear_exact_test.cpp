@@ -45,7 +45,8 @@ double plain_robust_logit(const Model& model, double epsilon, const Vector& z) {
   const LongMatrix inverse = LongMatrix(model.curvature.hessian.cast<long double>()).inverse();
   Eigen::Matrix<long double, Eigen::Dynamic, 1> x(z.size() + 1);
   x << z.cast<long double>(), 1.0L;
-  const auto theta = model.network.head().cast<long double>();
+  const Eigen::Matrix<long double, Eigen::Dynamic, 1> theta =
+      model.network.head().cast<long double>();
   return static_cast<double>(theta.dot(x) - std::sqrt(2 * epsilon * x.dot(inverse * x)));
 }
 
