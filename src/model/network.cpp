@@ -1,6 +1,15 @@
 #include "ellice/model/network.hpp"
 
+#include "activation.hpp"
+#include "ellice/core/error.hpp"
+
 namespace ellice {
+
+Index Network::parameters() const {
+  Index count = 0;
+  for (const Layer& layer : layers) count += layer.weights.size() + layer.bias.size();
+  return count;
+}
 
 Vector Network::head() const {
   const Layer& last = layers.back();
@@ -9,14 +18,46 @@ Vector Network::head() const {
   return theta;
 }
 
+void Network::set_head(VectorArg theta) {
+  Layer& last = layers.back();
+  require(theta.size() == last.weights.cols() + 1, "the head has {} parameters, found {}",
+          last.weights.cols() + 1, theta.size());
+  last.weights.row(0) = theta.head(theta.size() - 1).transpose();
+  last.bias(0) = theta(theta.size() - 1);
+}
+
+Vector Network::features(VectorArg x) const {
+  Vector a = x;
+  for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
+    Vector z = layers[l].bias;
+    z.noalias() += layers[l].weights * a;
+    activate(layers[l].activation, z);
+    a = std::move(z);
+  }
+  return a;
+}
+
+RowMatrix Network::features(RowMatrixArg rows) const {
+  RowMatrix a = rows;
+  for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
+    RowMatrix z = layers[l].bias.transpose().replicate(rows.rows(), 1);
+    z.noalias() += a * layers[l].weights.transpose();
+    activate(layers[l].activation, z);
+    a = std::move(z);
+  }
+  return a;
+}
+
 double Network::logit(VectorArg x) const {
   const Layer& last = layers.back();
-  return last.weights.row(0).dot(x) + last.bias(0);
+  if (layers.size() == 1) return last.weights.row(0).dot(x) + last.bias(0);
+  return last.weights.row(0).dot(features(x)) + last.bias(0);
 }
 
 Vector Network::logits(RowMatrixArg rows) const {
   const Layer& last = layers.back();
-  Vector result = rows * last.weights.row(0).transpose();
+  Vector result = layers.size() == 1 ? Vector(rows * last.weights.row(0).transpose())
+                                     : Vector(features(rows) * last.weights.row(0).transpose());
   result.array() += last.bias(0);
   return result;
 }
@@ -25,6 +66,34 @@ Network linear_network(VectorArg theta) {
   const Index d = theta.size() - 1;
   return {.kind = NetworkKind::logistic,
           .layers = {{.weights = theta.head(d).transpose(), .bias = theta.tail(1)}}};
+}
+
+Vector parameter_vector(const Network& network) {
+  Vector result(network.parameters());
+  Index next = 0;
+  for (const Layer& layer : network.layers) {
+    Eigen::Map<RowMatrix>(result.data() + next, layer.weights.rows(), layer.weights.cols()) =
+        layer.weights;
+    next += layer.weights.size();
+    result.segment(next, layer.bias.size()) = layer.bias;
+    next += layer.bias.size();
+  }
+  return result;
+}
+
+Network with_parameters(const Network& network, VectorArg parameters) {
+  require(parameters.size() == network.parameters(), "the network has {} parameters, found {}",
+          network.parameters(), parameters.size());
+  Network result = network;
+  Index next = 0;
+  for (Layer& layer : result.layers) {
+    layer.weights = Eigen::Map<const RowMatrix>(parameters.data() + next, layer.weights.rows(),
+                                                layer.weights.cols());
+    next += layer.weights.size();
+    layer.bias = parameters.segment(next, layer.bias.size());
+    next += layer.bias.size();
+  }
+  return result;
 }
 
 }  // namespace ellice

@@ -12,6 +12,7 @@
 #include "ellice/core/types.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/data/encoder.hpp"
+#include "ellice/model/gauss_newton.hpp"
 #include "ellice/model/loss.hpp"
 #include "ellice/model/network.hpp"
 
@@ -38,6 +39,7 @@ struct TrainingRecord {
 struct Curvature {
   Matrix hessian = {};  // of the objective in the head's parameters [w; b], the shift included
   double shift = 0;     // what was added to the diagonal beyond the objective's own l2
+  std::optional<GaussNewton> full = {};  // of networks: all parameters
 };
 
 /// The rows that a model was fitted on, for sets of models that need them.

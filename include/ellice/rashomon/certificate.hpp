@@ -3,25 +3,24 @@
 // The only claim that a counterfactual makes. Issued here from the ellipsoid's factor, checked in
 // verification.hpp by computations that share nothing with it.
 
-#include <array>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "ellice/core/json.hpp"
 #include "ellice/data/encoder.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/rashomon/uncertainty_set.hpp"
 
 namespace ellice {
 
-/// For which models an answer is robust.
-enum class SetKind {
-  last_layer,  // the ellipsoid over the head's parameters
-};
-template <>
-struct EnumNames<SetKind> {
-  static constexpr std::array<std::string_view, 1> names = {"last-layer"};
+/// What an ensemble's certificate says of one of the other models.
+struct MemberCertificate {
+  std::string model_sha256 = {};
+  double logit = 0;
+  double robust_logit = 0;
+  Vector worst_model = {};
 };
 
 struct Certificate {
@@ -33,8 +32,16 @@ struct Certificate {
   Vector encoded = {};      // model space
   double logit = 0;         // of the base model
   double robust_logit = 0;  // of the worst model of the set
-  Vector worst_model = {};  // head parameters [w; b] that attain it
-  std::string claim = {};   // what is proved and what is not
+  /// λ of the set: always for full, otherwise only where it is not the model's own l2.
+  std::optional<double> damping = {};
+  /// last-layer and ensemble: head parameters [w; b] that attain robust_logit (that of the model
+  /// itself, for an ensemble).
+  Vector worst_model = {};
+  /// full and isotropic: the logit that the real network gives at the parameters that are worst for
+  /// its linearisation; robust_logit is what the linearisation predicts there.
+  std::optional<double> real_logit = {};
+  std::vector<MemberCertificate> members = {};  // ensemble: the other models
+  std::string claim = {};                       // what is proved and what is not
 };
 
 /// Issues certificates for one model, which must outlive it, ε and threshold; factors H once.

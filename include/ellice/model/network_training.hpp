@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ellice/core/fields.hpp"
+#include "ellice/core/parallel.hpp"
+#include "ellice/core/random.hpp"
+#include "ellice/model/network.hpp"
+#include "ellice/model/network_objective.hpp"
+
+namespace ellice {
+
+/// How a network with hidden layers is fitted: Adam on the objective, with early stopping.
+struct NetworkOptions {
+  std::vector<int> hidden = {16};
+  Activation activation = Activation::relu;
+  double learning_rate = 1e-3;
+  int epochs = 600;
+  int patience = 10;
+  int batch_size = 0;
+
+  static void fields(auto& self, auto&& visit) {
+    visit("hidden", self.hidden, at_least(1), "units of the hidden layers, e.g. 16 or 32,32");
+    visit("activation", self.activation, any_value(), "of the hidden layers");
+    visit("learning_rate", self.learning_rate, greater_than(0), "Adam's step length");
+    visit("epochs", self.epochs, at_least(1), "passes over the rows at most");
+    visit("patience", self.patience, at_least(0),
+          "epochs without a better validation objective after which to stop; 0 for none");
+    visit("batch_size", self.batch_size, at_least(0), "rows per step; 0 for all of them");
+  }
+  bool operator==(const NetworkOptions&) const = default;
+};
+
+struct NetworkFit {
+  Network network = {};
+  int epochs = 0;
+  bool stopped_early = false;
+  double objective = 0;             // on the rows fitted
+  double validation_objective = 0;  // of the state that is returned; 0 without validation rows
+};
+
+/// Weights and biases uniform in ±1/√(inputs of the layer), then Adam (Kingma and Ba, 2015). With
+/// validation rows, the state with the smallest validation objective is returned, whether or not
+/// `patience` ran out. The result depends on the rows, the options and `random` only. An empty
+/// `hidden` gives a logistic model, fitted the same way.
+[[nodiscard]] NetworkFit fit_network(LabelledRows rows, LabelledRows validation, LossKind kind,
+                                     Penalty penalty, const NetworkOptions& options, Random random);
+
+/// Network k is fit_network with seeds.split(k): many small fits side by side, the same for any
+/// number of threads.
+[[nodiscard]] std::vector<NetworkFit> fit_networks(LabelledRows rows, LabelledRows validation,
+                                                   LossKind kind, Penalty penalty,
+                                                   const NetworkOptions& options,
+                                                   const Random& seeds, std::size_t count,
+                                                   const Execution& execution = {});
+
+}  // namespace ellice

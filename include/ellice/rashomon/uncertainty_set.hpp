@@ -1,0 +1,90 @@
+#pragma once
+
+// Sets of models around a fitted one, behind one interface: for each of them the worst score of a
+// point is g(x) = f(x) − κ·s(x) with κ = √(2ε), exactly or to first order (theory.md, Result 12 and
+// Result 13).
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ellice/core/fields.hpp"
+#include "ellice/core/parallel.hpp"
+#include "ellice/core/types.hpp"
+#include "ellice/model/model.hpp"
+
+namespace ellice {
+
+/// For which models an answer is robust.
+enum class SetKind {
+  last_layer,  // the ellipsoid over the head's parameters, hidden layers fixed
+  full,        // all parameters of a network: damped Gauss–Newton ellipsoid, to first order
+  isotropic,   // all parameters, ½‖θ−θ̂‖² ≤ ε, to first order
+  ensemble,    // the last-layer ellipsoids of several models at once
+};
+template <>
+struct EnumNames<SetKind> {
+  static constexpr std::array<std::string_view, 4> names = {"last-layer", "full", "isotropic",
+                                                            "ensemble"};
+};
+
+/// Which set of which models. The models must outlive it.
+struct SetChoice {
+  SetKind kind = SetKind::last_layer;
+  /// λ. full: the damping (default: the model file's). last-layer and ensemble: what stands in H in
+  /// place of the objective's own l2 (default: that l2; 0.1 is the paper's ElliCE+R).
+  std::optional<double> damping = {};
+  std::vector<const Model*> members = {};  // of an ensemble, beside the model itself
+};
+
+/// Throws Error{argument} for a choice that this model does not allow, saying what to do: full
+/// without hidden layers or without stored curvature, members without ensemble or of another
+/// schema, a damping that is not positive, or that makes H indefinite.
+void validate(const SetChoice& choice, const Model& model);
+
+/// A point's logit and how far the set moves it, per unit of κ.
+struct RobustScore {
+  double logit = 0;   // f(x)
+  double spread = 0;  // s(x) ≥ 0
+  [[nodiscard]] double robust(double kappa) const { return logit - kappa * spread; }
+};
+
+/// The functions f and s of a set, with derivatives. Keeps its storage: no call allocates after the
+/// first, and each thread has its own.
+class RobustFunction {
+ public:
+  virtual ~RobustFunction() = default;
+  /// Models of an ensemble; g is the smallest of theirs. 1 for every other set.
+  [[nodiscard]] virtual Index members() const { return 1; }
+  [[nodiscard]] virtual RobustScore value(Index member, VectorArg x) = 0;
+  /// ∇f and ∇s as well, at fixed activation pattern; ∇s = 0 where s = 0.
+  virtual RobustScore gradient(Index member, VectorArg x, Vector& logit_gradient,
+                               Vector& spread_gradient) = 0;
+  /// ∇²s at the point of the last gradient(), positive semidefinite; false where a set has none.
+  [[nodiscard]] virtual bool spread_hessian(Index /*member*/, Matrix& /*hessian*/) { return false; }
+
+  /// The smallest g over the members.
+  [[nodiscard]] double robust_logit(double kappa, VectorArg x);
+};
+
+/// A set of models, const and shared between threads; `function()` makes what one thread works
+/// with.
+class UncertaintySet {
+ public:
+  virtual ~UncertaintySet() = default;
+  [[nodiscard]] virtual std::unique_ptr<RobustFunction> function() const = 0;
+};
+
+/// The model must outlive the set. Throws like validate().
+[[nodiscard]] std::unique_ptr<UncertaintySet> make_set(const Model& model, const SetChoice& choice);
+
+/// g for each row, the same for any number of threads.
+[[nodiscard]] Vector robust_logits(const UncertaintySet& set, double epsilon, RowMatrixArg rows,
+                                   const Execution& execution = {});
+
+/// The Hessian of a last-layer set: the model's, with `damping` in place of its l2 if given.
+[[nodiscard]] Matrix damped_hessian(const Model& model, std::optional<double> damping);
+
+}  // namespace ellice

@@ -1,0 +1,151 @@
+#include "ellice/model/network_pass.hpp"
+
+#include "activation.hpp"
+
+namespace ellice {
+
+NetworkPass::NetworkPass(const Network& network) : network_(&network) {
+  for (const Layer& layer : network.layers) {
+    const Index outputs = layer.weights.rows();
+    const Index inputs = layer.weights.cols();
+    inputs_.emplace_back(Vector::Zero(inputs));
+    reverse_.emplace_back(inputs);
+    tangent_inputs_.emplace_back(Vector::Zero(inputs));
+    adjoints_.emplace_back(Vector::Zero(outputs));
+    slopes_.emplace_back(outputs);
+    returned_.emplace_back(outputs);
+    tangents_.emplace_back(outputs);
+    has_curvature_ = has_curvature_ || layer.activation == Activation::tanh ||
+                     layer.activation == Activation::sigmoid;
+  }
+}
+
+double NetworkPass::forward(VectorArg x) {
+  inputs_.front() = x;
+  const std::vector<Layer>& layers = network_->layers;
+  for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
+    Vector& a = inputs_[l + 1];
+    a = layers[l].bias;
+    a.noalias() += layers[l].weights * inputs_[l];
+    activate(layers[l].activation, a);
+    for (Index i = 0; i < a.size(); ++i) {
+      slopes_[l](i) = activation_slope(layers[l].activation, a(i));
+    }
+  }
+  return layers.back().weights.row(0).dot(inputs_.back()) + layers.back().bias(0);
+}
+
+void NetworkPass::descend(std::size_t layer, Vector& gradient) {
+  for (std::size_t l = layer; l > 0; --l) {
+    reverse_[l].array() *= slopes_[l - 1].array();
+    reverse_[l - 1].noalias() = network_->layers[l - 1].weights.transpose() * reverse_[l];
+  }
+  gradient = reverse_.front();
+}
+
+void NetworkPass::feature_gradient(VectorArg v, Vector& gradient) {
+  reverse_.back() = v;
+  descend(reverse_.size() - 1, gradient);
+}
+
+void NetworkPass::feature_jacobian(Matrix& jacobian) {
+  const std::vector<Layer>& layers = network_->layers;
+  if (layers.size() == 1) {
+    jacobian.setIdentity(network_->inputs(), network_->inputs());
+    return;
+  }
+  jacobians_.resize(layers.size() - 1);
+  for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
+    Matrix& result = l + 2 == layers.size() ? jacobian : jacobians_[l];
+    if (l == 0) {
+      result = layers[l].weights;
+    } else {
+      result.resize(layers[l].weights.rows(), network_->inputs());
+      result.noalias() = layers[l].weights * jacobians_[l - 1];
+    }
+    result.array().colwise() *= slopes_[l].array();
+  }
+}
+
+void NetworkPass::backward() {
+  const std::vector<Layer>& layers = network_->layers;
+  adjoints_.back().setOnes();
+  for (std::size_t l = layers.size() - 1; l > 0; --l) {
+    returned_[l - 1].noalias() = layers[l].weights.transpose() * adjoints_[l];
+    adjoints_[l - 1] = returned_[l - 1].cwiseProduct(slopes_[l - 1]);
+  }
+}
+
+void NetworkPass::input_gradient(Vector& gradient) const {
+  gradient.resize(network_->inputs());
+  gradient.noalias() = network_->layers.front().weights.transpose() * adjoints_.front();
+}
+
+double NetworkPass::parameter_norm_squared() const {
+  double sum = 0;
+  for (std::size_t l = 0; l < inputs_.size(); ++l) {
+    sum += adjoints_[l].squaredNorm() * (inputs_[l].squaredNorm() + 1);
+  }
+  return sum;
+}
+
+void NetworkPass::parameter_gradient(Vector& jacobian) const {
+  jacobian.resize(network_->parameters());
+  double* next = jacobian.data();
+  for (std::size_t l = 0; l < inputs_.size(); ++l) {
+    const Vector& delta = adjoints_[l];
+    const Vector& a = inputs_[l];
+    for (Index j = 0; j < delta.size(); ++j, next += a.size()) {
+      Eigen::Map<Vector>(next, a.size()) = delta(j) * a;
+    }
+    Eigen::Map<Vector>(next, delta.size()) = delta;
+    next += delta.size();
+  }
+}
+
+void NetworkPass::directional_gradient(VectorArg v, Vector& gradient) {
+  const std::vector<Layer>& layers = network_->layers;
+  if (has_curvature_) {
+    // Forwards: the tangent ż_l = V_l·a_{l−1} + v_l + W_l·ȧ_{l−1}, ȧ_l = φ′(z_l)·ż_l.
+    const double* next = v.data();
+    for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
+      const Index rows = layers[l].weights.rows();
+      const Index columns = layers[l].weights.cols();
+      tangents_[l].noalias() = layers[l].weights * tangent_inputs_[l];
+      tangents_[l].noalias() += Eigen::Map<const RowMatrix>(next, rows, columns) * inputs_[l];
+      next += rows * columns;
+      tangents_[l] += Eigen::Map<const Vector>(next, rows);
+      next += rows;
+      tangent_inputs_[l + 1] = tangents_[l].cwiseProduct(slopes_[l]);
+    }
+  }
+  // Back: the adjoint of ż_l is δ_l; that of a_{l−1} is W_lᵀz̄_l + V_lᵀδ_l with
+  // z̄_l = φ′·ā_l + φ″·ż_l·(adjoint of ȧ_l).
+  const double* piece = v.data() + v.size();
+  for (std::size_t l = layers.size(); l-- > 0;) {
+    const Layer& layer = layers[l];
+    const Index columns = layer.weights.cols();
+    piece -= layer.weights.size() + layer.bias.size();
+    Vector& below = reverse_[l];
+    if (l + 1 == layers.size()) {
+      below.setZero();
+    } else {
+      Vector& bar = reverse_[l + 1];
+      bar.array() *= slopes_[l].array();
+      if (has_curvature_) {
+        for (Index i = 0; i < bar.size(); ++i) {
+          bar(i) += activation_curvature(layer.activation, inputs_[l + 1](i)) * tangents_[l](i) *
+                    returned_[l](i);
+        }
+      }
+      below.noalias() = layer.weights.transpose() * bar;
+    }
+    for (Index j = 0; j < adjoints_[l].size(); ++j) {
+      const double delta = adjoints_[l](j);
+      if (delta != 0) below += delta * Eigen::Map<const Vector>(piece + j * columns, columns);
+    }
+  }
+  gradient = reverse_.front();
+}
+
+}  // namespace ellice

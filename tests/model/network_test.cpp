@@ -1,0 +1,165 @@
+#include "ellice/model/network.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ellice/model/network_pass.hpp"
+#include "support/oracles.hpp"
+#include "support/random_network.hpp"
+
+namespace ellice {
+namespace {
+
+struct Shape {
+  std::vector<Index> hidden;
+  Activation activation;
+};
+
+/// Every depth and every activation; away from kinks, as random points almost surely are.
+std::vector<Shape> shapes() {
+  std::vector<Shape> result = {{{}, Activation::identity}};
+  for (const Activation kind : {Activation::relu, Activation::tanh, Activation::sigmoid}) {
+    result.push_back({{5}, kind});
+    result.push_back({{7, 4}, kind});
+    result.push_back({{3, 6, 2}, kind});
+  }
+  return result;
+}
+
+class NetworkDerivatives : public testing::TestWithParam<std::size_t> {
+ protected:
+  static constexpr Index inputs = 4;
+  Shape shape = shapes()[GetParam()];
+  Network network = random_network(inputs, shape.hidden, shape.activation, Random(GetParam() + 1));
+  Vector x = Random(100 + GetParam()).normal_vector(inputs);
+};
+
+/// Component by component in plain loops.
+double plain_logit(const Network& network, const Vector& x) {
+  std::vector<double> a(x.data(), x.data() + x.size());
+  for (const Layer& layer : network.layers) {
+    std::vector<double> z;
+    for (Index j = 0; j < layer.weights.rows(); ++j) {
+      double sum = layer.bias(j);
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        sum += layer.weights(j, static_cast<Index>(i)) * a[i];
+      }
+      switch (layer.activation) {
+        case Activation::relu:
+          sum = sum > 0 ? sum : 0;
+          break;
+        case Activation::tanh:
+          sum = (std::exp(sum) - std::exp(-sum)) / (std::exp(sum) + std::exp(-sum));
+          break;
+        case Activation::sigmoid:
+          sum = 1 / (1 + std::exp(-sum));
+          break;
+        case Activation::identity:
+          break;
+      }
+      z.push_back(sum);
+    }
+    a = z;
+  }
+  return a.front();
+}
+
+void expect_close(const Vector& found, const Vector& expected, double tolerance) {
+  ASSERT_EQ(found.size(), expected.size());
+  EXPECT_LE((found - expected).lpNorm<Eigen::Infinity>(),
+            tolerance * (1 + expected.lpNorm<Eigen::Infinity>()));
+}
+
+TEST_P(NetworkDerivatives, LogitIsThatOfPlainLoops) {
+  const double expected = plain_logit(network, x);
+  NetworkPass pass(network);
+  EXPECT_NEAR(network.logit(x), expected, 1e-13 * (1 + std::abs(expected)));
+  EXPECT_NEAR(pass.forward(x), expected, 1e-13 * (1 + std::abs(expected)));
+  EXPECT_NEAR(network.logits(x.transpose())(0), expected, 1e-13 * (1 + std::abs(expected)));
+  EXPECT_NEAR(network.head().dot((Vector(network.head().size()) << pass.features(), 1).finished()),
+              expected, 1e-13 * (1 + std::abs(expected)));
+}
+
+TEST_P(NetworkDerivatives, InputGradientAgreesWithDifferences) {
+  NetworkPass pass(network);
+  (void)pass.forward(x);
+  pass.backward();
+  Vector gradient;
+  pass.input_gradient(gradient);
+  const Vector expected =
+      oracles::numerical_gradient([&](const Vector& at) { return plain_logit(network, at); }, x);
+  expect_close(gradient, expected, 1e-8);
+  pass.feature_gradient(network.head().head(network.head().size() - 1), gradient);
+  expect_close(gradient, expected, 1e-8);
+}
+
+TEST_P(NetworkDerivatives, FeatureJacobianAgreesWithDifferences) {
+  NetworkPass pass(network);
+  (void)pass.forward(x);
+  Matrix jacobian;
+  pass.feature_jacobian(jacobian);
+  const Matrix expected = oracles::numerical_jacobian(
+      [&](const Vector& at) -> Vector { return network.features(VectorArg(at)); }, x);
+  ASSERT_EQ(jacobian.rows(), expected.rows());
+  EXPECT_LE((jacobian - expected).lpNorm<Eigen::Infinity>(), 1e-8);
+}
+
+TEST_P(NetworkDerivatives, ParameterGradientAgreesWithDifferences) {
+  NetworkPass pass(network);
+  (void)pass.forward(x);
+  pass.backward();
+  Vector jacobian;
+  pass.parameter_gradient(jacobian);
+  const Vector expected = oracles::numerical_gradient(
+      [&](const Vector& theta) { return plain_logit(with_parameters(network, theta), x); },
+      parameter_vector(network));
+  expect_close(jacobian, expected, 1e-8);
+  EXPECT_NEAR(pass.parameter_norm_squared(), expected.squaredNorm(),
+              1e-7 * (1 + expected.squaredNorm()));
+}
+
+TEST_P(NetworkDerivatives, DirectionalGradientAgreesWithDifferences) {
+  const Vector v = Random(7).normal_vector(network.parameters());
+  NetworkPass pass(network);
+  (void)pass.forward(x);
+  pass.backward();
+  Vector gradient;
+  pass.directional_gradient(v, gradient);
+  const Vector expected = oracles::numerical_gradient(
+      [&](const Vector& at) {
+        NetworkPass other(network);
+        (void)other.forward(at);
+        other.backward();
+        Vector jacobian;
+        other.parameter_gradient(jacobian);
+        return v.dot(jacobian);
+      },
+      x);
+  expect_close(gradient, expected, 1e-7);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, NetworkDerivatives,
+                         testing::Range(std::size_t{0}, std::size_t{10}));
+
+TEST(Network, ParametersComeBackInTheirOrder) {
+  const Network network = random_network(3, {4, 2}, Activation::relu, Random(3));
+  const Vector theta = parameter_vector(network);
+  ASSERT_EQ(theta.size(), 3 * 4 + 4 + 4 * 2 + 2 + 2 + 1);
+  EXPECT_EQ(theta(1), network.layers[0].weights(0, 1));
+  EXPECT_EQ(theta(3), network.layers[0].weights(1, 0));
+  EXPECT_EQ(theta(12), network.layers[0].bias(0));
+  EXPECT_EQ(theta.tail(3), network.head());
+  EXPECT_EQ(parameter_vector(with_parameters(network, theta)), theta);
+}
+
+TEST(Network, HeadCanBeReplaced) {
+  Network network = random_network(3, {4}, Activation::tanh, Random(5));
+  const Vector head = Random(6).normal_vector(5);
+  network.set_head(head);
+  EXPECT_EQ(network.head(), head);
+  EXPECT_THROW(network.set_head(Vector::Zero(4)), Error);
+}
+
+}  // namespace
+}  // namespace ellice
