@@ -18,7 +18,7 @@ PageOptions page_options(const Request& request, const std::string& title) {
   PageOptions options{.title = title,
                       .epsilon = problem.epsilon,
                       .epsilon_rule = request.rule.text,
-                      .set = request.set,
+                      .set = problem.set,
                       .cost = problem.cost,
                       .threshold = problem.threshold,
                       .max_cards = most_cards};
@@ -40,7 +40,8 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
       options_(std::move(options)),
       file_(options_.output),
       writer_(request),
-      appraiser_(*request.problem.model, request.problem.epsilon, request.problem.threshold),
+      appraiser_(*request.problem.model, request.problem.epsilon, request.problem.threshold,
+                 request.problem.set),
       summary_(request.problem.model->schema(), rounds_for_display(options_.format)) {
   const Schema& schema = request.problem.model->schema();
   if (options_.format == AnswerFormat::json) file_.write(writer_.begin());

@@ -6,13 +6,18 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/stopwatch.hpp"
 #include "ellice/data/csv.hpp"
-#include "ellice/data/recipe.hpp"
 #include "ellice/model/model_file.hpp"
+#include "ellice/model/training.hpp"
+#include "ellice/recourse/attack_answers.hpp"
+#include "ellice/recourse/automatic.hpp"
 #include "ellice/recourse/data_supported.hpp"
 #include "ellice/recourse/gradient.hpp"
 #include "ellice/recourse/linear_exact.hpp"
+#include "ellice/recourse/network_search.hpp"
 #include "ellice/recourse/query_reader.hpp"
+#include "ellice/report/text_table.hpp"
 #include "problem_arguments.hpp"
+#include "training_rows.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {
@@ -32,8 +37,10 @@ struct ExplainArguments {
   ProblemArguments problem = {};
   GradientOptions gradient = {};
   DataSupportedOptions data_options = {};
-  std::string data = {};
-  std::string dataset = {};
+  NetworkSearchOptions network = {};
+  RowArguments rows = {};
+  bool attack = false;
+  std::string refit = {};
   std::string id = {};
   std::string on_error = "stop";
   bool strict = false;
@@ -43,53 +50,87 @@ struct ExplainArguments {
   std::string output = "-";
 };
 
-/// Training rows for methods that take answers from them.
-RowMatrix training_rows(const ExplainArguments& arguments, const Model& model,
-                        const Console& console) {
-  if (!arguments.dataset.empty()) {
-    const Dataset data = load_recipe(arguments.dataset);
-    require_input(data.schema == model.schema(), "--dataset {}: its schema is not that of {}",
-                  arguments.dataset, arguments.model);
-    return select_rows(data, apply_selection(data, model.training.selection).fit).raw;
-  }
-  require(
-      !arguments.data.empty(),
-      "--method data takes its answers from training rows: give --data FILE.csv or --dataset NAME");
-  CsvReader source(arguments.data);
-  const Dataset data = read_dataset(source, model.schema(), console.progress());
-  return select_rows(data, apply_selection(data, model.training.selection).fit).raw;
-}
+/// What the whole run works with.
+struct Run {
+  Models models = {};
+  std::optional<TrainingRows> rows = {};  // where given or needed
+  Request request = {};
+};
 
-std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, const Problem& problem,
-                                          const Console& console, Request& request) {
+std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run& run) {
+  Request& request = run.request;
+  const Problem& problem = request.problem;
+  const Execution execution{.threads = arguments.common.threads};
+  require(request.method == "data" || arguments.data_options.plans == 1,
+          "--plans {}: several plans are found by --method data only",
+          arguments.data_options.plans);
   if (request.method == "gradient") {
     request.method_options["gradient"] = fields_to_json(arguments.gradient);
     return std::make_unique<GradientSearch>(problem, arguments.gradient);
   }
-  require(request.method == "data" || arguments.data_options.plans == 1,
-          "--plans {}: several plans are found by --method data only",
-          arguments.data_options.plans);
   if (request.method == "data") {
     request.method_options["data"] = fields_to_json(arguments.data_options);
-    return std::make_unique<DataSupported>(
-        problem, training_rows(arguments, *problem.model, console), arguments.data_options);
+    return std::make_unique<DataSupported>(problem, run.rows->fitted.raw, arguments.data_options,
+                                           execution);
   }
-  return std::make_unique<LinearExact>(problem);
+  if (request.method == "exact") return std::make_unique<LinearExact>(problem);
+  request.method_options["network"] = fields_to_json(arguments.network);
+  return std::make_unique<NetworkSearch>(
+      problem, run.rows ? run.rows->fitted.labelled() : LabelledRows{}, arguments.network,
+      execution);
+}
+
+/// The models, rows and request of a command line, in the order in which they depend on each other.
+Run prepare(const ExplainArguments& arguments, const Console& console) {
+  Run run{.models = read_models(arguments.model, arguments.problem)};
+  Model& model = run.models.model;
+  const bool needs_rows = arguments.method == "data" || arguments.attack || !arguments.refit.empty();
+  if (needs_rows || arguments.rows.given() || model.rows) {
+    run.rows = read_training_rows(arguments.rows, model, console,
+                                  arguments.method == "data" ? "--method data"
+                                  : arguments.attack         ? "--attack"
+                                                             : "--refit");
+  }
+  if (!arguments.refit.empty()) {
+    const double before = model.training.head_decrement;
+    model = refit_model(model, run.rows->fitted.labelled());
+    write_model(arguments.refit, model);
+    console.info(fmt::format(
+        "wrote {}: its last layer is the minimiser (it was {} above); the answers are for this "
+        "model",
+        arguments.refit, rounded(before, 3)));
+  }
+  return run;
+}
+
+void warn_of_head(const Problem& problem, const Console& console) {
+  const double decrement = problem.model->training.head_decrement;
+  const bool uses_head =
+      problem.set.kind == SetKind::last_layer || problem.set.kind == SetKind::ensemble;
+  if (!uses_head || decrement <= 0.01 * problem.epsilon || decrement <= 1e-12) return;
+  console.warning(fmt::format(
+      "the model's last layer is {} above the minimum of its objective, which is not small against "
+      "epsilon = {}: the ellipsoid is centred off the optimum; use --refit FILE or train --refit",
+      rounded(decrement, 3), rounded(problem.epsilon, 3)));
 }
 
 ExitStatus run_explain(const ExplainArguments& arguments) {
   validate(arguments.common, "options");
   const Console console = arguments.common.console();
-  const Model model = read_model(arguments.model);
-  Request request{.problem = make_problem(arguments.problem, model),
-                  .rule = parse_epsilon_rule(arguments.epsilon),
-                  .method = arguments.method == "auto" ? "exact" : arguments.method,
-                  .seed = arguments.common.seed};
+  Run run = prepare(arguments, console);
+  const Model& model = run.models.model;
+  Request& request = run.request;
+  request = {.problem = make_problem(arguments.problem, run.models),
+             .rule = parse_epsilon_rule(arguments.epsilon),
+             .method = arguments.method,
+             .seed = arguments.common.seed};
   Problem& problem = request.problem;
-  problem.epsilon = request.rule.resolve(model);
+  if (request.method == "auto") request.method = is_exact(problem) ? "exact" : "network";
+  problem.epsilon = request.rule.resolve(model, problem.set);
   if (rounds_for_display(arguments.format)) problem.display_steps = sensible_steps(model.encoder);
   validate(problem);
-  const std::unique_ptr<Generator> generator = make_generator(arguments, problem, console, request);
+  warn_of_head(problem, console);
+  const std::unique_ptr<Generator> generator = make_generator(arguments, run);
 
   CsvReader source(arguments.queries);
   QueryReader reader(
@@ -111,6 +152,10 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
     if (arguments.timings) {
       for (Recourse& answer : answers)
         answer.seconds = watch.seconds() / static_cast<double>(answers.size());
+    }
+    if (arguments.attack) {
+      attack_answers(answers, problem, run.rows->fitted.labelled(),
+                     {.threads = arguments.common.threads});
     }
     sink.add(std::move(answers), block.invalid);
     rows += block.size();
@@ -154,21 +199,26 @@ void add_explain(CLI::App& program, Job& job) {
       ->required();
   verb.add_option("--epsilon", arguments->epsilon,
                   "how far from the best a model may be: 0.01, 10% of the training objective, "
-                  "target:E; 0 is the plain nearest counterfactual")
+                  "target:E, or auto for what calibrate recommends; 0 is the plain nearest "
+                  "counterfactual")
       ->required()
       ->type_name("E");
-  verb.add_option("--method", arguments->method, "how to search; auto is exact for linear models")
-      ->check(CLI::IsMember({"auto", "exact", "gradient", "data"}))
+  verb.add_option("--method", arguments->method,
+                  "how to search; auto is exact for linear models, network otherwise")
+      ->check(CLI::IsMember({"auto", "exact", "network", "gradient", "data"}))
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
-  verb.add_option("--data", arguments->data, "training rows for --method data")
-      ->type_name("FILE")
-      ->group("Training rows (--method data)");
-  verb.add_option("--dataset", arguments->dataset, "built-in training rows instead")
-      ->type_name("NAME")
-      ->group("Training rows (--method data)");
-  add_flags(verb, arguments->data_options, {}, "Training rows (--method data)");
+  add_row_options(verb, arguments->rows, "Training rows");
+  add_flags(verb, arguments->data_options, {}, "Nearest training row (--method data)");
+  add_flags(verb, arguments->network, {}, "Search for networks (--method network)");
   add_flags(verb, arguments->gradient, {}, "The paper's method (--method gradient)");
+  verb.add_flag("--attack", arguments->attack,
+                "look for a real network within epsilon that breaks each answer (needs training "
+                "rows)");
+  verb.add_option("--refit", arguments->refit,
+                  "refit the last layer first (needs training rows), write the model here and "
+                  "answer for it")
+      ->type_name("FILE");
   verb.add_option("--id", arguments->id, "column to echo with each answer")->type_name("COLUMN");
   verb.add_option("--on-error", arguments->on_error,
                   "a row that cannot be read ends the run, or becomes an answer `invalid`")
@@ -191,6 +241,7 @@ void add_explain(CLI::App& program, Job& job) {
       "  ellice explain m.json people.csv --epsilon 5% --format html -o plans.html\n"
       "  ellice explain m.json people.csv --epsilon 5% --method data --data loans.csv --format csv "
       "-o plans.csv\n"
+      "  ellice explain network.json people.csv --epsilon auto --data loans.csv --attack\n"
       "  ellice verify m.json plans.json");
   verb.callback([arguments, &job] { job = [arguments] { return run_explain(*arguments); }; });
 }

@@ -45,13 +45,14 @@ Json curve_json(const FrontierCurve& curve) {
 ExitStatus run_frontier(const FrontierArguments& arguments) {
   validate(arguments.common, "options");
   const Console console = arguments.common.console();
-  const Model model = read_model(arguments.model);
-  const Problem problem = make_problem(arguments.problem, model);
+  const Models models = read_models(arguments.model, arguments.problem);
+  const Model& model = models.model;
+  const Problem problem = make_problem(arguments.problem, models);
   require(problem.cost.sparsity_weight == 0,
           "--sparsity-weight is understood by explain --method data only; leave it out");
   std::vector<double> epsilons;
   for (const std::string& text : arguments.epsilons)
-    epsilons.push_back(parse_epsilon_rule(text).resolve(model));
+    epsilons.push_back(parse_epsilon_rule(text).resolve(model, problem.set));
   std::sort(epsilons.begin(), epsilons.end());
   epsilons.erase(std::unique(epsilons.begin(), epsilons.end()), epsilons.end());
 
@@ -61,7 +62,7 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   const bool as_json = arguments.format == OutputFormat::json;
   Json document = make_envelope("ellice.frontier", 1);
   document["model_sha256"] = model.sha256;
-  document["set"] = "last-layer";
+  document["set"] = std::string(enum_name(problem.set.kind));
   document["cost"] = std::string(enum_name(problem.cost.kind));
   document["options"] = to_json(problem.constraints);
   document["options"]["threshold"] = problem.threshold;

@@ -76,6 +76,7 @@ int run(int argc, char** argv) {
       "certificate failed.");
   Job job;
   add_demo(program, job);
+  add_calibrate(program, job);
   add_schema(program, job);
   add_train(program, job);
   add_explain(program, job);

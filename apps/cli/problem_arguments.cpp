@@ -4,6 +4,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
+#include "ellice/model/model_file.hpp"
 
 namespace ellice::cli {
 
@@ -46,11 +47,24 @@ double parse_threshold(const std::string& text) {
 
 }  // namespace
 
-void add_problem_options(CLI::App& verb, ProblemArguments& arguments) {
+void add_set_options(CLI::App& verb, ProblemArguments& arguments) {
   verb.add_option("--set", arguments.set,
-                  "the models for which an answer must hold; auto is last-layer for a linear model")
-      ->check(CLI::IsMember({"auto", "last-layer"}))
+                  "the models for which an answer must hold; auto is last-layer for a linear model, "
+                  "full for a network")
+      ->check(CLI::IsMember({"auto", "last-layer", "full", "isotropic", "ensemble"}))
       ->capture_default_str();
+  verb.add_option("--damping", arguments.damping,
+                  "λ of the set full (default: the model file's); for last-layer, what replaces "
+                  "the objective's l2 in H")
+      ->check([](const std::string& given) { return number_fault<double>(given, greater_than(0)); });
+  verb.add_option("--ensemble", arguments.ensemble, "further model files of the set ensemble")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("FILE,...");
+}
+
+void add_problem_options(CLI::App& verb, ProblemArguments& arguments) {
+  add_set_options(verb, arguments);
   add_choice(verb, "--cost", arguments.cost.kind, "what is minimised");
   verb.add_option("--sparsity-weight", arguments.cost.sparsity_weight,
                   "adds this much per changed feature (--method data)");
@@ -76,8 +90,23 @@ void add_problem_options(CLI::App& verb, ProblemArguments& arguments) {
       ->type_name("T|p=P");
 }
 
-Problem make_problem(const ProblemArguments& arguments, const Model& model) {
+Models read_models(const std::string& path, const ProblemArguments& arguments) {
+  Models models{.model = read_model(path)};
+  for (const std::string& other : arguments.ensemble) models.others.push_back(read_model(other));
+  return models;
+}
+
+Problem make_problem(const ProblemArguments& arguments, const Models& models) {
+  const Model& model = models.model;
   Problem problem{.model = &model, .threshold = model.decision.threshold, .cost = arguments.cost};
+  const bool linear = model.network.layers.size() == 1;
+  problem.set.kind = arguments.set == "auto"
+                         ? !models.others.empty() ? SetKind::ensemble
+                           : linear               ? SetKind::last_layer
+                                                  : SetKind::full
+                         : *enum_from_name<SetKind>(arguments.set);
+  problem.set.damping = arguments.damping;
+  for (const Model& other : models.others) problem.set.members.push_back(&other);
   problem.constraints.range = arguments.range;
   if (!arguments.constraints.empty()) read_constraints(arguments.constraints, problem.constraints);
   auto& features = problem.constraints.features;

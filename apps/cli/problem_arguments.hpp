@@ -1,7 +1,8 @@
 #pragma once
 
-// The options that say what is asked of every query; shared by explain and frontier.
+// The options that say what is asked of every query; shared by explain, frontier and calibrate.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace ellice::cli {
 
 struct ProblemArguments {
   std::string set = "auto";
+  std::optional<double> damping = {};
+  std::vector<std::string> ensemble = {};
   Cost cost = {};
   RangePolicy range = RangePolicy::train;
   std::string threshold = {};
@@ -24,8 +27,18 @@ struct ProblemArguments {
 
 void add_problem_options(CLI::App& verb, ProblemArguments& arguments);
 
+/// --set, --damping and --ensemble, for verbs that take nothing else of the above.
+void add_set_options(CLI::App& verb, ProblemArguments& arguments);
+
+/// The model of a command line, and the others of its ensemble.
+struct Models {
+  Model model = {};
+  std::vector<Model> others = {};
+};
+[[nodiscard]] Models read_models(const std::string& path, const ProblemArguments& arguments);
+
 /// The problem without its ε. Throws Error{argument} for what cannot be understood, with an example
-/// of what can.
-[[nodiscard]] Problem make_problem(const ProblemArguments& arguments, const Model& model);
+/// of what can. The models must outlive it.
+[[nodiscard]] Problem make_problem(const ProblemArguments& arguments, const Models& models);
 
 }  // namespace ellice::cli

@@ -128,6 +128,7 @@ inline void add_format(CLI::App& app, OutputFormat& format) {
   add_choice(app, "--format", format, "form of the result");
 }
 
+void add_calibrate(CLI::App& program, Job& job);
 void add_demo(CLI::App& program, Job& job);
 void add_explain(CLI::App& program, Job& job);
 void add_frontier(CLI::App& program, Job& job);

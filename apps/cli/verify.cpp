@@ -19,6 +19,7 @@ struct VerifyArguments {
   CommonOptions common = {};
   std::string model = {};
   std::string file = {};
+  std::vector<std::string> ensemble = {};
   OutputFormat format = OutputFormat::table;
   std::string output = "-";
 };
@@ -28,12 +29,13 @@ constexpr std::size_t most_shown = 50;
 
 /// A file holds one certificate, or the answers of a whole run.
 std::vector<AnswerAudit> audit(const Json& document, const Model& model,
+                               const std::vector<const Model*>& ensemble,
                                const std::string& source) {
   if (document.is_object() && document.value("format", "") == recourse_format) {
-    return audit_recourse_file(document, model, source);
+    return audit_recourse_file(document, model, source, ensemble);
   }
   const Certificate certificate = certificate_from_json(document, model, source);
-  const Verification verification = Verifier(model).verify(certificate);
+  const Verification verification = Verifier(model, ensemble).verify(certificate);
   return {{.status = Status::certified,
            .epsilon = certificate.epsilon,
            .threshold = certificate.threshold,
@@ -98,9 +100,13 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
   validate(arguments.common, "options");
   const Console console = arguments.common.console();
   const Model model = read_model(arguments.model);
+  std::vector<Model> others;
+  for (const std::string& other : arguments.ensemble) others.push_back(read_model(other));
+  std::vector<const Model*> ensemble;
+  for (const Model& other : others) ensemble.push_back(&other);
   const std::string source = input_name(arguments.file);
   const std::vector<AnswerAudit> all =
-      audit(parse_json(read_file(arguments.file), source), model, source);
+      audit(parse_json(read_file(arguments.file), source), model, ensemble, source);
   const auto failed = static_cast<std::size_t>(
       std::count_if(all.begin(), all.end(), [](const AnswerAudit& one) { return !one.holds(); }));
   write_file(arguments.output, arguments.format == OutputFormat::json
@@ -128,6 +134,11 @@ void add_verify(CLI::App& program, Job& job) {
   verb.add_option("model", arguments->model, "model file")->required();
   verb.add_option("file", arguments->file, "recourse or certificate file, or - for standard input")
       ->required();
+  verb.add_option("--ensemble", arguments->ensemble,
+                  "the other model files, for answers of the set ensemble")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("FILE,...");
   add_format(verb, arguments->format);
   verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
       ->capture_default_str();

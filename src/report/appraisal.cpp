@@ -11,11 +11,8 @@
 
 namespace ellice {
 
-Appraiser::Appraiser(const Model& model, double epsilon, double threshold)
-    : model_(&model),
-      epsilon_(epsilon),
-      threshold_(threshold),
-      unit_set_(last_layer_set(model, 0.5)) {
+Appraiser::Appraiser(const Model& model, double epsilon, double threshold, const SetChoice& set)
+    : model_(&model), epsilon_(epsilon), threshold_(threshold), set_(make_set(model, set)) {
   require(std::isfinite(epsilon) && epsilon >= 0, "epsilon = {} must be finite and >= 0", epsilon);
 }
 
@@ -24,9 +21,11 @@ double Appraiser::epsilon_of(const Recourse& answer) const {
 }
 
 Standing Appraiser::before(const Recourse& answer) const {
-  const Vector x_tilde = with_one(model_->encoder.encode(answer.query));
-  return {.logit = unit_set_.center().dot(x_tilde),
-          .penalty = std::sqrt(2 * epsilon_of(answer)) * robustness_penalty(unit_set_, x_tilde)};
+  const Vector x = model_->encoder.encode(answer.query);
+  const std::unique_ptr<RobustFunction> function = set_->function();
+  const double logit = model_->logit(x);
+  return {.logit = logit,
+          .penalty = logit - function->robust_logit(std::sqrt(2 * epsilon_of(answer)), x)};
 }
 
 Standing Appraiser::after(const Recourse& answer) const {
@@ -45,7 +44,7 @@ std::string Appraiser::display_score(double logit) const {
   return has_probabilities() ? display_percent(sigmoid(logit)) : rounded(logit, 3);
 }
 
-AlignmentMeter::AlignmentMeter(const Model& model) : encoder_(&model.encoder) {
+AlignmentMeter::AlignmentMeter(const Model& model) : model_(&model) {
   const Eigen::SelfAdjointEigenSolver<Matrix> solver(model.curvature.hessian);
   require(solver.info() == Eigen::Success, "the Hessian's eigenvectors could not be computed");
   const Index count = std::min<Index>(3, model.curvature.hessian.rows());
@@ -53,8 +52,10 @@ AlignmentMeter::AlignmentMeter(const Model& model) : encoder_(&model.encoder) {
 }
 
 Alignment AlignmentMeter::of(const RawRow& from, const RawRow& to) const {
-  Vector move = Vector::Zero(leading_.rows());  // the bias coordinate of x̃ never moves
-  move.head(encoder_->columns()) = encoder_->encode(to) - encoder_->encode(from);
+  const Network& network = model_->network;
+  Vector move = Vector::Zero(leading_.rows());  // the bias coordinate never moves
+  move.head(leading_.rows() - 1) = network.features(VectorArg(model_->encoder.encode(to))) -
+                                   network.features(VectorArg(model_->encoder.encode(from)));
   const double whole = move.squaredNorm();
   if (whole == 0) return {};
   const Vector parts = leading_.transpose() * move;

@@ -40,7 +40,7 @@ struct HtmlReport::State {
   State(const Model& the_model, PageOptions the_options)
       : model(&the_model),
         options(std::move(the_options)),
-        appraiser(the_model, options.epsilon, options.threshold),
+        appraiser(the_model, options.epsilon, options.threshold, options.set),
         meter(the_model),
         summary(the_model.schema()) {}
 

@@ -95,20 +95,54 @@ std::string promise(const Model& model, const PageOptions& options) {
     return "ε = 0: only the trained model itself is considered. A plan is the nearest change that "
            "this one model accepts, and need not survive retraining.";
   }
+  const std::string epsilon = display_rounded(options.epsilon, 4);
+  if (options.set.kind == SetKind::full || options.set.kind == SetKind::isotropic) {
+    return fmt::format(
+        "Every plan is accepted by the network and, to first order in its parameters, by every "
+        "network within the radius ε = {} around it. The real network at the worst of these "
+        "parameters was evaluated for each plan and accepts it, too. More is not proved.",
+        epsilon);
+  }
   const double objective = model.training.objective;
   const std::string share =
       objective > 0
           ? fmt::format(" (that is {} of it)", display_percent(options.epsilon / objective))
           : "";
-  const bool exact = model.training.loss_kind == LossKind::squared && model.curvature.shift == 0;
+  const bool linear = model.network.layers.size() == 1;
+  const bool exact = model.training.loss_kind == LossKind::squared && model.curvature.shift == 0 &&
+                     linear && !options.set.damping;
   return fmt::format(
-      "Every plan is accepted by every model that is nearly as good as the trained one: by all "
-      "whose "
-      "training objective is at most ε = {} above the best, {}{}. {}",
-      display_rounded(options.epsilon, 4), rounded(objective), share,
+      "Every plan is accepted by every model that is nearly as good as the trained one{}: by all "
+      "whose training objective is at most ε = {} above the best, {}{}. {}",
+      linear ? "" : " and differs from it in the last layer only", epsilon, rounded(objective),
+      share,
       exact ? "For this loss the set is exact."
             : "The set is described by the curvature of the objective at the best model (to second "
               "order).");
+}
+
+/// Which models, in words.
+std::string set_words(const Model& model, const SetChoice& set) {
+  const std::string name(enum_name(set.kind));
+  const Index head = model.curvature.hessian.rows();
+  switch (set.kind) {
+    case SetKind::full:
+      return fmt::format("{}: all {} parameters of the network, curvature damped by {}", name,
+                         model.network.parameters(),
+                         number_text(set.damping.value_or(model.curvature.full->damping)));
+    case SetKind::isotropic:
+      return fmt::format("{}: all {} parameters of the network, the same in every direction", name,
+                         model.network.parameters());
+    case SetKind::ensemble:
+      return fmt::format("{}: this model and {} others, the last layer of each", name,
+                         set.members.size());
+    case SetKind::last_layer:
+      break;
+  }
+  return model.network.layers.size() == 1
+             ? fmt::format("{}: all {} parameters of the model, the bias among them", name, head)
+             : fmt::format("{}: the {} parameters of the last layer, the hidden layers fixed", name,
+                           head);
 }
 
 }  // namespace
@@ -124,8 +158,7 @@ std::string request(const Model& model, const PageOptions& options) {
   };
   row("The promise", escape(promise(model, options)));
   if (!options.epsilon_rule.empty()) row("How ε was chosen", escape(options.epsilon_rule));
-  row("Set of models", escape(fmt::format("{}: all {} parameters of the model, the bias among them",
-                                          enum_name(options.set), model.curvature.hessian.rows())));
+  row("Set of models", escape(set_words(model, options.set)));
   row("What “nearest” means", escape(cost_words(options.cost)));
   row("Threshold", escape(model.training.loss_kind == LossKind::logistic
                               ? fmt::format("a probability of {} (logit {})",

@@ -22,7 +22,6 @@ inline constexpr std::string_view recourse_format = "ellice.recourse";
 struct Request {
   Problem problem = {};
   EpsilonRule rule = {};
-  SetKind set = SetKind::last_layer;
   std::string method = {};
   std::uint64_t seed = 0;
   Json method_options = Json::object();  // of the method, beyond the problem

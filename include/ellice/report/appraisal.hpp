@@ -1,10 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/recourse/recourse.hpp"
 
 namespace ellice {
@@ -12,12 +13,12 @@ namespace ellice {
 /// How the models judge one row.
 struct Standing {
   double logit = 0;    // of the base model
-  double penalty = 0;  // √(2ε·x̃ᵀH⁻¹x̃)
+  double penalty = 0;  // what the worst model of the set takes away
   [[nodiscard]] double robust_logit() const { return logit - penalty; }
 };
 
-/// How much of a move Δx̃ lies along the leading eigenvectors of H, the directions in which
-/// near-optimal models agree most: shares of ‖Δx̃‖².
+/// How much of a move Δh̃ of what the head sees (Δx̃ for a linear model) lies along the leading
+/// eigenvectors of H, the directions in which near-optimal models agree most: shares of ‖Δh̃‖².
 struct Alignment {
   double top_one = 0;
   double top_three = 0;
@@ -26,8 +27,9 @@ struct Alignment {
 /// Says how a model and its set judge the rows of answers; prepared once for a batch.
 class Appraiser {
  public:
-  /// The model must outlive the appraiser. Throws Error{argument} unless 0 ≤ ε < ∞.
-  Appraiser(const Model& model, double epsilon, double threshold);
+  /// The model and the set's members must outlive the appraiser. Throws Error{argument} unless
+  /// 0 ≤ ε < ∞.
+  Appraiser(const Model& model, double epsilon, double threshold, const SetChoice& set = {});
 
   [[nodiscard]] const Model& model() const { return *model_; }
   [[nodiscard]] const Schema& schema() const { return model_->schema(); }
@@ -51,7 +53,7 @@ class Appraiser {
   const Model* model_;
   double epsilon_;
   double threshold_;
-  RashomonEllipsoid unit_set_;  // of ε = ½, whose penalty is √(x̃ᵀH⁻¹x̃)
+  std::unique_ptr<UncertaintySet> set_;
 };
 
 /// Eigenvectors of H, found once for a batch.
@@ -64,7 +66,7 @@ class AlignmentMeter {
   [[nodiscard]] double by_chance(int k) const;
 
  private:
-  const Encoder* encoder_;
+  const Model* model_;
   Matrix leading_;  // parameters × up to 3, by falling eigenvalue
 };
 

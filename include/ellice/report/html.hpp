@@ -23,7 +23,7 @@ struct PageOptions {
   std::string title = "Recourse report";
   double epsilon = 0;
   std::string epsilon_rule = {};  // how ε was chosen: «10 % of the training objective»
-  SetKind set = SetKind::last_layer;
+  SetChoice set = {};
   Cost cost = {};
   double threshold = 0;
   /// Further lines under «What was asked»: method, locked features, …

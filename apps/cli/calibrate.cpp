@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <memory>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/file.hpp"
+#include "ellice/model/model_file.hpp"
+#include "ellice/recourse/calibration.hpp"
+#include "ellice/report/text_table.hpp"
+#include "problem_arguments.hpp"
+#include "training_rows.hpp"
+#include "verb.hpp"
+
+namespace ellice::cli {
+
+namespace {
+
+struct CalibrateArguments {
+  CommonOptions common = {};
+  std::string model = {};
+  RowArguments rows = {};
+  ProblemArguments problem = {};
+  CalibrationOptions calibration = {};
+  OutputFormat format = OutputFormat::table;
+  std::string output = {};
+};
+
+Json level_json(const CalibrationLevel& level) {
+  Json accepted = Json::object();
+  for (const auto& [kind, count] : level.accepted) accepted[std::string(enum_name(kind))] = count;
+  return {{"epsilon", level.epsilon},
+          {"answered", level.answered},
+          {"survived", level.survived},
+          {"accepted", accepted},
+          {"deviations_hold", level.deviations_hold},
+          {"median_distance", level.median_distance}};
+}
+
+Json calibration_json(const Calibration& calibration, const CalibrateArguments& arguments,
+                      const Problem& problem) {
+  Json document = make_envelope("ellice.calibration", 1);
+  document["model_sha256"] = problem.model->sha256;
+  document["set"] = std::string(enum_name(problem.set.kind));
+  document["options"] = fields_to_json(arguments.calibration);
+  document["seed"] = arguments.common.seed;
+  document["recommended"] = recommendation(calibration, problem, arguments.calibration);
+  document["levels"] = Json::array();
+  for (const CalibrationLevel& level : calibration.levels) {
+    document["levels"].push_back(level_json(level));
+  }
+  document["result"] = level_json(calibration.result);
+  document["stress"] = Json::array();
+  for (const StressSet& set : calibration.stress) {
+    Json objectives = Json::array();
+    for (const StressModel& model : set.models) objectives.push_back(model.objective);
+    document["stress"].push_back({{"kind", std::string(enum_name(set.kind))},
+                                  {"models", set.models.size()},
+                                  {"tried", set.tried},
+                                  {"bound", set.bound},
+                                  {"objectives", objectives}});
+  }
+  return document;
+}
+
+std::string calibration_text(const Calibration& calibration, const CalibrateArguments& arguments,
+                             const Problem& problem) {
+  using enum TextTable::Align;
+  std::string text = fmt::format("Set {}: {} declined people, explained at each radius\n\n",
+                                 enum_name(problem.set.kind), calibration.people);
+  TextTable table(std::vector<TextTable::Align>(calibration.stress.size() + 5, right));
+  std::vector<std::string> header = {"epsilon", "answered"};
+  for (const StressSet& set : calibration.stress) {
+    header.push_back(fmt::format("{} ({})", enum_name(set.kind), set.models.size()));
+  }
+  header.insert(header.end(), {"survived", "median l2", ""});
+  table.header(header);
+  const auto add = [&](const CalibrationLevel& level, const std::string& remark) {
+    std::vector<std::string> cells = {rounded(level.epsilon, 4), std::to_string(level.answered)};
+    for (const StressSet& set : calibration.stress) {
+      cells.push_back(std::to_string(level.accepted.at(set.kind)));
+    }
+    cells.push_back(std::to_string(level.survived));
+    cells.push_back(fmt::format("{:.3f}", level.median_distance));
+    cells.push_back(remark);
+    table.row(cells);
+  };
+  for (std::size_t i = 0; i < calibration.levels.size(); ++i) {
+    const CalibrationLevel& level = calibration.levels[i];
+    add(level, calibration.chosen == i       ? "all survive"
+               : level.deviations_hold       ? ""
+               : level.survived == calibration.people
+                   ? fmt::format("within {} deviations", number_text(arguments.calibration.deviations))
+                   : "");
+  }
+  add(calibration.result, "recommended");
+  text += table.text();
+  text += fmt::format(
+      "\nepsilon = {}: {} of {} answers survive all stress models; with {} % confidence the rate for "
+      "people like these is at least {:.1f} %.\n",
+      rounded(calibration.epsilon, 4), calibration.result.survived, calibration.people,
+      rounded(100 * arguments.calibration.confidence, 3), 100 * calibration.lower_bound);
+  return text;
+}
+
+ExitStatus run_calibrate(CalibrateArguments arguments) {
+  validate(arguments.common, "options");
+  validate(arguments.calibration, "options");
+  const Console console = arguments.common.console();
+  if (arguments.output.empty()) arguments.output = arguments.model;
+  Model model = read_model(arguments.model);
+  const Problem problem = make_problem(arguments.problem, model);
+  const TrainingRows rows = read_training_rows(arguments.rows, model, console, "calibrate");
+  const bool has_validation = rows.validation.labels.size() > 0;
+  const Calibration calibration = calibrate(
+      problem,
+      {.fitted = rows.fitted.labelled(),
+       .validation = has_validation ? rows.validation.labelled() : LabelledRows{},
+       .people = has_validation ? rows.validation.raw : rows.fitted.raw},
+      arguments.calibration, Random(arguments.common.seed),
+      {.threads = arguments.common.threads, .progress = console.progress()});
+  const std::string text = arguments.format == OutputFormat::json
+                               ? to_text(calibration_json(calibration, arguments, problem))
+                               : calibration_text(calibration, arguments, problem);
+  if (!model.recommended) model.recommended = Json::object();
+  (*model.recommended)[std::string(enum_name(problem.set.kind))] =
+      recommendation(calibration, problem, arguments.calibration);
+  write_model(arguments.output, model);
+  write_file("-", text);
+  if (!has_validation) {
+    console.warning(
+        "the model was fitted on all rows, so the people explained here are among them");
+  }
+  if (!calibration.chosen) {
+    console.warning(fmt::format(
+        "no radius of the grid survives all stress models; {} of {} answers survive at the "
+        "recommended one",
+        calibration.result.survived, calibration.people));
+  }
+  console.info(fmt::format("stored in {} for --epsilon auto with --set {}", arguments.output,
+                           enum_name(problem.set.kind)));
+  return done;
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& program, Job& job) {
+  auto arguments = std::make_shared<CalibrateArguments>();
+  CLI::App& verb = *program.add_subcommand(
+      "calibrate", "choose epsilon on retrained, noisy and adversarial models");
+  verb.add_option("model", arguments->model, "model file; gains `recommended`")->required();
+  add_row_options(verb, arguments->rows, "Training rows");
+  add_problem_options(verb, arguments->problem);
+  add_flags(verb, arguments->calibration, {}, "Calibration");
+  verb.add_option("-o,--output", arguments->output,
+                  "model file to write (default: the one that was read)");
+  add_format(verb, arguments->format);
+  add_flags(verb, arguments->common);
+  verb.footer(
+      "Examples:\n"
+      "  ellice calibrate m.json --data loans.csv\n"
+      "  ellice calibrate m.json --dataset diabetes --set last-layer --threat retrain\n"
+      "  ellice explain m.json people.csv --epsilon auto");
+  verb.callback([arguments, &job] { job = [arguments] { return run_calibrate(*arguments); }; });
+}
+
+}  // namespace ellice::cli

@@ -1,0 +1,69 @@
+#include "training_rows.hpp"
+
+#include "ellice/core/error.hpp"
+#include "ellice/data/csv.hpp"
+#include "ellice/data/recipe.hpp"
+
+namespace ellice::cli {
+
+namespace {
+
+RowsOfModel rows_of(const Dataset& data, const std::vector<Index>& indices, const Model& model) {
+  const Dataset selected = select_rows(data, indices);
+  return {.raw = selected.raw,
+          .encoded = model.encoder.encode(selected.raw),
+          .labels = selected.labels};
+}
+
+/// Stored rows are encoded; raw numbers are what decoding them gives.
+RowsOfModel rows_of(const StoredRows& stored, const Model& model) {
+  RowsOfModel rows{.raw = RowMatrix(stored.encoded.rows(),
+                                    static_cast<Index>(model.schema().features.size())),
+                   .encoded = stored.encoded,
+                   .labels = stored.labels};
+  for (Index i = 0; i < rows.raw.rows(); ++i) {
+    rows.raw.row(i) = model.encoder.raw(model.encoder.decode(stored.encoded.row(i).transpose()));
+  }
+  return rows;
+}
+
+}  // namespace
+
+void add_row_options(CLI::App& verb, RowArguments& arguments, const std::string& group) {
+  verb.add_option("--data", arguments.data, "CSV file that the model was trained on")
+      ->type_name("FILE")
+      ->group(group);
+  verb.add_option("--dataset", arguments.dataset, "built-in data set that it was trained on")
+      ->type_name("NAME")
+      ->group(group);
+}
+
+TrainingRows read_training_rows(const RowArguments& arguments, const Model& model,
+                                const Console& console, const std::string& purpose) {
+  require(arguments.data.empty() || arguments.dataset.empty(),
+          "give --data or --dataset, not both");
+  if (!arguments.given() && model.rows) return {.fitted = rows_of(*model.rows, model)};
+  require(arguments.given(),
+          "{} needs the training rows: give --data FILE.csv or --dataset NAME, or train with "
+          "--store-rows",
+          purpose);
+  Dataset data;
+  if (arguments.dataset.empty()) {
+    CsvReader source(arguments.data);
+    data = read_dataset(source, model.schema(), console.progress());
+  } else {
+    data = load_recipe(arguments.dataset);
+    require_input(data.schema == model.schema(), "--dataset {}: its schema is not the model's",
+                  arguments.dataset);
+  }
+  const SelectedRows selected = apply_selection(data, model.training.selection);
+  TrainingRows rows{.fitted = rows_of(data, selected.fit, model)};
+  if (!selected.validation.empty()) rows.validation = rows_of(data, selected.validation, model);
+  if (data.sha256 != model.training.data_sha256) {
+    console.warning(fmt::format("{}: not the file that the model was trained on",
+                                arguments.dataset.empty() ? arguments.data : arguments.dataset));
+  }
+  return rows;
+}
+
+}  // namespace ellice::cli

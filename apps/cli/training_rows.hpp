@@ -1,0 +1,41 @@
+#pragma once
+
+// The rows that a model was fitted on, for verbs that need them: from the data again, or from the
+// model file.
+
+#include <string>
+#include <vector>
+
+#include "ellice/model/model.hpp"
+#include "ellice/model/network_objective.hpp"
+#include "verb.hpp"
+
+namespace ellice::cli {
+
+struct RowArguments {
+  std::string data = {};
+  std::string dataset = {};
+  [[nodiscard]] bool given() const { return !data.empty() || !dataset.empty(); }
+};
+
+void add_row_options(CLI::App& verb, RowArguments& arguments, const std::string& group);
+
+/// Some rows in both spaces.
+struct RowsOfModel {
+  RowMatrix raw = {};  // as in Dataset::raw
+  RowMatrix encoded = {};
+  std::vector<int> labels = {};
+  [[nodiscard]] LabelledRows labelled() const { return {.features = &encoded, .labels = &labels}; }
+};
+
+struct TrainingRows {
+  RowsOfModel fitted = {};
+  RowsOfModel validation = {};  // of networks: for early stopping
+};
+
+/// Takes the same rows again by the model's selection. Throws Error{argument} naming `purpose` when
+/// neither data nor stored rows are there, Error{input} when the data are not those of the model.
+[[nodiscard]] TrainingRows read_training_rows(const RowArguments& arguments, const Model& model,
+                                              const Console& console, const std::string& purpose);
+
+}  // namespace ellice::cli

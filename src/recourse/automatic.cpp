@@ -1,0 +1,18 @@
+#include "ellice/recourse/automatic.hpp"
+
+#include "ellice/recourse/linear_exact.hpp"
+#include "ellice/recourse/network_search.hpp"
+
+namespace ellice {
+
+bool is_exact(const Problem& problem) {
+  return problem.model->network.layers.size() == 1 && problem.set.kind == SetKind::last_layer;
+}
+
+std::unique_ptr<Generator> automatic_generator(const Problem& problem, LabelledRows rows,
+                                               const Execution& execution) {
+  if (is_exact(problem)) return std::make_unique<LinearExact>(problem);
+  return std::make_unique<NetworkSearch>(problem, rows, NetworkSearchOptions{}, execution);
+}
+
+}  // namespace ellice
