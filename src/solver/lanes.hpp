@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #ifdef __AVX512DQ__
 #include <immintrin.h>
 #endif
@@ -96,7 +97,12 @@ inline Lanes sqrt(const Lanes& value) {
 }
 
 inline Lanes abs(const Lanes& value) {
-  return select(value < 0.0, -value, value);
+  constexpr std::int64_t all_but_sign = std::numeric_limits<std::int64_t>::max();
+  Lanes result;
+  for (int p = 0; p < parts; ++p) {
+    result.v[p] = reinterpret_cast<Doubles>(reinterpret_cast<Integers>(value.v[p]) & all_but_sign);
+  }
+  return result;
 }
 inline Lanes max(const Lanes& left, const Lanes& right) {
   return select(left > right, left, right);
