@@ -21,13 +21,14 @@ using Doubles = double __attribute__((vector_size(part * sizeof(double))));
 using Integers = std::int64_t __attribute__((vector_size(part * sizeof(std::int64_t))));
 
 struct Mask {
-  Integers v[parts] = {};
+  Integers v[parts];
   [[nodiscard]] bool get(int lane) const { return v[lane / part][lane % part] != 0; }
   void clear(int lane) { v[lane / part][lane % part] = 0; }
 };
 
 struct Lanes {
-  Doubles v[parts] = {};
+  Doubles
+      v[parts];  // not initialised unless written Lanes{}: there are many in SecularSolver::Group
   [[nodiscard]] double get(int lane) const { return v[lane / part][lane % part]; }
   void set(int lane, double value) { v[lane / part][lane % part] = value; }
 };
