@@ -22,8 +22,12 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int max_iterations = 60;
 // Newton's error squares with each step: a relative step of 1e-5 leaves an error of about 1e-10,
 // whose effect on the distance is its square, and finish() takes g to t by steps along the normal.
-constexpr double step_tolerance = 1e-4;
+constexpr double step_tolerance = 1e-5;
+// Φ is so straight that the same error remains after a longer step, and after a still longer one
+// that uses a good earlier point.
+constexpr double straight_step_tolerance = 1e-4;
 constexpr double widest_last_step = 1e-2;
+// What is left of 1/√B beyond ν0, relative to its value there, is known no better than this.
 constexpr double least_rest = 1e-3;
 
 // 1/left and 1/right for the price of one division, the slowest operation of all.
@@ -94,7 +98,7 @@ void SecularSolver::start_secular(const Group& group, Search& search) const {
   const Lanes slope = 1 + p0 * group.n0 * half_fall * inverse_b.of_left;
   const Lanes share = 1 - m * p0;
   const Inverses inverse_known(m, slope);
-  const Inverses inverse(2 * constant, slope - share);
+  const Inverses inverse(2 * constant, select(positive, slope - share, broadcast(1)));
   const Lanes least = m * share * inverse.of_right;
   const Lanes y = (linear + lanes::sqrt(discriminant)) * inverse.of_left - lanes::max(zero, m);
   search.y = select(positive & ~(y > least), least, y);
@@ -194,8 +198,8 @@ void SecularSolver::solve_secular(const double* e, Index stride, double* scratch
     const Lanes change = lanes::abs(next - y);
     const Lanes other = lanes::abs(next - search.known_y);
     const Lanes reach = select(holds & (other < y), other, y);
-    const Mask accepted =
-        sound & (change * reach <= step_tolerance * (y * y)) & (change <= widest_last_step * y);
+    const Mask accepted = sound & (change * reach <= straight_step_tolerance * (y * y)) &
+                          (change <= widest_last_step * y);
     const Mask inside = sound & (next > y_low) & (next < y_high);
     if (any(open & ~accepted & ~inside)) {
       const Lanes middle = lanes::sqrt(y_low) * lanes::sqrt(y_high);
