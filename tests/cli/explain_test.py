@@ -136,6 +136,10 @@ class Explain(CliTestCase):
             self.assertLess(why["proof"]["upper_bound"], 0)
             self.assertLess(why["max_epsilon"], plans["epsilon"]["value"])
             self.assertNotIn("counterfactual", result)
+        for value in (0, plans["results"][0]["infeasible"]["max_epsilon"] / 2, plans["epsilon"]["value"]):
+            plans["results"][0]["infeasible"]["max_epsilon"] = value
+            self.write("altered.json", plans)
+            self.assertEqual(self.run_ellice("verify", "m.json", "altered.json").returncode, NOT_CERTIFIED, value)
         run = self.run_ellice("explain", "m.json", "people.csv", "--epsilon", "60%", "--strict", "--format", "json", "-o", "p.json")
         self.assertEqual(run.returncode, NOT_CERTIFIED)
         self.assertIn("12 of 12", run.stderr)
@@ -170,6 +174,10 @@ class Explain(CliTestCase):
                             (("results", 0, "query", "income"), first["query"]["income"] + 1)):
             self.assertEqual(altered(set_at(*path, value=value)), NOT_CERTIFIED, path)
         self.assertEqual(altered(lambda d: d["results"][0].pop("certificate")), NOT_CERTIFIED)
+        rounded = next(r for r in plans["results"] if r["status"] == "certified")["query_index"]
+        self.assertEqual(altered(lambda d: d["results"][rounded].update(status="optimal", gap=0)), NOT_CERTIFIED)
+        self.assertEqual(altered(set_at("results", rounded, "gap", value=plans["results"][rounded]["gap"] / 2)),
+                         NOT_CERTIFIED)
         self.assertEqual(altered(set_at("model_sha256", value="0" * 64)), BAD_INPUT)
         self.assertEqual(altered(lambda d: d.update(surprise=1)), BAD_INPUT)
 
