@@ -283,6 +283,36 @@ TEST(LinearExact, FeaturesWithoutAGridMakeUpForOneThatEndsEarly) {
   EXPECT_GT(moved, 5);
 }
 
+TEST(LinearExact, FineGridsMakeUpForACoarseOneThatEndsEarly) {
+  // Hundreds of thousands of steps of the fine grids stand for the coarse one's last value.
+  const Model model = numeric_model(3, 13, [](Schema& schema) {
+    schema.features[0].step = 100;
+    schema.features[1].step = schema.features[2].step = 1e-6;
+  });
+  for (const CostKind kind : {CostKind::l2, CostKind::l1, CostKind::l1_l2}) {
+    Problem problem{.model = &model, .epsilon = 0.001, .cost = {.kind = kind}};
+    problem.constraints.range = RangePolicy::off;
+    Problem held = problem;  // the best that the fine features can do: almost what a grid allows
+    held.constraints.features["x0"].locked = true;
+    const double slope = model.network.head()(0);
+    int moved = 0;
+    for (const Query& query : random_queries(model, 40, 14)) {
+      problem.constraints.features["x0"] =
+          slope > 0 ? FeatureLimits{.min = query.raw(0), .max = query.raw(0) + 1}
+                    : FeatureLimits{.min = query.raw(0) - 1, .max = query.raw(0)};
+      const Recourse answer = solve(problem, {query}).front();
+      ASSERT_TRUE(is_certified(answer.status)) << query.index << ": " << answer.message;
+      if (answer.status == Status::already_robust) continue;
+      ++moved;
+      const Recourse nearest = solve(held, {query}).front();
+      ASSERT_TRUE(is_certified(nearest.status)) << nearest.message;
+      EXPECT_LE(answer.distance.weighted, 1.1 * nearest.distance.weighted + 1e-5)
+          << enum_name(kind) << " " << query.index;
+    }
+    EXPECT_GT(moved, 5);
+  }
+}
+
 TEST(LinearExact, AnswersDoNotDependOnThreadsOrCompany) {
   const Model model = train(lending_dataset(600, 1), {}, {.folds = 0}).model;
   const Problem problem{.model = &model, .epsilon = 0.01};
