@@ -79,7 +79,8 @@ void add_problem_options(CLI::App& verb, ProblemArguments& arguments) {
 Problem make_problem(const ProblemArguments& arguments, const Model& model) {
   Problem problem{.model = &model, .threshold = model.decision.threshold, .cost = arguments.cost};
   problem.constraints.range = arguments.range;
-  if (!arguments.constraints.empty()) read_constraints(arguments.constraints, problem.constraints);
+  if (!arguments.constraints.empty())
+    read_constraints(arguments.constraints, model.schema(), problem.constraints);
   auto& features = problem.constraints.features;
   for (const std::string& name : arguments.lock) features[name].locked = true;
   for (const std::string& text : arguments.bounds) {
@@ -101,6 +102,15 @@ Problem make_problem(const ProblemArguments& arguments, const Model& model) {
   if (!arguments.threshold.empty()) problem.threshold = parse_threshold(arguments.threshold);
   validate(problem);
   return problem;
+}
+
+void check_query_indices(const ProblemArguments& arguments, const Constraints& constraints,
+                         const std::string& queries, std::size_t rows) {
+  if (constraints.queries.empty()) return;
+  const std::size_t last = constraints.queries.rbegin()->first;
+  require_input(
+      last < rows, "{}: queries.{}: {} has {} rows, which are counted from 0: the last index is {}",
+      arguments.constraints, last, queries == "-" ? "standard input" : queries, rows, rows - 1);
 }
 
 }  // namespace ellice::cli

@@ -28,4 +28,8 @@ void add_problem_options(CLI::App& verb, ProblemArguments& arguments);
 /// of what can.
 [[nodiscard]] Problem make_problem(const ProblemArguments& arguments, const Model& model);
 
+/// Throws Error{input} where a constraint is for a query beyond the end of the table.
+void check_query_indices(const ProblemArguments& arguments, const Constraints& constraints,
+                         const std::string& queries, std::size_t rows);
+
 }  // namespace ellice::cli
