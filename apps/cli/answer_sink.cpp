@@ -55,7 +55,7 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
     frontier_ = std::make_unique<Frontier>(request.problem);
     // From the plain counterfactual to twice the ε that was asked for.
     const double top = request.problem.epsilon > 0
-                           ? 2 * request.problem.epsilon
+                           ? std::min(2 * request.problem.epsilon, largest_epsilon)
                            : 0.2 * request.problem.model->training.objective;
     for (int k = 0; k <= curve_levels; ++k) levels_.push_back(top * k / curve_levels);
   }

@@ -145,6 +145,10 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
   std::size_t rows = 0;
   while (true) {
     const QueryBlock block = reader.next(block_rows);
+    if (block.size() < block_rows) {  // the last one: nothing of it is written yet
+      check_query_indices(arguments.problem, problem.constraints, arguments.queries,
+                          rows + block.size());
+    }
     if (block.size() == 0) break;
     const Stopwatch watch;
     std::vector<Recourse> answers =

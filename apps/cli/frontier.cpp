@@ -74,8 +74,10 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   header.emplace_back("max epsilon");
   table.header(header);
 
+  std::size_t rows = 0;
   while (true) {
     const QueryBlock block = reader.next(block_rows);
+    rows += block.size();
     if (block.size() == 0) break;
     std::vector<FrontierCurve> curves(block.queries.size());
     parallel_for("tracing", block.queries.size(),
@@ -93,6 +95,7 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
       table.row(cells);
     }
   }
+  check_query_indices(arguments.problem, problem.constraints, arguments.queries, rows);
   const std::string text =
       as_json
           ? to_text(document)

@@ -108,7 +108,8 @@ Problem make_problem(const ProblemArguments& arguments, const Models& models) {
   problem.set.damping = arguments.damping;
   for (const Model& other : models.others) problem.set.members.push_back(&other);
   problem.constraints.range = arguments.range;
-  if (!arguments.constraints.empty()) read_constraints(arguments.constraints, problem.constraints);
+  if (!arguments.constraints.empty())
+    read_constraints(arguments.constraints, model.schema(), problem.constraints);
   auto& features = problem.constraints.features;
   for (const std::string& name : arguments.lock) features[name].locked = true;
   for (const std::string& text : arguments.bounds) {
@@ -130,6 +131,15 @@ Problem make_problem(const ProblemArguments& arguments, const Models& models) {
   if (!arguments.threshold.empty()) problem.threshold = parse_threshold(arguments.threshold);
   validate(problem);
   return problem;
+}
+
+void check_query_indices(const ProblemArguments& arguments, const Constraints& constraints,
+                         const std::string& queries, std::size_t rows) {
+  if (constraints.queries.empty()) return;
+  const std::size_t last = constraints.queries.rbegin()->first;
+  require_input(
+      last < rows, "{}: queries.{}: {} has {} rows, which are counted from 0: the last index is {}",
+      arguments.constraints, last, queries == "-" ? "standard input" : queries, rows, rows - 1);
 }
 
 }  // namespace ellice::cli

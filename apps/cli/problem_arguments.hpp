@@ -41,4 +41,8 @@ struct Models {
 /// of what can. The models must outlive it.
 [[nodiscard]] Problem make_problem(const ProblemArguments& arguments, const Models& models);
 
+/// Throws Error{input} where a constraint is for a query beyond the end of the table.
+void check_query_indices(const ProblemArguments& arguments, const Constraints& constraints,
+                         const std::string& queries, std::size_t rows);
+
 }  // namespace ellice::cli

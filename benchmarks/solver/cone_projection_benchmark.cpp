@@ -107,7 +107,7 @@ void BM_cone_projection_factor(benchmark::State& state) {
 BENCHMARK(BM_cone_projection_products_alone)->ArgName("dim")->Arg(8)->Arg(20)->Arg(61)->Arg(200);
 BENCHMARK(BM_cone_projection_batch)
     ->ArgNames({"dim", "permille_of_max"})
-    ->ArgsProduct({{8, 20, 61, 200}, {100, 500}});
+    ->ArgsProduct({{8, 20, 61, 200}, {100, 500, 900}});
 BENCHMARK(BM_cone_projection_masked)
     ->ArgNames({"dim", "permille_of_max"})
     ->ArgsProduct({{8, 20, 61, 200}, {100}});

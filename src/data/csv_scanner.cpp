@@ -69,19 +69,22 @@ bool CsvScanner::next(std::span<const std::string_view>& cells) {
     const std::size_t first = next_line_;
     if (!skip_empty_lines()) return false;
     empty_lines_ = next_line_ - first;
-    require_input(empty_lines_ == 0 || header_.size() == 1,
-                  "{}: line {}: the line is empty, expected {} cells", name_, first,
-                  header_.size());
   }
   if (empty_lines_ > 0) {
     line_ = next_line_ - empty_lines_--;
+    if (header_.size() > 1) {
+      throw RowError(fmt::format("{}: line {}: the line is empty, expected {} cells", name_, line_,
+                                 header_.size()));
+    }
     cells_.assign(1, {});
   } else {
     read_row();
-    require_input(cells_.size() == header_.size(),
-                  "{}: line {}: found {} cells, expected {} as in the header{}", name_, line_,
-                  cells_.size(), header_.size(),
-                  cells_.size() > header_.size() ? "; quote cells that hold a comma" : "");
+    if (cells_.size() != header_.size()) {
+      throw RowError(
+          fmt::format("{}: line {}: found {} cells, expected {} as in the header{}", name_, line_,
+                      cells_.size(), header_.size(),
+                      cells_.size() > header_.size() ? "; quote cells that hold a comma" : ""));
+    }
   }
   cells = cells_;
   return true;
@@ -160,10 +163,10 @@ void CsvScanner::check_text(std::string_view row) const {
   const auto cell = std::find_if(cells_.begin(), cells_.end(), [&](std::string_view text) {
     return place < text.data() + text.size();
   });
-  fail(ErrorCode::input,
-       "{}: line {}: column {} holds the byte 0x{:02X}, which is not UTF-8 here; save the file as "
-       "UTF-8",
-       name_, line, cell - cells_.begin() + 1, static_cast<unsigned char>(*place));
+  throw RowError(fmt::format(
+      "{}: line {}: column {} holds the byte 0x{:02X}, which is not UTF-8 here; save the file as "
+      "UTF-8",
+      name_, line, cell - cells_.begin() + 1, static_cast<unsigned char>(*place)));
 }
 
 /// Splits the row into cells; false if its end is not in the buffer yet.

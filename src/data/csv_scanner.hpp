@@ -53,7 +53,7 @@ class CsvScanner final : public RowSource {
   std::size_t line_ = 0;              // of the current row
   std::size_t next_line_ = 1;
   std::size_t open_quote_line_ = 0;  // 0: none is open
-  std::size_t empty_lines_ = 0;      // of a one-column table, still to be handed out
+  std::size_t empty_lines_ = 0;      // still to be handed out, or refused one by one
 };
 
 }  // namespace ellice

@@ -5,12 +5,18 @@
 #include "ellice/core/error.hpp"
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/recourse_file.hpp"
+#include "recourse/audit_bounds.hpp"
 
 namespace ellice {
 
 namespace {
 
 constexpr double tolerance = 1e-9;
+// A stated gap may be this much too small: an answer called optimal is so to 1e-9, and the bound is
+// computed from the answer as written.
+constexpr double gap_tolerance = 1e-8;
+// Iterations end, so that a largest ε is known to this, relatively.
+constexpr double radius_tolerance = 1e-6;
 
 /// Relative to the numbers themselves, or to `floor` where they are what larger numbers leave over.
 bool agree(double stored, double recomputed, double floor = 1e-6) {
@@ -29,7 +35,11 @@ struct Asked {
 class Auditor {
  public:
   Auditor(const Model& model, Asked asked, std::string source)
-      : model_(&model), asked_(std::move(asked)), source_(std::move(source)), verifier_(model) {}
+      : model_(&model),
+        asked_(std::move(asked)),
+        source_(std::move(source)),
+        set_(last_layer_set(model, asked_.epsilon)),
+        verifier_(model) {}
 
   [[nodiscard]] AnswerAudit audit(JsonObject answer) const {
     AnswerAudit result{.query_index = static_cast<std::size_t>(answer.integer("query_index")),
@@ -56,6 +66,8 @@ class Auditor {
           result.status == Status::optimal || result.status == Status::already_robust;
       if (!(gap >= 0 && gap <= 1) || (nothing_cheaper && gap != 0))
         fault(fmt::format("gap {} does not go with status {}", gap, enum_name(result.status)));
+    } else if (result.status == Status::optimal) {
+      fault("an answer that is called optimal has a gap, but it is missing");
     }
     if (answer.has("query")) check_with_query(answer, result);
     answer.finish();
@@ -71,6 +83,8 @@ class Auditor {
     const RawRow query = row(answer, "query");
     const FeasibleSet feasible(model_->encoder, asked_.constraints, result.query_index,
                                model_->encoder.raw(query));
+    const RashomonEllipsoid set =
+        result.epsilon == asked_.epsilon ? set_ : last_layer_set(*model_, result.epsilon);
     const std::vector<std::string> stated = answer.has("query_violations")
                                                 ? answer.strings("query_violations")
                                                 : std::vector<std::string>{};
@@ -80,17 +94,20 @@ class Auditor {
       const RawRow counterfactual = row(answer, "counterfactual");
       if (result.status == Status::already_robust && query != counterfactual)
         result.failures.emplace_back("who is robust already changes nothing, but the rows differ");
-      check_numbers(answer, query, counterfactual, feasible, result);
+      check_numbers(answer, query, counterfactual, feasible, set, result);
       if (is_certified(result.status)) {
         check_constraints(query, counterfactual, feasible, result);
         if (answer.has("certificate")) check_certificate(answer, counterfactual, result);
+        if (answer.has("gap") && result.status != Status::already_robust)
+          check_gap(answer.number("gap"), counterfactual, feasible, set, result);
       }
     }
-    if (answer.has("infeasible")) check_proof(answer.object("infeasible"), feasible, result);
+    if (answer.has("infeasible")) check_proof(answer.object("infeasible"), feasible, set, result);
   }
 
   void check_numbers(JsonObject& answer, const RawRow& query, const RawRow& counterfactual,
-                     const FeasibleSet& feasible, AnswerAudit& result) const {
+                     const FeasibleSet& feasible, const RashomonEllipsoid& set,
+                     AnswerAudit& result) const {
     const Schema& schema = model_->schema();
     const Json from = row_to_json(schema, query);
     const Json to = row_to_json(schema, counterfactual);
@@ -126,7 +143,6 @@ class Auditor {
             cost_of(asked_.cost, model_->encoder, feasible.query(), z));
     compare("distance.changed", distance.number("changed"), static_cast<double>(differing));
     distance.finish();
-    const RashomonEllipsoid set = last_layer_set(*model_, result.epsilon);
     const Vector x = with_one(z);
     const double rounding = 1e-4 * (set.center().cwiseProduct(x).cwiseAbs().sum() +
                                     robustness_penalty(set, x));  // times 1e-9
@@ -160,21 +176,49 @@ class Auditor {
                            verification.failures.end());
   }
 
+  /// No robust row may cost less than the stated gap admits (theory.md, Result 9).
+  void check_gap(double gap, const RawRow& counterfactual, const FeasibleSet& feasible,
+                 const RashomonEllipsoid& set, AnswerAudit& result) const {
+    const bool square_root = asked_.cost.kind == CostKind::mixed;
+    if (asked_.cost.sparsity_weight != 0 || (square_root && !feasible.held().empty())) {
+      result.failures.emplace_back("a gap is stated where the cost has no bound that proves it");
+      return;
+    }
+    const Vector weights = column_weights(model_->encoder);
+    const bool squares = asked_.cost.kind != CostKind::l1;
+    const bool absolutes = asked_.cost.kind == CostKind::l1 || asked_.cost.kind == CostKind::l1_l2;
+    const ColumnCost cost{.squares = squares ? weights : Vector::Zero(weights.size()),
+                          .absolutes = absolutes ? weights : Vector::Zero(weights.size())};
+    const std::vector<Box> boxes = feasible.held().empty() && feasible.boxes_cover()
+                                       ? feasible.boxes()
+                                       : std::vector<Box>{feasible.relaxed()};
+    const Vector z = model_->encoder.encode(counterfactual);
+    const Vector x = with_one(z);
+    // Certified rows keep this distance from the threshold.
+    const double margin = 1e-12 * (set.center().cwiseProduct(x).cwiseAbs().sum() +
+                                   robustness_penalty(set, x) + std::abs(result.threshold));
+    const double paid = cost_of(asked_.cost, model_->encoder, feasible.query(), z);
+    const double claimed = paid * std::max(0.0, 1 - gap - gap_tolerance);
+    const double needed = square_root ? claimed * claimed : claimed;
+    const double proved = cost_lower_bound(set, result.threshold + margin, feasible.query(), boxes,
+                                           cost, worst_model(set, x), needed);
+    if (proved >= needed) return;
+    result.failures.push_back(
+        fmt::format("gap is {}, but the bound recomputed proves {:.9g} only", gap,
+                    1 - (square_root ? std::sqrt(std::max(0.0, proved)) : proved) / paid));
+  }
+
   /// The model of the proof must lie in the set and stay below the threshold on the whole box.
-  void check_proof(JsonObject infeasible, const FeasibleSet& feasible, AnswerAudit& result) const {
+  void check_proof(JsonObject infeasible, const FeasibleSet& feasible, const RashomonEllipsoid& set,
+                   AnswerAudit& result) const {
     JsonObject proof = infeasible.object("proof");
     const double stated = proof.number("upper_bound");
     const Vector theta = proof.vector("model", model_->encoder.columns() + 1);
     proof.finish();
-    const RashomonEllipsoid set = last_layer_set(*model_, result.epsilon);
     if (excess_objective(set, theta) > result.epsilon * (1 + tolerance) + 1e-15) {
       result.failures.emplace_back("proof: the model does not belong to the set");
     }
-    const Box& box = feasible.relaxed();
-    double bound = theta(box.lower.size());
-    for (Index i = 0; i < box.lower.size(); ++i) {
-      if (theta(i) != 0) bound += std::max(theta(i) * box.lower(i), theta(i) * box.upper(i));
-    }
+    const double bound = maximum_over(feasible.relaxed(), theta);
     if (!agree(stated, bound)) {
       result.failures.push_back(
           fmt::format("proof: upper_bound is {}, recomputed {}", stated, bound));
@@ -182,24 +226,64 @@ class Auditor {
     if (!(bound < result.threshold)) {
       result.failures.emplace_back("proof: the model does not stay below the threshold");
     }
-    if (infeasible.number("max_epsilon") >= result.epsilon && result.epsilon > 0) {
-      result.failures.emplace_back("max_epsilon is not below the epsilon that was asked for");
-    }
     (void)infeasible.strings("blocking");
     JsonObject best = infeasible.object("best");
     const RawRow point = row_from_json(model_->schema(), best.at("point"), source_, "best.point");
-    const double recomputed = robust_logit(set, with_one(model_->encoder.encode(point)));
+    const Vector x = with_one(model_->encoder.encode(point));
+    const double recomputed = robust_logit(set, x);
     if (!agree(best.number("robust_logit"), recomputed)) {
       result.failures.push_back(fmt::format("best.robust_logit is {}, recomputed {}",
                                             best.number("robust_logit"), recomputed));
     }
     best.finish();
+    check_max_epsilon(infeasible.number("max_epsilon"), x, feasible.relaxed(), set, result);
     infeasible.finish();
+  }
+
+  /// Below the ε asked for, no less than a point of the box attains, no more than a model admits.
+  void check_max_epsilon(double stated, const Vector& best, const Box& box,
+                         const RashomonEllipsoid& set, AnswerAudit& result) const {
+    const double t = result.threshold;
+    if (stated < 0 || (stated >= result.epsilon && result.epsilon > 0)) {
+      result.failures.emplace_back("max_epsilon is not below the epsilon that was asked for");
+      return;
+    }
+    const Vector top = with_one(most_robust_point(set, t, box));
+    const double attained =
+        std::max(robustness_radius(set, best, t), robustness_radius(set, top, t));
+    if (stated < attained * (1 - radius_tolerance)) {
+      result.failures.push_back(
+          fmt::format("max_epsilon is {}, but a point of the box attains {}", stated, attained));
+    }
+    // Brought below the threshold everywhere, the worst model at that point shows that no larger
+    // set than the one which then holds it has an answer.
+    Vector theta = worst_model(last_layer_set(*model_, attained), top);
+    for (Index i = 0; i < box.lower.size(); ++i) {
+      if (std::isinf(theta(i) > 0 ? box.upper(i) : box.lower(i))) theta(i) = 0;
+    }
+    theta(box.lower.size()) -= maximum_over(box, theta) - t;
+    const double admitted = excess_objective(set, theta);
+    if (stated > admitted * (1 + radius_tolerance)) {
+      result.failures.push_back(
+          fmt::format("max_epsilon is {}, but a model within {} gives no point of the box more "
+                      "than the threshold",
+                      stated, admitted));
+    }
+  }
+
+  /// max θᵀx̃ over the box.
+  static double maximum_over(const Box& box, const Vector& theta) {
+    double sum = theta(box.lower.size());
+    for (Index i = 0; i < box.lower.size(); ++i) {
+      if (theta(i) != 0) sum += std::max(theta(i) * box.lower(i), theta(i) * box.upper(i));
+    }
+    return sum;
   }
 
   const Model* model_;
   Asked asked_;
   std::string source_;
+  RashomonEllipsoid set_;
   Verifier verifier_;
 };
 

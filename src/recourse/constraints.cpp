@@ -14,14 +14,18 @@ namespace {
 
 using Limits = std::map<std::string, FeatureLimits>;
 
+std::vector<std::string> feature_names(const Schema& schema) {
+  std::vector<std::string> names;
+  for (const Feature& feature : schema.features) names.push_back(feature.name);
+  return names;
+}
+
 void validate_limits(const Limits& limits, const Schema& schema) {
   for (const auto& [name, limit] : limits) {
     const std::optional<std::size_t> index = schema.find(name);
     if (!index) {
-      std::vector<std::string> known;
-      for (const Feature& feature : schema.features) known.push_back(feature.name);
       fail(ErrorCode::argument, "unknown feature \"{}\" in a constraint; {}", name,
-           suggestion(name, known));
+           suggestion(name, feature_names(schema)));
     }
     const Feature& feature = schema.features[*index];
     require(
@@ -45,10 +49,15 @@ void validate_limits(const Limits& limits, const Schema& schema) {
   }
 }
 
-void read_limits(const YamlRecord& record, Limits& limits) {
+void read_limits(const YamlRecord& record, const Schema& schema, Limits& limits) {
+  const auto of = [&](const std::string& name, const YamlEntry& entry) -> FeatureLimits& {
+    if (!schema.find(name))
+      entry.fault("unknown feature \"{}\"; {}", name, suggestion(name, feature_names(schema)));
+    return limits[name];
+  };
   if (const YamlEntry* lock = record.find("lock")) {
     for (const YamlEntry& name : lock->list("a list of features")) {
-      limits[name.filled_text("a feature")].locked = true;
+      of(name.filled_text("a feature"), name).locked = true;
     }
   }
   if (const YamlEntry* bounds = record.find("bounds")) {
@@ -59,13 +68,14 @@ void read_limits(const YamlRecord& record, Limits& limits) {
         if (e.is_null()) return std::nullopt;
         return e.number("a finite number, or null for no bound");
       };
-      limits[name].min = bound(pair[0]);
-      limits[name].max = bound(pair[1]);
+      FeatureLimits& limit = of(name, entry);
+      limit.min = bound(pair[0]);
+      limit.max = bound(pair[1]);
     }
   }
   if (const YamlEntry* direction = record.find("direction")) {
     for (const auto& [name, entry] : direction->members("a map from feature to direction")) {
-      limits[name].direction = entry.choice<Direction>();
+      of(name, entry).direction = entry.choice<Direction>();
     }
   }
 }
@@ -135,10 +145,10 @@ void validate(const Constraints& constraints, const Schema& schema) {
   }
 }
 
-void read_constraints(const std::string& path, Constraints& constraints) {
+void read_constraints(const std::string& path, const Schema& schema, Constraints& constraints) {
   const YamlDocument document(read_file(path), path);
   const YamlRecord top(document.top(), {"lock", "bounds", "direction", "queries"}, "constraints");
-  read_limits(top, constraints.features);
+  read_limits(top, schema, constraints.features);
   const YamlEntry* queries = top.find("queries");
   if (queries == nullptr) return;
   for (const auto& [key, entry] : queries->members("a map from query index to constraints")) {
@@ -146,7 +156,7 @@ void read_constraints(const std::string& path, Constraints& constraints) {
       e.fault("\"{}\" is no query index; expected a whole number from 0", k);
     });
     read_limits(YamlRecord(entry, {"lock", "bounds", "direction"}, "constraints of one query"),
-                constraints.queries[index]);
+                schema, constraints.queries[index]);
   }
 }
 

@@ -18,6 +18,9 @@ Frontier::Frontier(const Problem& problem)
 
 FrontierCurve Frontier::trace(const Query& query, const std::vector<double>& epsilons) const {
   require(std::is_sorted(epsilons.begin(), epsilons.end()), "the levels of a frontier must rise");
+  require(epsilons.empty() || epsilons.back() <= largest_epsilon,
+          "epsilon = {} is too large to compute with, at most {}",
+          epsilons.empty() ? 0 : epsilons.back(), largest_epsilon);
   const FeasibleSet feasible(problem_->model->encoder, problem_->constraints, query.index,
                              query.raw);
   FrontierCurve curve{.query_index = query.index};

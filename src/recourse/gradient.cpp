@@ -25,15 +25,14 @@ RashomonEllipsoid with_jitter(const RashomonEllipsoid& set, double jitter) {
   return {set.center(), std::move(hessian), set.epsilon()};
 }
 
-/// A point on its way down. Columns that the feasible set does not search stay where they are.
+/// A point on its way down. Columns in which the box has no width stay where they are.
 class Descent {
  public:
-  Descent(const GradientSettings& settings, const FeasibleSet& feasible)
+  Descent(const GradientSettings& settings, const Vector& start, const Box& box)
       : settings_(&settings),
-        x_(feasible.query()),
+        x_(start),
         mean_(Vector::Zero(x_.size())),
         square_(Vector::Zero(x_.size())) {
-    const Box& box = feasible.boxes().front();
     for (Index j = 0; j < x_.size(); ++j) {
       if (box.lower[j] < box.upper[j]) free_.push_back(j);
     }
@@ -192,7 +191,7 @@ Recourse GradientSearch::answer(const Query& query) const {
 }
 
 Vector GradientSearch::run_printed(const FeasibleSet& feasible) const {
-  Descent descent(settings_, feasible);
+  Descent descent(settings_, feasible.query(), feasible.boxes().front());
   for (int step = 0; step < settings_.max_steps; ++step) {
     const GradientObjective::Value value = objective_.evaluate(feasible.query(), descent.x());
     descent.step(value.gradient);
@@ -202,7 +201,7 @@ Vector GradientSearch::run_printed(const FeasibleSet& feasible) const {
 }
 
 Vector GradientSearch::run_as_run(const FeasibleSet& feasible) const {
-  Descent descent(settings_, feasible);
+  Descent descent(settings_, feasible.query(), feasible.boxes().front());
   Vector best = descent.x();
   double best_logit = -infinity;
   int idle = 0;
@@ -223,36 +222,50 @@ Vector GradientSearch::run_as_run(const FeasibleSet& feasible) const {
 }
 
 void GradientSearch::run_corrected(Recourse& answer, const FeasibleSet& feasible) const {
-  const Box& box = feasible.boxes().front();
-  Descent descent(settings_, feasible);
-  descent.clip(box);
-  double best_logit = -infinity;
-  int idle = 0;
-  int steps = 0;
-  while (true) {
-    const GradientObjective::Value value = objective_.evaluate(feasible.query(), descent.x());
-    if (value.robust_logit >= problem_->threshold &&
-        assembler_.accept(answer, decode_to_grid(feasible, assembler_.set(), descent.x()),
-                          feasible)) {
-      return;
-    }
-    ++idle;
-    if (value.robust_logit > best_logit) {
-      best_logit = value.robust_logit;
-      idle = 0;
-    }
-    if (steps == settings_.max_steps || (settings_.patience > 0 && idle >= settings_.patience)) {
-      break;
-    }
-    descent.step(value.gradient);
-    descent.clip(box);
-    ++steps;
+  // Each piece of the feasible set by itself: steps from one to another do not exist.
+  std::optional<Recourse> cheapest;
+  DescentEnd farthest{.best_logit = -infinity};
+  for (const Box& box : feasible.boxes()) {
+    Recourse found = answer;
+    const DescentEnd end = descend(found, feasible, box);
+    if (end.best_logit > farthest.best_logit) farthest = end;
+    if (end.accepted && (!cheapest || found.distance.weighted < cheapest->distance.weighted))
+      cheapest = std::move(found);
+  }
+  if (cheapest) {
+    answer = std::move(*cheapest);
+    return;
   }
   answer.status = Status::not_found;
   answer.message = fmt::format(
       "no certified point in {} steps; the best worst-case logit was {:.6g}, asked for {}. The "
       "search is local and proves nothing",
-      steps, best_logit, problem_->threshold);
+      farthest.steps, farthest.best_logit, problem_->threshold);
+}
+
+GradientSearch::DescentEnd GradientSearch::descend(Recourse& answer, const FeasibleSet& feasible,
+                                                   const Box& box) const {
+  Descent descent(settings_, feasible.query().cwiseMax(box.lower).cwiseMin(box.upper), box);
+  DescentEnd end{.best_logit = -infinity};
+  int idle = 0;
+  while (true) {
+    const GradientObjective::Value value = objective_.evaluate(feasible.query(), descent.x());
+    end.accepted = value.robust_logit >= problem_->threshold &&
+                   assembler_.accept(
+                       answer, decode_to_grid(feasible, assembler_.set(), descent.x()), feasible);
+    ++idle;
+    if (value.robust_logit > end.best_logit) {
+      end.best_logit = value.robust_logit;
+      idle = 0;
+    }
+    if (end.accepted || end.steps == settings_.max_steps ||
+        (settings_.patience > 0 && idle >= settings_.patience)) {
+      return end;
+    }
+    descent.step(value.gradient);
+    descent.clip(box);
+    ++end.steps;
+  }
 }
 
 }  // namespace ellice

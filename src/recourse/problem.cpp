@@ -10,6 +10,9 @@ void validate(const Problem& problem) {
   require(problem.model != nullptr, "a problem needs a model");
   require(problem.epsilon >= 0 && std::isfinite(problem.epsilon),
           "epsilon = {} must be >= 0 and finite", problem.epsilon);
+  require(problem.epsilon <= largest_epsilon,
+          "epsilon = {} is too large to compute with, at most {}", problem.epsilon,
+          largest_epsilon);
   require(std::isfinite(problem.threshold), "threshold = {} must be finite", problem.threshold);
   require(problem.cost.sparsity_weight >= 0 && std::isfinite(problem.cost.sparsity_weight),
           "sparsity_weight = {} must be >= 0", problem.cost.sparsity_weight);

@@ -90,8 +90,21 @@ void QueryReader::require_near(std::size_t j, double value) const {
 QueryBlock QueryReader::next(std::size_t most) {
   QueryBlock block;
   const std::vector<Feature>& features = model_->schema().features;
+  const auto refuse = [&](std::size_t index, std::optional<std::string> id, const Error& error) {
+    block.invalid.push_back({.query_index = index,
+                             .status = Status::invalid,
+                             .id = std::move(id),
+                             .message = error.what()});
+  };
   std::span<const std::string_view> cells;
-  while (block.size() < most && source_->next(cells)) {
+  while (block.size() < most) {
+    try {
+      if (!source_->next(cells)) break;
+    } catch (const RowError& error) {
+      if (on_error_ == OnError::stop) throw;
+      refuse(next_index_++, std::nullopt, error);  // which cell is the identifier nobody knows
+      continue;
+    }
     Query query{.index = next_index_++,
                 .raw = Vector(static_cast<Index>(features.size())),
                 .id = source_->id()};
@@ -114,10 +127,7 @@ QueryBlock QueryReader::next(std::size_t most) {
       block.queries.push_back(std::move(query));
     } catch (const Error& error) {
       if (on_error_ == OnError::stop) throw;
-      block.invalid.push_back({.query_index = query.index,
-                               .status = Status::invalid,
-                               .id = query.id,
-                               .message = error.what()});
+      refuse(query.index, query.id, error);
     }
   }
   require_input(next_index_ > 0, "{}: there are no rows below the header", source_->name());

@@ -32,6 +32,19 @@ std::string display_value(const Value& value) {
   return number != nullptr ? display_number(*number) : std::get<std::string>(value);
 }
 
+std::string display_start(const Value& from, const Value& to) {
+  const double* start = std::get_if<double>(&from);
+  const double* end = std::get_if<double>(&to);
+  if (start == nullptr || end == nullptr || !std::isfinite(*start)) return display_value(from);
+  // Whole digits stay: 1 234 567.125 is 1 234 567.
+  const int whole =
+      *start == 0 ? 1 : static_cast<int>(std::floor(std::log10(std::abs(*start)))) + 1;
+  const double shown =
+      std::strtod(fmt::format("{:.{}g}", *start, std::clamp(whole, 6, 17)).c_str(), nullptr);
+  const bool same_side = *start == *end || (shown != *end && (shown < *end) == (*start < *end));
+  return display_number(same_side ? shown : *start);
+}
+
 std::string display_with_unit(const Feature& feature, const Value& value) {
   return display_value(value) + (feature.unit.empty() ? "" : " " + feature.unit);
 }

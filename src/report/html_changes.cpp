@@ -47,7 +47,7 @@ std::string number_picture(const Feature& feature, const Change& change, double 
        .lower_text = display_rounded(lower, 4),
        .upper_text = display_rounded(upper, 4),
        .title = fmt::format("{}: from {} to {}, training range {} to {}", feature.name,
-                            display_value(change.from), display_value(change.to),
+                            display_start(change.from, change.to), display_value(change.to),
                             display_rounded(lower, 4), display_rounded(upper, 4))});
 }
 
@@ -63,8 +63,8 @@ std::string ordinal_picture(const Feature& feature, const Change& change) {
        .lower_text = feature.levels.front(),
        .upper_text = feature.levels.back(),
        .stops = static_cast<int>(feature.levels.size()),
-       .title = fmt::format("{}: from {} to {}", feature.name, display_value(change.from),
-                            display_value(change.to))});
+       .title = fmt::format("{}: from {} to {}", feature.name,
+                            display_start(change.from, change.to), display_value(change.to))});
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ std::string change_table(const std::vector<Change>& changes, const Encoder& enco
     rows += fmt::format(
         R"(<tr><th scope="row">{}</th><td class="num">{}</td><td class="arrow" aria-hidden="true">→</td><td class="num new">{}</td><td class="unit">{}</td><td class="picture">{}</td></tr>
 )",
-        escape(feature_label(feature)), escape(display_value(change.from)),
+        escape(feature_label(feature)), escape(display_start(change.from, change.to)),
         escape(display_value(change.to)), escape(feature.unit), change_picture(change, encoder));
   }
   return fmt::format(

@@ -61,7 +61,7 @@ std::string change_table(const Schema& schema, const RawRow& from, const RawRow&
     const Feature& feature = schema.features[j];
     const bool same = from[j] == to[j];
     if (same && !options.all_features) continue;
-    table.row({feature.name, display_value(from[j]), same ? "" : "→",
+    table.row({feature.name, display_start(from[j], to[j]), same ? "" : "→",
                same ? "–" : display_value(to[j]), feature.unit});
     dimmed.push_back(same && options.colour);
   }

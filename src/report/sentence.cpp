@@ -49,7 +49,7 @@ std::vector<PlanStep> plan_steps(const Recourse& answer, const Schema& schema) {
     const Feature& feature = schema.features[*index];
     steps.push_back({.verb = verb_of(feature, change),
                      .feature = feature_label(feature),
-                     .from = display_value(change.from),
+                     .from = display_start(change.from, change.to),
                      .to = display_value(change.to),
                      .unit = feature.unit});
   }

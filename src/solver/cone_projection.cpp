@@ -168,7 +168,11 @@ void ConeFactor::project_rows_into(RowMatrixArg queries, const ConeTarget& targe
                              work.scratch.data(), &summaries[static_cast<std::size_t>(first + i)]);
     }
     if (!finite) require_finite(queries.middleRows(first, rows), first);
-    points.middleRows(first, rows) = queries.middleRows(first, rows);
+    if (queries.outerStride() == dimension_ && points.outerStride() == dimension_) {
+      std::copy_n(from, rows * dimension_, to);  // short rows one by one take several times as long
+    } else {
+      points.middleRows(first, rows) = queries.middleRows(first, rows);
+    }
     blas::gemm(dimension_, rows, m, {out_.data(), dimension_},
                {work.e.data(), stride, blas::Op::transposed}, 1.0, to, points.outerStride());
   });

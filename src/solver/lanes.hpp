@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #ifdef __AVX512DQ__
 #include <immintrin.h>
 #endif
@@ -20,13 +21,14 @@ using Doubles = double __attribute__((vector_size(part * sizeof(double))));
 using Integers = std::int64_t __attribute__((vector_size(part * sizeof(std::int64_t))));
 
 struct Mask {
-  Integers v[parts] = {};
+  Integers v[parts];
   [[nodiscard]] bool get(int lane) const { return v[lane / part][lane % part] != 0; }
   void clear(int lane) { v[lane / part][lane % part] = 0; }
 };
 
 struct Lanes {
-  Doubles v[parts] = {};
+  Doubles
+      v[parts];  // not initialised unless written Lanes{}: there are many in SecularSolver::Group
   [[nodiscard]] double get(int lane) const { return v[lane / part][lane % part]; }
   void set(int lane, double value) { v[lane / part][lane % part] = value; }
 };
@@ -96,7 +98,12 @@ inline Lanes sqrt(const Lanes& value) {
 }
 
 inline Lanes abs(const Lanes& value) {
-  return select(value < 0.0, -value, value);
+  constexpr std::int64_t all_but_sign = std::numeric_limits<std::int64_t>::max();
+  Lanes result;
+  for (int p = 0; p < parts; ++p) {
+    result.v[p] = reinterpret_cast<Doubles>(reinterpret_cast<Integers>(value.v[p]) & all_but_sign);
+  }
+  return result;
 }
 inline Lanes max(const Lanes& left, const Lanes& right) {
   return select(left > right, left, right);

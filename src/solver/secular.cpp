@@ -5,7 +5,7 @@
 #include <limits>
 #include <new>
 
-#include "solver/lanes.hpp"
+#include "solver/secular_group.hpp"
 
 namespace ellice {
 
@@ -19,13 +19,8 @@ using lanes::Mask;
 using lanes::select;
 using lanes::store;
 
-static_assert(SecularSolver::width == lanes::width);
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::align_val_t alignment{sizeof(lanes::Doubles)};
-constexpr int max_iterations = 60;
-// Newton's error squares with each step: a relative step of 1e-5 leaves an error of about 1e-10,
-// whose effect on the distance is its square, and finish() takes g to t by steps along the normal.
-constexpr double step_tolerance = 1e-5;
 constexpr double gap_alarm = 1e-6;
 
 // The root of φ(z) = Σ a²/(z+π) = 1 for φ(0) > 1. φ is convex and decreasing and 1/φ concave, so
@@ -53,18 +48,6 @@ void AlignedArray::Release::operator()(double* data) const {
   ::operator delete(data, alignment);
 }
 
-struct SecularSolver::Group {
-  int live = 0;
-  Lanes c, kappa_squared;
-  Lanes c0, q0;              // aᵀe0 + c and Σπe0² + κ²
-  Lanes n0, r0, a0, p1, p2;  // sums of the starting point
-  Mask moves;                // lanes for which a secular equation has to be solved
-  Mask infeasible;           // lanes without a solution
-  Lanes nu = {}, s = {};     // the root: e = (e0 + νs·a)/(1 + νπ)
-  Lanes iterations = {};
-  Lanes margin, multiplier, distance_squared, lower_bound, residual, nudge, rounding;
-};
-
 SecularSolver::SecularSolver(VectorArg a, VectorArg inverse_sigma, VectorArg offset, double epsilon,
                              double margin)
     : coefficients_(static_cast<std::size_t>(a.size())),
@@ -80,6 +63,9 @@ SecularSolver::SecularSolver(VectorArg a, VectorArg inverse_sigma, VectorArg off
     w0 = z / (z + pi.array());
     start_t_ = (a.array() * w0.array()).square().sum();
     start_a2_ = nu0_ * start_t_;  // = 1 − Σ π(ν0·a·w0)², without the cancellation
+    const Vector weights = a.cwiseAbs2().cwiseProduct(pi).cwiseProduct(w0.cwiseAbs2());
+    start_w3_ = weights.dot(w0);
+    start_w4_ = weights.dot(w0.cwiseAbs2());
   }
   for (Index i = 0; i < a.size(); ++i) {
     coefficients_[static_cast<std::size_t>(i)] = {.a = a[i],
@@ -87,6 +73,7 @@ SecularSolver::SecularSolver(VectorArg a, VectorArg inverse_sigma, VectorArg off
                                                   .w0 = w0[i],
                                                   .a2w0 = a[i] * a[i] * w0[i],
                                                   .aw0pi = a[i] * w0[i] * pi[i],
+                                                  .aw02pi = a[i] * w0[i] * w0[i] * pi[i],
                                                   .offset = offset[i]};
   }
 }
@@ -147,6 +134,7 @@ SecularSolver::Group SecularSolver::start(double* e, Index stride, const double*
   Lanes q0 = group.kappa_squared;
   Lanes n0 = group.c;
   Lanes r0 = {};
+  Lanes v0 = {};
   Lanes a0 = group.kappa_squared;
   Lanes p1 = {};
   Lanes p2 = {};
@@ -160,6 +148,7 @@ SecularSolver::Group SecularSolver::start(double* e, Index stride, const double*
     q0 += pe * e0;
     n0 += k.a * we;
     r0 += k.aw0pi * we;
+    v0 += k.aw02pi * we;
     a0 += pwe * we;
     p1 += k.a * pe;
     p2 += pe * pe;
@@ -169,6 +158,7 @@ SecularSolver::Group SecularSolver::start(double* e, Index stride, const double*
   group.q0 = q0;
   group.n0 = n0;
   group.r0 = r0;
+  group.v0 = v0;
   group.a0 = a0;
   group.p1 = p1;
   group.p2 = p2;
@@ -186,190 +176,6 @@ SecularSolver::Group SecularSolver::start(double* e, Index stride, const double*
   }
   group.moves = group.moves & ~group.infeasible;
   return group;
-}
-
-// ε = 0: the nearest point of the half-space aᵀe + c ≥ 0. With π = 0 the formula of finish() is
-// e = e0 + νs·a.
-void SecularSolver::solve_plain(Group& group) const {
-  group.nu = select(group.moves, broadcast(1), Lanes{});
-  group.s = select(group.moves, -group.c0 / a_squared_, Lanes{});
-}
-
-// o = 1/(1 + νπ) into `scratch`. Two reciprocals share a division, the slowest operation of all.
-void SecularSolver::invert(const Group& group, double* scratch) const {
-  const Lanes nu = group.nu;
-  const std::size_t size = coefficients_.size();
-  std::size_t i = 0;
-  for (; i + 1 < size; i += 2) {
-    const Lanes first = 1 + nu * coefficients_[i].pi;
-    const Lanes second = 1 + nu * coefficients_[i + 1].pi;
-    const Lanes both = 1 / (first * second);
-    store(scratch + i * width, both * second);
-    store(scratch + (i + 1) * width, both * first);
-  }
-  if (i < size) store(scratch + i * width, 1 / (1 + nu * coefficients_[i].pi));
-}
-
-// theory.md, Result 4: one equation f(y) = √q − s = 0 in y > 0, with ν = (ν0·y + N0⁻)/(y +
-// N0⁺/ν0).
-void SecularSolver::solve_secular(const double* e, Index stride, double* scratch,
-                                  Group& group) const {
-  const Lanes zero = {};
-  const Lanes one = broadcast(1);
-  const Lanes n0 = group.n0;
-  const Lanes low = lanes::max(zero, n0 / nu0_);
-  const Lanes negative = lanes::max(zero, -n0);
-
-  // The root of the hard case N0 = 0, which is near the root whenever N0 is small.
-  const Lanes a1 = nu0_ * group.r0;
-  const Lanes sigma = (a1 + lanes::sqrt(a1 * a1 + start_a2_ * group.a0)) / start_a2_;
-  Lanes y = sigma * start_t_ - group.r0 - low;
-  y = select(y > 0, y, 0.5 * low + 1e-3 * start_t_ * sigma);
-  // Where the query is almost feasible, ν is about the step of one Newton iteration on q − s² from
-  // ν = 0.
-  const Lanes c0 = group.c0;
-  const Lanes slope = 2 * (group.p2 - 2 * c0 * group.p1 + c0 * c0 * a_squared_);
-  const Lanes nu1 = (group.q0 - c0 * c0) / slope;
-  const Mask near = (n0 > 0) & (c0 > 0) & (group.q0 < 2 * c0 * c0) & (nu1 > 0) & (nu1 < 0.5 * nu0_);
-  y = select(near, low * nu1 / (nu0_ - nu1), y);
-  y = select(group.moves & (y > 0), y, one);
-
-  Lanes y_low = zero;
-  Lanes y_high = broadcast(infinity);
-  Mask open = group.moves;
-  Lanes nu = zero;
-  Lanes s = zero;
-  for (int iteration = 0;; ++iteration) {
-    const Lanes kh = y + low;
-    const Lanes inverse_kh = 1 / kh;
-    nu = (nu0_ * y + negative) * inverse_kh;
-    Lanes t = zero;
-    Lanes r = zero;
-    const double* from = e;
-    const double* o_at = scratch;
-    group.nu = nu;
-    invert(group, scratch);
-    for (const Coefficients& k : coefficients_) {
-      const Lanes o = load(o_at);
-      t += k.a2w0 * o;
-      r += k.aw0pi * (o * load(from));
-      from += stride;
-      o_at += width;
-    }
-    const Lanes inverse_t = 1 / t;
-    s = (kh + r) * inverse_t;
-    if (!any(open) || iteration == max_iterations) break;
-
-    // With ρ = (s·a − π·e0)·o the point is e = e0 + νρ.
-    Lanes q = group.kappa_squared;
-    Lanes g1 = zero;  // Σ a·ρ·o
-    Lanes g2 = zero;  // Σ ρ²·o
-    from = e;
-    o_at = scratch;
-    for (const Coefficients& k : coefficients_) {
-      const Lanes e0 = load(from);
-      const Lanes o = load(o_at);
-      const Lanes rho = (s * k.a - k.pi * e0) * o;
-      const Lanes rho_o = rho * o;
-      const Lanes point = e0 + nu * rho;
-      q += k.pi * (point * point);
-      g1 += k.a * rho_o;
-      g2 += rho * rho_o;
-      from += stride;
-      o_at += width;
-    }
-    const Lanes root = lanes::sqrt(q);
-    const Lanes f = root - s;
-    const Lanes ds = g1 * inverse_t * inverse_kh;
-    // √q·df/dy, where ½d(q−s²)/dy = −(N0/kh²)·g2 − ν·g1²/(T·kh).
-    const Lanes df = -(n0 * inverse_kh * inverse_kh * g2 + nu * g1 * ds) - ds * f;
-
-    const Mask below = (s <= 0) | (f > 0);
-    y_low = select(below, y, y_low);
-    y_high = select(below, y_high, y);
-    const Lanes step = -f * root / df;
-    const Lanes newton = y + step;
-    const Mask sound = (s > 0) & (df < 0);
-    // Accepted before the bracket is looked at: rounding at the root may put it just outside.
-    const Mask accepted = sound & (lanes::abs(step) <= step_tolerance * y);
-    const Mask inside = sound & (newton > y_low) & (newton < y_high);
-    Lanes next = newton;
-    if (any(open & ~accepted & ~inside)) {
-      const Lanes middle = lanes::sqrt(y_low) * lanes::sqrt(y_high);
-      Lanes safe = select(y_low > 0, middle, 0.05 * y_high);
-      safe = select(y_high < infinity, safe, 8 * y);
-      next = select(accepted | inside, newton, safe);
-    }
-    y = select(open, next, y);
-    group.iterations += select(open, one, zero);
-    open = open & ~accepted;
-  }
-  group.nu = select(group.moves, nu, zero);
-  group.s = select(group.moves, s, zero);
-}
-
-// ρ² ≤ 1: the feasible set is compact and 1 − νβ(ν) = (1−ρ²) + Σ(a²/π)·o has no zero, so ν itself
-// serves as unknown. Rare, hence scalar.
-void SecularSolver::solve_compact(const double* e, Index stride, Group& group) const {
-  double largest = 0;
-  for (const Coefficients& k : coefficients_) largest = std::max(largest, k.pi);
-  for (int l = 0; l < group.live; ++l) {
-    if (!group.moves.get(l)) continue;
-    double nu = 1 / largest;
-    double nu_low = 0;
-    double nu_high = infinity;
-    for (int iteration = 0;; ++iteration) {
-      double rest = 1 - rho_squared_;
-      double numerator = group.c.get(l);
-      const double* from = e + l;
-      for (const Coefficients& k : coefficients_) {
-        const double o = 1 / (1 + nu * k.pi);
-        rest += k.a * k.a / k.pi * o;
-        numerator += k.a * *from * o;
-        from += stride;
-      }
-      const double s = numerator / rest;
-      group.nu.set(l, nu);
-      group.s.set(l, s);
-      if (iteration == max_iterations || nu_high == nu_low) break;
-
-      double q = group.kappa_squared.get(l);
-      double ds = 0;
-      from = e + l;
-      for (const Coefficients& k : coefficients_) {
-        const double o = 1 / (1 + nu * k.pi);
-        const double rho = (s * k.a - k.pi * *from) * o;
-        const double point = *from + nu * rho;
-        q += k.pi * point * point;
-        ds += k.a * rho * o;
-        from += stride;
-      }
-      ds /= rest;
-      double half_dq = 0;
-      from = e + l;
-      for (const Coefficients& k : coefficients_) {
-        const double o = 1 / (1 + nu * k.pi);
-        const double rho = (s * k.a - k.pi * *from) * o;
-        half_dq += k.pi * (*from + nu * rho) * (rho + nu * ds * k.a) * o;
-        from += stride;
-      }
-      const double f = std::sqrt(q) - s;
-      const double df = half_dq / std::sqrt(q) - ds;
-      (s <= 0 || f > 0 ? nu_low : nu_high) = nu;
-      const double newton = nu - f / df;
-      group.iterations.set(l, iteration + 1);
-      if (s > 0 && df < 0 && std::abs(newton - nu) <= step_tolerance * nu) {
-        nu = newton;
-        nu_low = nu_high;  // ends the loop after the last evaluation
-      } else if (s > 0 && df < 0 && newton > nu_low && newton < nu_high) {
-        nu = newton;
-      } else if (nu_high == infinity) {
-        nu *= 8;
-      } else {
-        nu = nu_low > 0 ? std::sqrt(nu_low) * std::sqrt(nu_high) : 0.05 * nu_high;
-      }
-    }
-  }
 }
 
 // Computes e from (ν, s), its lower bound from the supporting half-space, and the nudge into the
@@ -430,14 +236,16 @@ void SecularSolver::finish(double* e, Index stride, double* scratch, Group& grou
       move_at += stride;
       point_at += width;
     }
+    const Lanes inverse_nn = 1 / nn;
     const Lanes length = lanes::sqrt(nn);
+    const Lanes inverse_length = length * inverse_nn;
     if (round == 0) {
-      group.lower_bound = select(open, lanes::max(zero, (nd - margin) / length), zero);
+      group.lower_bound = select(open, lanes::max(zero, (nd - margin) * inverse_length), zero);
       group.residual =
           select(open, lanes::max(lanes::sqrt(rr / dd), lanes::abs(margin) / scale), zero);
-      group.rounding = 10 * wanted / length;
+      group.rounding = 10 * wanted * inverse_length;
     }
-    const Lanes step = select(open, (wanted - margin) / nn, zero);
+    const Lanes step = select(open, (wanted - margin) * inverse_nn, zero);
     group.nudge += lanes::abs(step) * length;
     ae = zero;
     q = group.kappa_squared;

@@ -45,15 +45,18 @@ class SecularSolver {
  private:
   struct Coefficients {  // of one coordinate, side by side for the memory's sake
     double a, pi, w0;
-    double a2w0;   // a²·w0
-    double aw0pi;  // a·w0·π
+    double a2w0;    // a²·w0
+    double aw0pi;   // a·w0·π
+    double aw02pi;  // a·w0²·π
     double offset;
   };
   struct Group;
+  struct Search;
 
   [[nodiscard]] Group start(double* e, Index stride, const double* c, const double* kappa_squared,
                             int live) const;
   void invert(const Group& group, double* scratch) const;
+  void start_secular(const Group& group, Search& search) const;
   void solve_secular(const double* e, Index stride, double* scratch, Group& group) const;
   void solve_compact(const double* e, Index stride, Group& group) const;
   void solve_plain(Group& group) const;
@@ -68,6 +71,8 @@ class SecularSolver {
   double nu0_ = 0;        // root of Σ a²ν/(1+νπ) = 1, where ρ² > 1
   double start_t_ = 0;    // Σ (a·w0)²
   double start_a2_ = 0;   // 1 − Σ π(ν0·a·w0)²
+  double start_w3_ = 0;   // Σ a²π·w0³
+  double start_w4_ = 0;   // Σ a²π·w0⁴
 };
 
 }  // namespace ellice

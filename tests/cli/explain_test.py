@@ -128,6 +128,53 @@ class Explain(CliTestCase):
         self.assertEqual([r["status"] == "invalid" for r in results], [False, True, False])
         self.assertIn("lots", results[1]["message"])
 
+    def test_constraints_that_fit_nothing_are_refused(self):
+        for text, words in (("lock: [age, incme]", ["c.yaml:1: lock[1]", 'unknown feature "incme"', "income"]),
+                            ("bounds:\n  incme: [0, 1]", ["c.yaml:2: bounds.incme", "income"]),
+                            ("queries: {3: {direction: {incme: increase}}}", ["c.yaml:1", "queries.3.direction.incme"]),
+                            ("queries: {12: {lock: [income]}}", ["c.yaml: queries.12", "people.csv has 12 rows"])):
+            self.write("c.yaml", text)
+            for verb, option in (("explain", "--epsilon"), ("frontier", "--epsilons")):
+                self.expect_failure(BAD_INPUT, words, verb, "m.json", "people.csv", option, "1%", "--constraints", "c.yaml",
+                                    "--format", "json")
+        self.write("c.yaml", "queries: {11: {lock: [income]}}")
+        plans = self.explain("--epsilon", "1%", "--constraints", "c.yaml")
+        self.assertEqual(plans["results"][11]["counterfactual"]["income"], plans["results"][11]["query"]["income"])
+
+    def test_an_epsilon_that_overflows_is_refused(self):
+        for form in ("table", "json", "html"):
+            self.expect_failure(WRONG_USAGE, ["epsilon = 1.7e+308 is too large"], "explain", "m.json", "people.csv",
+                                "--epsilon", "1.7e308", "--format", form)
+        self.expect_failure(WRONG_USAGE, ["epsilon = 1.7e+308 is too large"], "frontier", "m.json", "people.csv",
+                            "--epsilons", "0.1,1.7e308")
+        self.assertNotRegex(self.ellice("explain", "m.json", "people.csv", "--epsilon", "1e100", "--format", "html"),
+                            r"\b(nan|inf)\b")
+
+    def test_the_table_rounds_what_was_given(self):
+        lines = (self.folder / "people.csv").read_text().splitlines()
+        cells = lines[1].split(",")
+        cells[lines[0].split(",").index("income")] = "27361.819047619049"
+        self.write("ugly.csv", lines[0] + "\n" + ",".join(cells) + "\n")
+        text = self.ellice("explain", "m.json", "ugly.csv", "--epsilon", "1%", "--all-features")
+        self.assertIn("27 361.8 ", text)
+        self.assertNotIn("27 361.81", text)
+
+    def test_a_ragged_row_stops_the_run_or_becomes_invalid(self):
+        lines = (self.folder / "people.csv").read_text().splitlines()
+        self.write("bad.csv", "\n".join([lines[0], lines[1], lines[2] + ",1", "", lines[3][:9], lines[4]]) + "\n")
+        self.expect_failure(BAD_INPUT, ["bad.csv: line 3: found", "cells, expected"], "explain", "m.json", "bad.csv",
+                            "--epsilon", "1%", "--format", "json", "-o", "x.json")
+        results = self.explain("--epsilon", "1%", "--on-error", "skip", people="bad.csv")["results"]
+        self.assertEqual([r["status"] == "invalid" for r in results], [False, True, True, True, False])
+        for result, line in zip(results[1:4], (3, 4, 5)):
+            self.assertIn(f"bad.csv: line {line}: ", result["message"])
+            self.assertNotIn("query", result)
+        whole = self.explain("--epsilon", "1%")["results"]
+        self.assertEqual(results[4]["counterfactual"], whole[3]["counterfactual"])
+        for form in ("table", "csv", "jsonl", "html"):
+            self.assertIn("line 5", self.ellice("explain", "m.json", "bad.csv", "--epsilon", "1%", "--on-error", "skip",
+                                                "--id", lines[0].split(",")[0], "--format", form), form)
+
     def test_too_large_an_epsilon_is_refused_with_proof(self):
         plans = self.explain("--epsilon", "60%")
         for result in plans["results"]:
@@ -136,6 +183,10 @@ class Explain(CliTestCase):
             self.assertLess(why["proof"]["upper_bound"], 0)
             self.assertLess(why["max_epsilon"], plans["epsilon"]["value"])
             self.assertNotIn("counterfactual", result)
+        for value in (0, plans["results"][0]["infeasible"]["max_epsilon"] / 2, plans["epsilon"]["value"]):
+            plans["results"][0]["infeasible"]["max_epsilon"] = value
+            self.write("altered.json", plans)
+            self.assertEqual(self.run_ellice("verify", "m.json", "altered.json").returncode, NOT_CERTIFIED, value)
         run = self.run_ellice("explain", "m.json", "people.csv", "--epsilon", "60%", "--strict", "--format", "json", "-o", "p.json")
         self.assertEqual(run.returncode, NOT_CERTIFIED)
         self.assertIn("12 of 12", run.stderr)
@@ -170,6 +221,10 @@ class Explain(CliTestCase):
                             (("results", 0, "query", "income"), first["query"]["income"] + 1)):
             self.assertEqual(altered(set_at(*path, value=value)), NOT_CERTIFIED, path)
         self.assertEqual(altered(lambda d: d["results"][0].pop("certificate")), NOT_CERTIFIED)
+        rounded = next(r for r in plans["results"] if r["status"] == "certified")["query_index"]
+        self.assertEqual(altered(lambda d: d["results"][rounded].update(status="optimal", gap=0)), NOT_CERTIFIED)
+        self.assertEqual(altered(set_at("results", rounded, "gap", value=plans["results"][rounded]["gap"] / 2)),
+                         NOT_CERTIFIED)
         self.assertEqual(altered(set_at("model_sha256", value="0" * 64)), BAD_INPUT)
         self.assertEqual(altered(lambda d: d.update(surprise=1)), BAD_INPUT)
 

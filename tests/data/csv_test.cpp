@@ -220,6 +220,27 @@ TEST(CsvScanner, NamesTheLineOfARaggedRow) {
             "table.csv: line 3: the line is empty, expected 2 cells");
 }
 
+TEST(CsvScanner, GoesOnBehindRowsThatCannotBeUsed) {
+  const std::string text = "a,b\n1,2\n3\n4,5\n\n\n6,7,8\n\"9\nx\",\xff\n10,11\n\n";
+  for (const std::size_t buffer_size : {std::size_t{4}, std::size_t{64}}) {
+    CsvScanner scanner("table.csv", pieces_of(text, 3), buffer_size);
+    std::vector<std::string> seen;  // first cells, and the lines of what is refused
+    std::span<const std::string_view> cells;
+    while (true) {
+      try {
+        if (!scanner.next(cells)) break;
+        seen.emplace_back(cells[0]);
+      } catch (const RowError& error) {
+        const std::string message = error.what();
+        seen.push_back(message.substr(0, message.find(':', message.find("line"))));
+      }
+    }
+    EXPECT_EQ(seen, (std::vector<std::string>{"1", "table.csv: line 3", "4", "table.csv: line 5",
+                                              "table.csv: line 6", "table.csv: line 7",
+                                              "table.csv: line 9", "10"}));
+  }
+}
+
 TEST(CsvScanner, NamesTheLineWhereAnUnclosedQuoteOpens) {
   EXPECT_EQ(error_of("a,b\n1,2\n\"3\n\",\"4\n5,6\n7,8\n"),
             "table.csv: line 4: column 2: the quote that opens here is never closed");

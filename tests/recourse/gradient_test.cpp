@@ -195,6 +195,34 @@ TEST(GradientSearch, RowsThatFailTheCheckAreCalledUncertified) {
   EXPECT_GT(uncertified, 10);
 }
 
+TEST(GradientSearch, CorrectedSearchesEveryPieceWhereTheQueryLiesOutsideARange) {
+  const Model model = numeric_model(2, 17);
+  const double towards = model.network.head()(0) > 0 ? 1 : -1;
+  bool kept = false;
+  bool entered = false;
+  // A range of x0 that begins behind the query helps nobody; one before it does.
+  for (const double distance : {-50.0, 1e-3}) {
+    Problem problem{.model = &model, .epsilon = 0.002, .threshold = 0.5};
+    problem.constraints.range = RangePolicy::off;
+    for (const Query& query : random_queries(model, 10, 18)) {
+      const double edge = query.raw(0) + towards * distance;
+      FeatureLimits& limits = problem.constraints.queries[query.index]["x0"];
+      (towards * distance > 0 ? limits.min : limits.max) = edge;
+    }
+    const std::vector<Query> queries = random_queries(model, 10, 18);
+    const std::vector<Recourse> answers = descend(problem, queries);
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      if (answers[i].status == Status::already_robust) continue;
+      ASSERT_EQ(answers[i].status, Status::certified) << answers[i].message;
+      const bool own = std::get<double>((*answers[i].counterfactual)[0]) == queries[i].raw(0);
+      EXPECT_TRUE(own || distance > 0) << "far behind";
+      (own ? kept : entered) = true;
+    }
+  }
+  EXPECT_TRUE(kept);
+  EXPECT_TRUE(entered);
+}
+
 TEST(GradientSearch, CorrectedIsCertifiedAndNeverNearerThanTheOptimum) {
   int found = 0;
   for (const std::uint64_t seed : {21, 22, 23}) {

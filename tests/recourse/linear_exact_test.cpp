@@ -2,53 +2,25 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/LU>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/lending.hpp"
-#include "ellice/recourse/recourse_file.hpp"
-#include "support/datasets.hpp"
+#include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"
 
 namespace ellice {
 namespace {
 
+using problem_zoo::expect_audited;
 using problem_zoo::numeric_model;
+using problem_zoo::plain_robust_logit;
 using problem_zoo::queries_of;
 using problem_zoo::random_queries;
-
-std::vector<Recourse> solve(const Problem& problem, const std::vector<Query>& queries,
-                            int threads = 1) {
-  return LinearExact(problem).generate(queries, {.threads = threads});
-}
-
-/// The file that `explain` would write, checked as `verify` would.
-void expect_audited(const Problem& problem, const std::vector<Recourse>& answers) {
-  const Request request{.problem = problem, .rule = {.text = "test"}, .method = "exact"};
-  RecourseWriter writer(request);
-  std::string text = writer.begin();
-  for (const Recourse& answer : answers) text += writer.answer(answer);
-  text += writer.end();
-  const auto audits = audit_recourse_file(parse_json(text, "r.json"), *problem.model, "r.json");
-  ASSERT_EQ(audits.size(), answers.size());
-  for (const AnswerAudit& audit : audits) {
-    EXPECT_TRUE(audit.holds()) << audit.query_index << ": " << audit.failures.front();
-  }
-}
-
-/// The robust logit from the definition, by a dense inverse in extended precision.
-double plain_robust_logit(const Model& model, double epsilon, const Vector& z) {
-  using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
-  const LongMatrix inverse = LongMatrix(model.curvature.hessian.cast<long double>()).inverse();
-  Eigen::Matrix<long double, Eigen::Dynamic, 1> x(z.size() + 1);
-  x << z.cast<long double>(), 1.0L;
-  const Eigen::Matrix<long double, Eigen::Dynamic, 1> theta =
-      model.network.head().cast<long double>();
-  return static_cast<double>(theta.dot(x) - std::sqrt(2 * epsilon * x.dot(inverse * x)));
-}
+using problem_zoo::solve;
 
 TEST(LinearExact, AnswersAreOptimalWhereNothingIsHeldBack) {
   const Model model = numeric_model(6, 1);
@@ -223,74 +195,6 @@ TEST(LinearExact, GridAnswersAreCloseToTheBestOfTheGrid) {
   }
 }
 
-TEST(LinearExact, ExplainsInfeasibility) {
-  const Model model = numeric_model(4, 15, [](Schema& schema) {
-    for (std::size_t j = 0; j < 3; ++j) schema.features[j].immutable = true;
-  });
-  const Problem problem{.model = &model, .epsilon = 0.04};
-  const double limit =
-      epsilon_limit(model.network.head(), model.curvature.hessian, {true, true, true, true});
-  int infeasible = 0;
-  const std::vector<Recourse> answers = solve(problem, random_queries(model, 60, 16));
-  for (const Recourse& answer : answers) {
-    if (answer.status != Status::infeasible) continue;
-    ++infeasible;
-    const Infeasibility& why = *answer.infeasible;
-    EXPECT_LT(why.upper_bound, 0);
-    EXPECT_LE(why.best_robust_logit, why.upper_bound + 1e-9);
-    EXPECT_LT(why.max_epsilon, 0.04);
-    EXPECT_EQ(why.blocking.empty(), 0.04 > limit)
-        << "with everything free there is an answer below the limit";
-    // At max_epsilon there is an answer, a little above there is none.
-    if (why.max_epsilon > 1e-6) {
-      const std::vector<Query> self = {
-          {.index = answer.query_index, .raw = model.encoder.raw(answer.query)}};
-      Problem below = problem;
-      below.epsilon = why.max_epsilon * (1 - 1e-5);
-      EXPECT_TRUE(is_certified(solve(below, self)[0].status));
-      Problem above = problem;
-      above.epsilon = why.max_epsilon * (1 + 1e-5);
-      EXPECT_EQ(solve(above, self)[0].status, Status::infeasible);
-    }
-  }
-  EXPECT_GT(infeasible, 5);
-  expect_audited(problem, answers);
-}
-
-TEST(LinearExact, WithoutAnyOneOfTheBlockingConstraintsThereIsAnAnswer) {
-  const auto model_with = [](const std::set<std::string>& immutable) {
-    return numeric_model(3, 17, [&](Schema& schema) {
-      for (Feature& feature : schema.features) feature.immutable = immutable.contains(feature.name);
-    });
-  };
-  const std::set<std::string> all = {"x0", "x1", "x2"};
-  const Model model = model_with(all);
-  Problem problem{.model = &model, .epsilon = 0.005};
-  problem.constraints.range = RangePolicy::off;
-  int checked = 0;
-  for (const Recourse& answer : solve(problem, random_queries(model, 20, 18))) {
-    if (answer.status != Status::infeasible) continue;
-    ASSERT_FALSE(answer.infeasible->blocking.empty());
-    std::set<std::string> blocking;
-    for (const std::string& text : answer.infeasible->blocking) blocking.insert(text.substr(0, 2));
-    const std::vector<Query> self = {{.index = 0, .raw = model.encoder.raw(answer.query)}};
-    const auto status_with = [&](const std::set<std::string>& immutable) {
-      const Model other = model_with(immutable);
-      Problem changed = problem;
-      changed.model = &other;
-      return solve(changed, self)[0].status;
-    };
-    EXPECT_EQ(status_with(blocking), Status::infeasible) << "they do not block by themselves";
-    for (const std::string& name : blocking) {
-      std::set<std::string> fewer = blocking;
-      fewer.erase(name);
-      EXPECT_TRUE(is_certified(status_with(fewer))) << name << " is not needed";
-      ++checked;
-    }
-  }
-  EXPECT_GT(checked, 5);
-}
-
 TEST(LinearExact, KeepsAQueryOutsideARangeOrMovesItInside) {
   const Model model = numeric_model(3, 19, [](Schema& schema) { schema.features[0].min = 0.5; });
   const Problem problem{.model = &model, .epsilon = 0.01};
@@ -379,6 +283,36 @@ TEST(LinearExact, FeaturesWithoutAGridMakeUpForOneThatEndsEarly) {
   EXPECT_GT(moved, 5);
 }
 
+TEST(LinearExact, FineGridsMakeUpForACoarseOneThatEndsEarly) {
+  // Hundreds of thousands of steps of the fine grids stand for the coarse one's last value.
+  const Model model = numeric_model(3, 13, [](Schema& schema) {
+    schema.features[0].step = 100;
+    schema.features[1].step = schema.features[2].step = 1e-6;
+  });
+  for (const CostKind kind : {CostKind::l2, CostKind::l1, CostKind::l1_l2}) {
+    Problem problem{.model = &model, .epsilon = 0.001, .cost = {.kind = kind}};
+    problem.constraints.range = RangePolicy::off;
+    Problem held = problem;  // the best that the fine features can do: almost what a grid allows
+    held.constraints.features["x0"].locked = true;
+    const double slope = model.network.head()(0);
+    int moved = 0;
+    for (const Query& query : random_queries(model, 40, 14)) {
+      problem.constraints.features["x0"] =
+          slope > 0 ? FeatureLimits{.min = query.raw(0), .max = query.raw(0) + 1}
+                    : FeatureLimits{.min = query.raw(0) - 1, .max = query.raw(0)};
+      const Recourse answer = solve(problem, {query}).front();
+      ASSERT_TRUE(is_certified(answer.status)) << query.index << ": " << answer.message;
+      if (answer.status == Status::already_robust) continue;
+      ++moved;
+      const Recourse nearest = solve(held, {query}).front();
+      ASSERT_TRUE(is_certified(nearest.status)) << nearest.message;
+      EXPECT_LE(answer.distance.weighted, 1.1 * nearest.distance.weighted + 1e-5)
+          << enum_name(kind) << " " << query.index;
+    }
+    EXPECT_GT(moved, 5);
+  }
+}
+
 TEST(LinearExact, AnswersDoNotDependOnThreadsOrCompany) {
   const Model model = train(lending_dataset(600, 1), {}, {.folds = 0}).model;
   const Problem problem{.model = &model, .epsilon = 0.01};
@@ -443,117 +377,6 @@ TEST(LinearExact, RefusesWhatCannotBe) {
   EXPECT_THROW(LinearExact{problem}, Error);
   problem.constraints.queries[3]["x0"].max = 0.5;
   EXPECT_NO_THROW(LinearExact{problem});
-}
-
-TEST(LinearExact, AllowedNumbersBoundTheSearchAndCanBlock) {
-  const Model model = numeric_model(2, 13, [](Schema& schema) {
-    schema.features[0].allowed = {-1.0, 0.0, 1.0};
-    schema.features[1].allowed = {-1.0, 0.0, 1.0};
-  });
-  Problem problem{.model = &model, .epsilon = 0.001, .threshold = 3};
-  problem.constraints.range = RangePolicy::off;
-  std::set<Status> seen;
-  const std::vector<Recourse> answers = solve(problem, random_queries(model, 60, 14));
-  for (const Recourse& answer : answers) {
-    bool possible = false;  // by trying all rows
-    const Vector raw = model.encoder.raw(answer.query);
-    for (const double a : {-1.0, 0.0, 1.0, raw(0)}) {
-      for (const double b : {-1.0, 0.0, 1.0, raw(1)}) {
-        const Vector z =
-            (Vector{{a, b}} - model.encoder.mean()).cwiseQuotient(model.encoder.scale());
-        possible = possible || plain_robust_logit(model, 0.001, z) >= 3;
-      }
-    }
-    seen.insert(answer.status);
-    EXPECT_TRUE(possible || !is_certified(answer.status));
-    if (answer.status == Status::infeasible) {
-      EXPECT_FALSE(possible);
-      EXPECT_FALSE(answer.infeasible->blocking.empty());
-    }
-  }
-  EXPECT_TRUE(seen.contains(Status::infeasible));
-  expect_audited(problem, answers);
-}
-
-TEST(LinearExact, AnswersWhereEverythingIsImmutable) {
-  const Model model = numeric_model(3, 22, [](Schema& schema) {
-    for (Feature& feature : schema.features) feature.immutable = true;
-  });
-  const Problem problem{.model = &model, .epsilon = 0.001};
-  const std::vector<Recourse> answers = solve(problem, random_queries(model, 40, 23));
-  for (const Recourse& answer : answers) {
-    EXPECT_TRUE(answer.status == Status::already_robust || answer.status == Status::infeasible)
-        << enum_name(answer.status) << answer.message;
-  }
-  expect_audited(problem, answers);
-}
-
-/// A schema in which every column is a number of its own, as the paper treats its data.
-/// `swapped` makes the other class the favourable one.
-Model continuous_model(const std::string& name, Dataset& data, bool swapped = false) {
-  Dataset original = load_recipe(name);
-  const Encoder encoder = Encoder::fit(original);
-  data = original;
-  data.raw = RowMatrix(original.rows(), encoder.columns());
-  data.schema.features.clear();
-  data.schema.constraints.clear();
-  for (std::size_t j = 0; j < original.schema.features.size(); ++j) {
-    const Feature& feature = original.schema.features[j];
-    for (Index c = 0; c < encoder.column_count(j); ++c) {
-      const Index column = encoder.first_column(j) + c;
-      data.schema.features.push_back(
-          {.name = encoder.column_names()[static_cast<std::size_t>(column)]});
-      for (Index i = 0; i < original.rows(); ++i) {
-        const double raw = original.raw(i, static_cast<Index>(j));
-        data.raw(i, column) = feature.kind == FeatureKind::categorical
-                                  ? (raw == static_cast<double>(c) ? 1 : 0)
-                                  : raw;
-      }
-    }
-  }
-  if (swapped) {
-    for (int& label : data.labels) label = 1 - label;
-    std::swap(data.classes[0], data.classes[1]);
-    data.schema.target.favourable = data.classes[1];
-  }
-  return train(data, {.balance = true}, {.folds = 0}).model;
-}
-
-class LinearExactOnPaperData : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Nine, LinearExactOnPaperData, testing::ValuesIn(paper_datasets()),
-                         [](const auto& instance) { return instance.param; });
-
-TEST_P(LinearExactOnPaperData, IsOptimalOrProvedInfeasible) {
-  ELLICE_NEEDS_DATASET(GetParam());
-  for (const bool swapped : {false, true}) {
-    Dataset data;
-    const Model model = continuous_model(GetParam(), data, swapped);
-    for (const double epsilon : {0.0, 0.002, 0.01, 0.1 * model.training.objective}) {
-      const Problem problem{.model = &model, .epsilon = epsilon};
-      const std::vector<Recourse> answers = solve(problem, queries_of(data, 60));
-      for (const Recourse& answer : answers) {
-        EXPECT_TRUE(answer.status == Status::optimal || answer.status == Status::already_robust ||
-                    answer.status == Status::infeasible)
-            << epsilon << " " << enum_name(answer.status) << " " << answer.message << " gap "
-            << answer.gap.value_or(-1);
-      }
-      expect_audited(problem, answers);
-    }
-  }
-}
-
-TEST(LinearExact, FindsNoRobustRecourseForCompasAndParkinsonsAtTenPercent) {
-  for (const char* name : {"compas", "parkinsons"}) {
-    ELLICE_NEEDS_DATASET(name);
-    Dataset data;
-    const Model model = continuous_model(name, data);
-    const Problem problem{.model = &model, .epsilon = 0.1 * model.training.objective};
-    for (const Recourse& answer : solve(problem, queries_of(data, 100))) {
-      EXPECT_EQ(answer.status, Status::infeasible) << name;
-      EXPECT_LT(answer.infeasible->max_epsilon, problem.epsilon);
-      EXPECT_FALSE(answer.counterfactual);
-    }
-  }
 }
 
 }  // namespace

@@ -76,5 +76,16 @@ TEST(Differences, AreTheFeaturesThatDiffer) {
   EXPECT_THROW((void)differences(schema, {1.0}, {1.0, 3.0}), Error);
 }
 
+TEST(Display, RoundsWhereAChangeStartsButNotAcrossItsEnd) {
+  EXPECT_EQ(display_start(27361.819047619, 30000.0), "27 361.8");
+  EXPECT_EQ(display_start(1234567.125, 2e6), "1 234 567");
+  EXPECT_EQ(display_start(0.1 + 0.2, 1.0), "0.3");
+  EXPECT_EQ(display_start(26500.0, 26500.0), "26 500");
+  EXPECT_EQ(display_start(0.0, 1.0), "0");
+  EXPECT_EQ(display_start(1.0000001, 1.0), "1.0000001") << "else there would be no change to see";
+  EXPECT_EQ(display_start(1.2345678, 1.234569), "1.2345678") << "else it would seem to fall";
+  EXPECT_EQ(display_start(std::string("rent"), std::string("own")), "rent");
+}
+
 }  // namespace
 }  // namespace ellice

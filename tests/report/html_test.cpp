@@ -55,8 +55,9 @@ TEST(Html, ShowsEveryChangedValueOnItsCard) {
     const Recourse& answer = example.answers[i];
     expect_words(cards[i], {"data-status=\"" + std::string(enum_name(answer.status)) + "\""});
     for (const Change& change : answer.changes) {
-      expect_words(cards[i], {"<td class=\"num\">" + display_value(change.from) + "</td>",
-                              "<td class=\"num new\">" + display_value(change.to) + "</td>"});
+      expect_words(cards[i],
+                   {"<td class=\"num\">" + display_start(change.from, change.to) + "</td>",
+                    "<td class=\"num new\">" + display_value(change.to) + "</td>"});
     }
     EXPECT_EQ(
         occurrences(cards[i], "<td class=\"num new\">"),

@@ -44,7 +44,8 @@ TEST(RecourseText, ShowsEveryChangedValueAndNoOther) {
       const Value& then = (*answer.counterfactual)[j];
       EXPECT_EQ(row != lines.end(), now != then) << schema.features[j].name;
       if (row == lines.end()) continue;
-      expect_words(*row, {display_value(now), "→", display_value(then), schema.features[j].unit});
+      expect_words(*row,
+                   {display_start(now, then), "→", display_value(then), schema.features[j].unit});
     }
   }
 }

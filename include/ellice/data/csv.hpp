@@ -10,9 +10,16 @@
 #include <string_view>
 #include <vector>
 
+#include "ellice/core/error.hpp"
 #include "ellice/core/sha256.hpp"
 
 namespace ellice {
+
+/// Thrown for a row that cannot be used while those behind it can: `next` may be called again.
+class RowError : public Error {
+ public:
+  explicit RowError(const std::string& message) : Error(ErrorCode::input, message) {}
+};
 
 /// Rows of text with a header, from wherever they come.
 class RowSource {
@@ -20,7 +27,8 @@ class RowSource {
   virtual ~RowSource() = default;
   [[nodiscard]] virtual const std::string& name() const = 0;  // of the file, for messages
   [[nodiscard]] virtual const std::vector<std::string>& header() const = 0;
-  /// The next row, as many cells as the header, valid until the next call; false at the end.
+  /// The next row, as many cells as the header, valid until the next call; false at the end. Throws
+  /// RowError for a row that has more or fewer, any other Error where reading cannot go on.
   virtual bool next(std::span<const std::string_view>& cells) = 0;
   /// The line of the file on which the current row began, counted from 1.
   [[nodiscard]] virtual std::size_t line() const = 0;
@@ -29,7 +37,8 @@ class RowSource {
 /// Reads a CSV file, or standard input for "-". Refuses, naming line and column: a ragged row, a
 /// duplicate or (except for one leading column without a name, an index) empty header, an unclosed
 /// quote, text after a closing quote, a quote inside an unquoted cell, a NUL byte, a header of
-/// numbers only (a file without one), a row of more than 64 MiB, an empty file.
+/// numbers only (a file without one), a row of more than 64 MiB, an empty file. Rows that are
+/// ragged, empty or not UTF-8 can be passed over (RowError).
 class CsvReader final : public RowSource {
  public:
   explicit CsvReader(const std::string& path);

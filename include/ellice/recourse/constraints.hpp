@@ -50,8 +50,9 @@ struct Constraints {
 void validate(const Constraints& constraints, const Schema& schema);
 
 /// Adds what a YAML file holds: `lock: [age]`, `bounds: {income: [0, 50000]}` (null for none),
-/// `direction: {debt: decrease}`, and under `queries:` the same by query index.
-void read_constraints(const std::string& path, Constraints& constraints);
+/// `direction: {debt: decrease}`, and under `queries:` the same by query index. Throws Error{input}
+/// with file, line and key, also for a feature that the schema does not have.
+void read_constraints(const std::string& path, const Schema& schema, Constraints& constraints);
 
 /// `range`, and `lock`, `bounds`, `direction`, `queries` where there are any: the keys of the YAML
 /// file.

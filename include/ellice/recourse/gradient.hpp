@@ -110,7 +110,9 @@ class GradientObjective {
 ///
 /// printed and as-run promise nothing: their rows are judged afterwards, certified or uncertified,
 /// and are not rounded to display_steps. corrected projects every step onto the query's ranges,
-/// rounds to its grids, and returns the first point that is certified; otherwise not_found.
+/// rounds to its grids, and returns the first point that is certified; otherwise not_found. Where
+/// the query lies outside a range, it descends both into the range and at the query's own value and
+/// returns the cheaper end.
 class GradientSearch final : public Generator {
  public:
   /// `problem` must outlive the generator. Its cost is measured, not minimised.
@@ -125,6 +127,14 @@ class GradientSearch final : public Generator {
   [[nodiscard]] Vector run_printed(const FeasibleSet& feasible) const;
   [[nodiscard]] Vector run_as_run(const FeasibleSet& feasible) const;
   void run_corrected(Recourse& answer, const FeasibleSet& feasible) const;
+  struct DescentEnd {
+    bool accepted = false;
+    double best_logit = 0;
+    int steps = 0;
+  };
+  /// Inside one box; fills the answer with the first point that is accepted.
+  [[nodiscard]] DescentEnd descend(Recourse& answer, const FeasibleSet& feasible,
+                                   const Box& box) const;
 
   const Problem* problem_;
   GradientSettings settings_;

@@ -27,6 +27,9 @@ struct Problem {
   std::vector<std::optional<double>> display_steps = {};
 };
 
+/// Beyond this the squares of penalties overflow; no model is that much worse than another.
+inline constexpr double largest_epsilon = 1e100;
+
 /// Throws Error{argument} for an ε, threshold, cost or constraint that cannot be.
 void validate(const Problem& problem);
 

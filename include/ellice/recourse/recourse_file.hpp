@@ -59,7 +59,8 @@ struct AnswerAudit {
 /// Re-checks every answer of a recourse file against the model: certificates (by the independent
 /// Verifier), that they speak of the ε, the threshold and the row of the answer, that the row keeps
 /// the schema's and the request's constraints, that changes, distances and logits are those of the
-/// row, and the proofs of infeasibility. Throws Error{input} for a file that is not one, or for
+/// row, that no cheaper row contradicts the stated gap, and the proofs of infeasibility with their
+/// largest ε. Throws Error{input} for a file that is not one, or for
 /// another model.
 [[nodiscard]] std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& model,
                                                            const std::string& source);

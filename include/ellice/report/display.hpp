@@ -19,6 +19,11 @@ namespace ellice {
 
 [[nodiscard]] std::string display_value(const Value& value);
 
+/// The value that a change starts from: six digits of a number tell enough, more where fewer would
+/// not show on which side of `to` it lies. Where a change leads is never rounded: it is certified
+/// as shown.
+[[nodiscard]] std::string display_start(const Value& from, const Value& to);
+
 /// With the feature's unit, if it has one: 26 500 EUR/year.
 [[nodiscard]] std::string display_with_unit(const Feature& feature, const Value& value);
 

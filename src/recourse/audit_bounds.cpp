@@ -1,0 +1,221 @@
+#include "recourse/audit_bounds.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace ellice {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double farthest = 1e7;
+constexpr int most_models = 400;
+constexpr int most_sweeps = 2000;
+// For costs without squares: δ relative to cost and move, and models between moves of the centre.
+constexpr double smoothing = 0.1;
+constexpr int models_per_centre = 8;
+
+/// The cheapest points of a box on one side of a plane.
+class HalfSpaceProblem {
+ public:
+  HalfSpaceProblem(VectorArg query, Box box, const ColumnCost& cost, double threshold)
+      : query_(query), box_(std::move(box)), cost_(&cost), threshold_(threshold), centre_(query) {}
+
+  /// The same with ½δ|x − centre|² added to the cost: its minimum depends smoothly on the model.
+  [[nodiscard]] HalfSpaceProblem smoothed(const Vector& centre) const {
+    HalfSpaceProblem result = *this;
+    const double reach = (centre - query_).cwiseAbs().maxCoeff();
+    result.centre_ = centre;
+    result.delta_ = smoothing * cost_->absolutes.maxCoeff() / (reach > 0 ? reach : 1);
+    return result;
+  }
+
+  struct Minimum {
+    double bound = infinity;  // infinite where the half-space misses the box
+    Vector point = {};        // attains it, up to rounding
+  };
+
+  /// By bisection for the multiplier m ≥ 0 at which the minimiser of cost − m·(θᵀx̃ − t) crosses the
+  /// plane; whatever m it ends with, the value there is a lower bound.
+  [[nodiscard]] Minimum solve(VectorArg theta) const {
+    double low = 0;
+    Vector below = minimizer(theta, low);
+    if (excess(theta, below) >= 0) return {.bound = cost_at(below), .point = below};
+    double high = 1;
+    Vector above = minimizer(theta, high);
+    while (excess(theta, above) < 0) {
+      if (high > 1e100) return {};
+      high *= 8;
+      above = minimizer(theta, high);
+    }
+    for (int step = 0; step < 200; ++step) {
+      const double middle = 0.5 * (low + high);
+      if (middle <= low || middle >= high) break;
+      const Vector point = minimizer(theta, middle);
+      const bool reached = excess(theta, point) >= 0;
+      (reached ? high : low) = middle;
+      (reached ? above : below) = point;
+    }
+    // Costs without squares jump from a bound to the next: the minimum lies between the two.
+    const double short_of = -excess(theta, below);
+    const double beyond = excess(theta, above);
+    const double share = short_of + beyond > 0 ? short_of / (short_of + beyond) : 1;
+    return {.bound = std::max(cost_at(below) + low * short_of, cost_at(above) - high * beyond),
+            .point = below + share * (above - below)};
+  }
+
+ private:
+  /// Of cost − m·θᵀx̃ over the box, one column after the other.
+  [[nodiscard]] Vector minimizer(VectorArg theta, double m) const {
+    Vector x = query_;
+    for (Index i = 0; i < x.size(); ++i) {
+      const double curvature = 2 * cost_->squares(i) + delta_;
+      const double pull = m * theta(i) + delta_ * (centre_(i) - query_(i));
+      const double net = std::max(std::abs(pull) - cost_->absolutes(i), 0.0);
+      if (curvature > 0) {
+        x(i) += std::copysign(net / curvature, pull);
+      } else if (net > 0) {
+        x(i) = pull > 0 ? box_.upper(i) : box_.lower(i);
+      }
+      x(i) = std::clamp(x(i), box_.lower(i), box_.upper(i));
+    }
+    return x;
+  }
+  [[nodiscard]] double excess(VectorArg theta, const Vector& x) const {
+    return theta.head(x.size()).dot(x) + theta(x.size()) - threshold_;
+  }
+  [[nodiscard]] double cost_at(const Vector& x) const {
+    return cost_->squares.dot((x - query_).cwiseAbs2()) +
+           cost_->absolutes.dot((x - query_).cwiseAbs()) +
+           0.5 * delta_ * (x - centre_).squaredNorm();
+  }
+
+  Vector query_;
+  Box box_;
+  const ColumnCost* cost_;
+  double threshold_;
+  Vector centre_;
+  double delta_ = 0;
+};
+
+/// The part of a box in which no single column costs more than `most`, finite in every direction;
+/// nothing if it is empty.
+std::optional<Box> affordable(const Box& box, VectorArg query, const ColumnCost& cost,
+                              double most) {
+  Box result = box;
+  for (Index i = 0; i < query.size(); ++i) {
+    const double reach =
+        (1 + 1e-6) * (cost.squares(i) > 0 ? std::sqrt(most / cost.squares(i)) : infinity);
+    const double other = (1 + 1e-6) * (cost.absolutes(i) > 0 ? most / cost.absolutes(i) : infinity);
+    result.lower(i) = std::max(box.lower(i), query(i) - std::min(reach, other));
+    result.upper(i) = std::min(box.upper(i), query(i) + std::min(reach, other));
+    if (result.lower(i) > result.upper(i)) return std::nullopt;
+  }
+  return result;
+}
+
+/// The model on the segment from θ whose half-space costs most: by golden sections, because the
+/// cost is quasi-concave in the model.
+Vector best_on_segment(const HalfSpaceProblem& problem, const Vector& theta,
+                       const Vector& towards) {
+  constexpr double golden = 0.6180339887498949;
+  const auto bound = [&](double share) { return problem.solve(theta + share * towards).bound; };
+  double low = 0;
+  double high = 1;
+  double left = 1 - golden;
+  double right = golden;
+  double at_left = bound(left);
+  double at_right = bound(right);
+  while (high - low > 1e-4) {
+    if (at_left < at_right) {
+      low = std::exchange(left, right);
+      at_left = at_right;
+      right = low + golden * (high - low);
+      at_right = bound(right);
+    } else {
+      high = std::exchange(right, left);
+      at_right = at_left;
+      left = high - golden * (high - low);
+      at_left = bound(left);
+    }
+  }
+  return theta + 0.5 * (low + high) * towards;
+}
+
+double box_lower_bound(const RashomonEllipsoid& set, const HalfSpaceProblem& problem,
+                       bool has_squares, VectorArg worst, double enough) {
+  Vector theta = worst;
+  HalfSpaceProblem::Minimum cheapest = problem.solve(theta);
+  double best = cheapest.bound;
+  HalfSpaceProblem smooth = problem;
+  for (int model = 0; model < most_models && best < enough; ++model) {
+    if (!has_squares && model % models_per_centre == 0) smooth = problem.smoothed(cheapest.point);
+    cheapest = smooth.solve(theta);
+    theta = best_on_segment(smooth, theta, worst_model(set, with_one(cheapest.point)) - theta);
+    best = std::max(best, problem.solve(theta).bound);
+  }
+  return best;
+}
+
+}  // namespace
+
+double cost_lower_bound(const RashomonEllipsoid& set, double threshold, VectorArg query,
+                        const std::vector<Box>& boxes, const ColumnCost& cost, VectorArg worst,
+                        double enough) {
+  double bound = enough;
+  const bool has_squares = (cost.squares.array() > 0).all();
+  for (const Box& box : boxes) {
+    const std::optional<Box> part = affordable(box, query, cost, enough);
+    if (!part) continue;
+    bound = std::min(
+        bound, box_lower_bound(set, {query, *part, cost, threshold}, has_squares, worst, enough));
+  }
+  return bound;
+}
+
+Vector most_robust_point(const RashomonEllipsoid& set, double threshold, const Box& box) {
+  const Index d = box.lower.size();
+  const Vector& theta = set.center();
+  const Vector lower = box.lower.cwiseMax(-farthest);
+  const Vector upper = box.upper.cwiseMin(farthest);
+  Vector x(d + 1);
+  for (Index i = 0; i < d; ++i) x(i) = theta(i) > 0 ? upper(i) : lower(i);
+  x(d) = 1;
+  const Matrix inverse = set.hessian().ldlt().solve(Matrix::Identity(d + 1, d + 1));
+  double radius = robustness_radius(set, x, threshold);
+  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
+    const Vector before = x;
+    Vector image = inverse * x;
+    for (Index i = 0; i < d; ++i) {
+      if (!(lower(i) < upper(i))) continue;
+      // λ as a function of this column alone, (a + w·v)/√(p·v² + 2rv + q), has its only stationary
+      // point where w(rv + q) = a(pv + r).
+      const double w = theta(i);
+      const double a = theta.dot(x) - threshold - w * x(i);
+      const double p = inverse(i, i);
+      const double r = image(i) - p * x(i);
+      const double q = x.dot(image) - p * x(i) * x(i) - 2 * r * x(i);
+      const double slope = a * p - w * r;
+      const double rise = w * q - a * r - slope * x(i);  // has the sign of λ′ at the present value
+      double value = rise > 0 ? upper(i) : rise < 0 ? lower(i) : x(i);
+      if (slope > 0) value = std::clamp((w * q - a * r) / slope, lower(i), upper(i));
+      image += (value - x(i)) * inverse.col(i);
+      x(i) = value;
+    }
+    const double reached = robustness_radius(set, x, threshold);
+    if (!(reached > radius)) {
+      if (reached < radius) x = before;
+      break;
+    }
+    const bool settled = reached - radius <= 1e-13 * reached;
+    radius = reached;
+    if (settled) break;
+  }
+  return x.head(d);
+}
+
+}  // namespace ellice

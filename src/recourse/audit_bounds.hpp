@@ -1,0 +1,37 @@
+#pragma once
+
+// What an answer claims about all other points: that none is much cheaper, and up to which ε there
+// is one. Recomputed here by methods that share nothing with those that find answers.
+
+#include <vector>
+
+#include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/recourse/feasible_set.hpp"
+
+namespace ellice {
+
+/// Σ qᵢ(xᵢ−x0ᵢ)² + cᵢ|xᵢ−x0ᵢ| on columns.
+struct ColumnCost {
+  Vector squares = {};    // q
+  Vector absolutes = {};  // c; where q = 0, positive
+};
+
+/// A lower bound on the cost of the points of the boxes with a robust logit of at least t, or on
+/// `enough` if that is smaller: it stops as soon as the bound reaches it.
+///
+/// Any model θ of the set bounds the cost from below by that of the half-space θᵀx̃ ≥ t within the
+/// box, which is a matter of one multiplier (theory.md, Result 6). `worst` is the first θ: that of
+/// an optimal answer gives its own cost. Where it does not, θ moves towards the worst model at the
+/// cheapest point of the half-space (Frank and Wolfe, 1956): on the segment between the two the
+/// bound can only grow, and the set is convex.
+[[nodiscard]] double cost_lower_bound(const RashomonEllipsoid& set, double threshold,
+                                      VectorArg query, const std::vector<Box>& boxes,
+                                      const ColumnCost& cost, VectorArg worst, double enough);
+
+/// A point of the box that is robust up to as large an ε as cyclic maximisation over its columns
+/// finds (theory.md, Result 8: λ is quasi-concave, so that this ends at the maximum); infinite
+/// bounds are cut at ±1e7.
+[[nodiscard]] Vector most_robust_point(const RashomonEllipsoid& set, double threshold,
+                                       const Box& box);
+
+}  // namespace ellice
