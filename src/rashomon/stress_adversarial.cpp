@@ -72,26 +72,68 @@ class WeightDescent {
     return StressModel{.network = network_, .objective = value};
   }
 
+  /// From where run() ended, lowers f(x) further along the bound: steps against the part of its
+  /// gradient that keeps L, each brought back to the bound along ∇L. Plain descent on f ends where
+  /// it first meets the bound, and that is rarely where f is smallest.
+  void slide(VectorArg x, StressModel& model) {
+    network_ = model.network;
+    NetworkPass pass(network_);
+    Vector current = parameter_vector(network_);
+    Vector next, jacobian, normal;
+    double logit = pass.forward(x);
+    double rate = options_.learning_rate;
+    for (int step = 0; step < options_.steps && rate > 1e-9; ++step) {
+      assign_parameters(current, network_);
+      pass.forward(x);
+      pass.backward();
+      pass.parameter_gradient(jacobian);
+      objective_.gradient(network_, normal);
+      const double normal_squared = normal.squaredNorm();
+      const double against = jacobian.dot(normal);
+      if (normal_squared == 0) break;
+      next = current - rate * jacobian;
+      if (against < 0) next += rate * against / normal_squared * normal;
+
+      double value = value_at(next);
+      for (int i = 0; i < 3 && std::abs(value - goal()) > margin() / 2; ++i) {
+        next -= (value - goal()) / normal_squared * normal;
+        value = value_at(next);
+      }
+      const double next_logit = pass.forward(x);
+      if (value <= bound_ && next_logit < logit) {
+        current.swap(next);
+        logit = next_logit;
+        model.objective = value;
+        rate *= 1.5;
+      } else {
+        rate /= 4;
+      }
+    }
+    assign_parameters(current, network_);
+    model.network = network_;
+  }
+
  private:
+  /// How close to the bound counts as on it, and where between the two to aim.
+  [[nodiscard]] double margin() const { return 1e-9 * (1 + std::abs(bound_)); }
+  [[nodiscard]] double goal() const { return bound_ - margin() / 2; }
+
   double value_at(VectorArg parameters) {
     assign_parameters(parameters, network_);
     return objective_.value(network_);
   }
 
-  /// inside ← the point of the segment where L reaches the bound, to 1e-9 and never above; returns
-  /// its L. The Illinois rule, which needs a handful of evaluations, aims at the middle of that
-  /// margin.
+  /// inside ← the point of the segment where L reaches the bound, to its margin and never above;
+  /// returns its L. The Illinois rule: a handful of evaluations.
   double shorten(Vector& inside, double inside_value, VectorArg outside, double outside_value) {
-    const double margin = 1e-9 * (1 + std::abs(bound_));
-    const double goal = bound_ - margin / 2;
     const Vector start = inside;
     const Vector segment = outside - start;
     double lower = 0;
     double upper = 1;
-    double below = inside_value - goal;   // residuals at both ends; that of an end which stays for
-    double above = outside_value - goal;  // a second time is halved
+    double below = inside_value - goal();  // residuals at both ends; that of an end which stays for
+    double above = outside_value - goal();  // a second time is halved
     bool last_inside = false;
-    for (int i = 0; i < 100 && inside_value < bound_ - margin; ++i) {
+    for (int i = 0; i < 100 && inside_value < bound_ - margin(); ++i) {
       double t = lower - below * (upper - lower) / (above - below);
       if (!(t > lower && t < upper)) t = (lower + upper) / 2;
       const Vector point = start + t * segment;
@@ -101,13 +143,13 @@ class WeightDescent {
       last_inside = is_inside;
       if (is_inside) {
         lower = t;
-        below = value - goal;
+        below = value - goal();
         if (same_end) above /= 2;
         inside = point;
         inside_value = value;
       } else {
         upper = t;
-        above = value - goal;
+        above = value - goal();
         if (same_end) below /= 2;
       }
     }
@@ -157,7 +199,10 @@ std::optional<StressModel> adversarial_against(const StressSource& source, doubl
   require(x.size() == source.base->inputs(), "the base reads {} columns, the point has {}",
           source.base->inputs(), x.size());
   const Vector no_shrinkage = Vector::Zero(source.base->parameters());
-  return WeightDescent(source, bound, options).run(x, no_shrinkage, [](double) { return 1.0; });
+  WeightDescent descent(source, bound, options);
+  std::optional<StressModel> model = descent.run(x, no_shrinkage, [](double) { return 1.0; });
+  if (model && options.variant == StressVariant::corrected) descent.slide(x, *model);
+  return model;
 }
 
 }  // namespace ellice

@@ -129,8 +129,9 @@ struct StressSet {
                                         const StressOptions& options,
                                         const Execution& execution = {});
 
-/// The same descent against one point: f(x) itself is minimised, without the penalty. Nothing if
-/// the base itself exceeds the bound.
+/// The same descent against one point: f(x) itself is minimised, without the penalty. The corrected
+/// variant then follows the bound for up to as many steps as long as f(x) decreases: a local
+/// minimum, for a linear base nearly the minimum. Nothing if the base itself exceeds the bound.
 [[nodiscard]] std::optional<StressModel> adversarial_against(const StressSource& source,
                                                              double bound, VectorArg x,
                                                              const StressOptions& options);
