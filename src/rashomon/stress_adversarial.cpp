@@ -92,10 +92,12 @@ class WeightDescent {
       const double against = jacobian.dot(normal);
       if (normal_squared == 0) break;
       next = current - rate * jacobian;
-      if (against < 0) next += rate * against / normal_squared * normal;
+      const bool is_on_bound = model.objective >= bound_ - margin();
+      if (is_on_bound && against < 0) next += rate * against / normal_squared * normal;
 
       double value = value_at(next);
-      for (int i = 0; i < 3 && std::abs(value - goal()) > margin() / 2; ++i) {
+      const bool overshot = value > bound_;
+      for (int i = 0; i < 5 && overshot && std::abs(value - goal()) > margin() / 2; ++i) {
         next -= (value - goal()) / normal_squared * normal;
         value = value_at(next);
       }

@@ -10,10 +10,10 @@
 namespace ellice {
 namespace {
 
-using stress_cases::Trained;
 using stress_cases::expect_inside;
 using stress_cases::plain_logit;
 using stress_cases::plain_objective;
+using stress_cases::Trained;
 
 /// What the published rule says for a linear base, in plain arithmetic.
 struct PlainDescent {
@@ -168,6 +168,22 @@ TEST(AdversarialAgainst, NearlyFindsTheWorstModelOfALinearBase) {
     const double logit = parameter_vector(found->network).dot(x);
     EXPECT_GE(logit, best - 1e-6);
     EXPECT_LE(logit, best + 0.01 * (base - best));
+  }
+}
+
+TEST(AdversarialAgainst, StaysInsideWhenItsStepsRunOutBeforeTheBound) {
+  const Trained trained({6});
+  const double bound = trained.objective + 0.02;
+  const Vector x = trained.train.features.row(3).transpose();
+  double last = plain_logit(trained.base, x);
+  for (const int steps : {1, 3, 10}) {
+    const std::optional<StressModel> found =
+        adversarial_against(trained.source, bound, x, {.steps = steps});
+    ASSERT_TRUE(found);
+    EXPECT_LE(plain_objective(found->network, trained.train, 1e-3), bound);
+    const double logit = plain_logit(found->network, x);
+    EXPECT_LT(logit, last);
+    last = logit;
   }
 }
 
