@@ -1,0 +1,210 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "ellice/core/error.hpp"
+#include "ellice/model/network_pass.hpp"
+#include "ellice/rashomon/stress.hpp"
+#include "rashomon/stress_collection.hpp"
+
+namespace ellice {
+
+namespace {
+
+void assign_parameters(VectorArg parameters, Network& network) {
+  const double* next = parameters.data();
+  for (Layer& layer : network.layers) {
+    layer.weights = Eigen::Map<const RowMatrix>(next, layer.weights.rows(), layer.weights.cols());
+    next += layer.weights.size();
+    layer.bias = Eigen::Map<const Vector>(next, layer.bias.size());
+    next += layer.bias.size();
+  }
+}
+
+/// l2 for each parameter that the penalty counts, else 0.
+Vector penalty_weights(const Network& network, const Penalty& penalty) {
+  Network weights = network;
+  for (Layer& layer : weights.layers) {
+    layer.weights.setConstant(penalty.l2);
+    layer.bias.setConstant(penalty.penalize_bias ? penalty.l2 : 0);
+  }
+  return parameter_vector(weights);
+}
+
+/// Moves the base's parameters against its answer for one point, inside the bound.
+class WeightDescent {
+ public:
+  WeightDescent(const StressSource& source, double bound, const StressOptions& options)
+      : network_(*source.base),
+        objective_(training_objective(source)),
+        bound_(bound),
+        options_(options) {}
+
+  /// `slope` is the derivative of the point's loss in its logit, `shrinkage` the weights of the
+  /// penalty that is added to it.
+  std::optional<StressModel> run(VectorArg x, VectorArg shrinkage,
+                                 const std::function<double(double)>& slope) {
+    double value = objective_.value(network_);
+    if (!(value <= bound_)) return std::nullopt;
+    const bool published = options_.variant == StressVariant::published;
+    NetworkPass pass(network_);
+    Vector current = parameter_vector(network_);
+    Vector next = current;
+    Vector velocity = Vector::Zero(current.size());
+    Vector jacobian;
+    for (int step = 1; step <= options_.steps; ++step) {
+      const double logit = pass.forward(x);
+      pass.backward();
+      pass.parameter_gradient(jacobian);
+      velocity *= options_.momentum;
+      velocity += slope(logit) * jacobian + shrinkage.cwiseProduct(current);
+      next = current - options_.learning_rate * velocity;
+      const double next_value = value_at(next);
+      const bool is_checked = !published || step < options_.steps;
+      if (is_checked && !(next_value <= bound_)) {
+        if (!published) value = shorten(current, value, next, next_value);
+        break;
+      }
+      current.swap(next);
+      value = next_value;
+    }
+    assign_parameters(current, network_);
+    return StressModel{.network = network_, .objective = value};
+  }
+
+  /// From where run() ended, lowers f(x) further along the bound: steps against the part of its
+  /// gradient that keeps L, each brought back to the bound along ∇L. Plain descent on f ends where
+  /// it first meets the bound, and that is rarely where f is smallest.
+  void slide(VectorArg x, StressModel& model) {
+    network_ = model.network;
+    NetworkPass pass(network_);
+    Vector current = parameter_vector(network_);
+    Vector next, jacobian, normal;
+    double logit = pass.forward(x);
+    double rate = options_.learning_rate;
+    for (int step = 0; step < options_.steps && rate > 1e-9; ++step) {
+      assign_parameters(current, network_);
+      pass.forward(x);
+      pass.backward();
+      pass.parameter_gradient(jacobian);
+      objective_.gradient(network_, normal);
+      const double normal_squared = normal.squaredNorm();
+      const double against = jacobian.dot(normal);
+      if (normal_squared == 0) break;
+      next = current - rate * jacobian;
+      const bool is_on_bound = model.objective >= bound_ - margin();
+      if (is_on_bound && against < 0) next += rate * against / normal_squared * normal;
+
+      double value = value_at(next);
+      const bool overshot = value > bound_;
+      for (int i = 0; i < 5 && overshot && std::abs(value - goal()) > margin() / 2; ++i) {
+        next -= (value - goal()) / normal_squared * normal;
+        value = value_at(next);
+      }
+      const double next_logit = pass.forward(x);
+      if (value <= bound_ && next_logit < logit) {
+        current.swap(next);
+        logit = next_logit;
+        model.objective = value;
+        rate *= 1.5;
+      } else {
+        rate /= 4;
+      }
+    }
+    assign_parameters(current, network_);
+    model.network = network_;
+  }
+
+ private:
+  /// How close to the bound counts as on it, and where between the two to aim.
+  [[nodiscard]] double margin() const { return 1e-9 * (1 + std::abs(bound_)); }
+  [[nodiscard]] double goal() const { return bound_ - margin() / 2; }
+
+  double value_at(VectorArg parameters) {
+    assign_parameters(parameters, network_);
+    return objective_.value(network_);
+  }
+
+  /// inside ← the point of the segment where L reaches the bound, to its margin and never above;
+  /// returns its L. The Illinois rule: a handful of evaluations.
+  double shorten(Vector& inside, double inside_value, VectorArg outside, double outside_value) {
+    const Vector start = inside;
+    const Vector segment = outside - start;
+    double lower = 0;
+    double upper = 1;
+    double below = inside_value - goal();  // residuals at both ends; that of an end which stays for
+    double above = outside_value - goal();  // a second time is halved
+    bool last_inside = false;
+    for (int i = 0; i < 100 && inside_value < bound_ - margin(); ++i) {
+      double t = lower - below * (upper - lower) / (above - below);
+      if (!(t > lower && t < upper)) t = (lower + upper) / 2;
+      const Vector point = start + t * segment;
+      const double value = value_at(point);
+      const bool is_inside = value <= bound_;
+      const bool same_end = i > 0 && is_inside == last_inside;
+      last_inside = is_inside;
+      if (is_inside) {
+        lower = t;
+        below = value - goal();
+        if (same_end) above /= 2;
+        inside = point;
+        inside_value = value;
+      } else {
+        upper = t;
+        above = value - goal();
+        if (same_end) below /= 2;
+      }
+    }
+    return inside_value;
+  }
+
+  Network network_;  // moves
+  NetworkObjective objective_;
+  double bound_;
+  StressOptions options_;
+};
+
+}  // namespace
+
+StressSet adversarial_set(const StressSource& source, double bound, const StressOptions& options,
+                          const Execution& execution) {
+  check_stress_source(source, options);
+  check_stress_bound(bound);
+  const RowMatrix& rows = *source.train.features;
+  const Index count = std::min<Index>(options.count, rows.rows());
+  const Index stride = rows.rows() / count;
+  const Vector shrinkage = penalty_weights(*source.base, source.penalty);
+
+  std::vector<std::optional<StressModel>> models(static_cast<std::size_t>(count));
+  parallel_for("adversarial weights", models.size(), execution, [&](std::size_t k) {
+    const Vector x = rows.row(static_cast<Index>(k) * stride).transpose();
+    const bool accepted = source.base->logit(x) >= source.threshold;
+    const Vector flipped_sign = Vector::Constant(1, accepted ? -1 : 1);
+    LossBatch loss;
+    models[k] = WeightDescent(source, bound, options).run(x, shrinkage, [&](double logit) {
+      loss.evaluate(source.loss, Vector::Constant(1, logit), flipped_sign);
+      return loss.slope()(0);
+    });
+  });
+
+  StressSet set{.kind = StressKind::adversarial, .tried = models.size(), .bound = bound};
+  for (std::optional<StressModel>& model : models) {
+    if (model) set.models.push_back(std::move(*model));
+  }
+  return set;
+}
+
+std::optional<StressModel> adversarial_against(const StressSource& source, double bound,
+                                               VectorArg x, const StressOptions& options) {
+  check_stress_source(source, options);
+  check_stress_bound(bound);
+  require(x.size() == source.base->inputs(), "the base reads {} columns, the point has {}",
+          source.base->inputs(), x.size());
+  const Vector no_shrinkage = Vector::Zero(source.base->parameters());
+  WeightDescent descent(source, bound, options);
+  std::optional<StressModel> model = descent.run(x, no_shrinkage, [](double) { return 1.0; });
+  if (model && options.variant == StressVariant::corrected) descent.slide(x, *model);
+  return model;
+}
+
+}  // namespace ellice
