@@ -4,20 +4,25 @@
 
 namespace ellice {
 
+void LossBatch::resize(Index size) {
+  size_ = size;
+  if (size <= value_.size()) return;
+  for (Vector* values : {&value_, &slope_, &curvature_, &decay_}) values->resize(size);
+}
+
 void LossBatch::evaluate(LossKind kind, VectorArg scores, VectorArg signs) {
   const Index n = scores.size();
+  resize(n);
   if (kind == LossKind::squared) {
-    slope_ = scores - signs;
-    value_ = slope_.cwiseAbs2() / 2;
-    curvature_.setOnes(n);
+    slope_.head(n) = scores - signs;
+    value_.head(n) = slope_.head(n).cwiseAbs2() / 2;
+    curvature_.head(n).setOnes();
     return;
   }
   // With the margin m = ±f and e = e^{−|f|} ≤ 1:
   //   φ = max(0, −m) + log(1 + e),  dφ/df = −sign·σ(−m),  d²φ/df² = e/(1+e)².
-  decay_ = (-scores.array().abs()).exp();
-  value_ = decay_.array().log1p();
-  slope_.resize(n);
-  curvature_.resize(n);
+  decay_.head(n) = (-scores.array().abs()).exp();
+  value_.head(n) = decay_.head(n).array().log1p();
   const double* f = scores.data();
   const double* sign = signs.data();
   const double* e = decay_.data();
@@ -34,12 +39,14 @@ void LossBatch::evaluate(LossKind kind, VectorArg scores, VectorArg signs) {
 }
 
 void LossBatch::evaluate_curvature(LossKind kind, VectorArg scores) {
+  const Index n = scores.size();
+  resize(n);
   if (kind == LossKind::squared) {
-    curvature_.setOnes(scores.size());
+    curvature_.head(n).setOnes();
     return;
   }
-  decay_ = (-scores.array().abs()).exp();
-  curvature_ = decay_.array() / (1 + decay_.array()).square();
+  decay_.head(n) = (-scores.array().abs()).exp();
+  curvature_.head(n) = decay_.head(n).array() / (1 + decay_.head(n).array()).square();
 }
 
 }  // namespace ellice

@@ -81,18 +81,22 @@ Vector parameter_vector(const Network& network) {
   return result;
 }
 
-Network with_parameters(const Network& network, VectorArg parameters) {
+void set_parameters(Network& network, VectorArg parameters) {
   require(parameters.size() == network.parameters(), "the network has {} parameters, found {}",
           network.parameters(), parameters.size());
-  Network result = network;
   Index next = 0;
-  for (Layer& layer : result.layers) {
+  for (Layer& layer : network.layers) {
     layer.weights = Eigen::Map<const RowMatrix>(parameters.data() + next, layer.weights.rows(),
                                                 layer.weights.cols());
     next += layer.weights.size();
     layer.bias = parameters.segment(next, layer.bias.size());
     next += layer.bias.size();
   }
+}
+
+Network with_parameters(const Network& network, VectorArg parameters) {
+  Network result = network;
+  set_parameters(result, parameters);
   return result;
 }
 

@@ -26,7 +26,8 @@ struct EnumNames<LossKind> {
   return f >= 0 ? 1 / (1 + e) : e / (1 + e);
 }
 
-/// φ and its first two derivatives in f for a batch of scores; keeps its storage between calls.
+/// φ and its first two derivatives in f for a batch of scores. Keeps its storage between calls:
+/// only a batch longer than all before it allocates.
 class LossBatch {
  public:
   /// `signs` holds 2y − 1. Nothing overflows or cancels, whatever the size of the scores.
@@ -34,11 +35,15 @@ class LossBatch {
   /// The second derivative alone.
   void evaluate_curvature(LossKind kind, VectorArg scores);
 
-  [[nodiscard]] const Vector& value() const { return value_; }
-  [[nodiscard]] const Vector& slope() const { return slope_; }
-  [[nodiscard]] const Vector& curvature() const { return curvature_; }
+  using Values = Eigen::VectorBlock<const Vector>;
+  [[nodiscard]] Values value() const { return value_.head(size_); }
+  [[nodiscard]] Values slope() const { return slope_.head(size_); }
+  [[nodiscard]] Values curvature() const { return curvature_.head(size_); }
 
  private:
+  void resize(Index size);
+
+  Index size_ = 0;
   Vector value_, slope_, curvature_, decay_;
 };
 

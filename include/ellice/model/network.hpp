@@ -58,6 +58,7 @@ struct Network {
 /// All parameters as one vector: layer by layer, the weights row by row (one row per output), then
 /// the bias. The head's [w; b] is the last piece.
 [[nodiscard]] Vector parameter_vector(const Network& network);
+void set_parameters(Network& network, VectorArg parameters);
 /// The same network with other parameters.
 [[nodiscard]] Network with_parameters(const Network& network, VectorArg parameters);
 

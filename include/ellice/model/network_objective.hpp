@@ -35,17 +35,26 @@ class NetworkObjective {
   double gradient(const Network& network, const std::vector<Index>& batch, Vector& gradient);
 
  private:
-  double forward(const Network& network, RowMatrixArg rows, VectorArg signs);
-  double backward(const Network& network, RowMatrixArg rows, Vector& gradient);
-  [[nodiscard]] double penalty(const Network& network) const;
+  /// Σ φ over some rows (all of them if `batch` is null), and the gradient of their mean if wanted.
+  double evaluate(const Network& network, const std::vector<Index>* batch, Vector* gradient);
+  void prepare(const Network& network);
+  /// Layer inputs and scores of the block whose encoded rows start at `first`.
+  void forward(const Network& network, const double* first, Index rows);
+  /// Adds the block's part to the gradient; `weight` is one row's share of the mean.
+  void backward(const Network& network, Index rows, double weight, Vector& gradient);
+  double add_penalty(const Network& network, Vector* gradient) const;
 
   const RowMatrix* rows_;
   Vector signs_;  // 2y − 1
   LossKind kind_;
   Penalty penalty_;
-  std::vector<RowMatrix> activations_;  // a_1 … a_{L−1}, then the logits
-  std::vector<RowMatrix> adjoints_;
-  LossBatch batch_loss_;
+  // Rows go through the network in blocks that stay in the first-level cache; what follows holds
+  // one block.
+  std::vector<const double*> inputs_;   // a_0 … a_{L−1}
+  std::vector<RowMatrix> activations_;  // a_1 … a_{L−1}
+  std::vector<RowMatrix> adjoints_;     // of z_1 … z_{L−1}
+  Vector scores_;
+  LossBatch losses_;
   RowMatrix batch_rows_;
   Vector batch_signs_;
 };

@@ -1,0 +1,216 @@
+#include "ellice/model/network_objective.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "activation.hpp"
+#include "core/blas.hpp"
+#include "ellice/core/error.hpp"
+
+namespace ellice {
+
+namespace {
+
+// 128 rows of 32 units are 32 kB.
+constexpr Index block_rows = 128;
+
+/// z ← φ(z + bias) for each row, in one pass.
+template <Activation kind>
+void add_bias_and_activate(const Vector& bias, Index rows, RowMatrix& z) {
+  for (Index i = 0; i < rows; ++i) {
+    auto row = z.row(i).transpose().array();
+    if constexpr (kind == Activation::relu) {
+      row = (row + bias.array()).max(0.0);
+    } else if constexpr (kind == Activation::tanh) {
+      row = (row + bias.array()).tanh();
+    } else if constexpr (kind == Activation::sigmoid) {
+      row = (row + bias.array()).unaryExpr([](double value) { return sigmoid(value); });
+    } else {
+      row += bias.array();
+    }
+  }
+}
+
+/// adjoint ← φ′(z)∘adjoint, from that of a to that of z; its sum over the rows goes to the bias.
+template <Activation kind>
+void descend_and_sum(const RowMatrix& a, Index rows, RowMatrix& adjoint, double* bias_gradient) {
+  const Index units = a.cols();
+  for (Index i = 0; i < rows; ++i) {
+    const double* value = a.data() + i * units;
+    double* entry = adjoint.data() + i * units;
+    for (Index j = 0; j < units; ++j) {
+      const double product = activation_slope(kind, value[j]) * entry[j];
+      entry[j] = product;
+      bias_gradient[j] += product;
+    }
+  }
+}
+
+/// function<kind>() for a kind known at run time only: the loops then contain no switch.
+template <class Function>
+void dispatch(Activation kind, Function&& function) {
+  switch (kind) {
+    case Activation::relu:
+      return function.template operator()<Activation::relu>();
+    case Activation::tanh:
+      return function.template operator()<Activation::tanh>();
+    case Activation::sigmoid:
+      return function.template operator()<Activation::sigmoid>();
+    case Activation::identity:
+      return function.template operator()<Activation::identity>();
+  }
+}
+
+}  // namespace
+
+NetworkObjective::NetworkObjective(LabelledRows rows, LossKind kind, Penalty penalty)
+    : rows_(rows.features), kind_(kind), penalty_(penalty) {
+  require(rows.features != nullptr && rows.labels != nullptr, "rows and labels are needed");
+  require(rows_->rows() > 0, "there are no rows");
+  require(rows_->rows() == static_cast<Index>(rows.labels->size()), "{} rows but {} labels",
+          rows_->rows(), rows.labels->size());
+  require(penalty.l2 >= 0 && std::isfinite(penalty.l2), "l2 = {} must be >= 0", penalty.l2);
+  signs_.resize(rows_->rows());
+  for (Index i = 0; i < signs_.size(); ++i)
+    signs_(i) = 2.0 * (*rows.labels)[static_cast<std::size_t>(i)] - 1.0;
+}
+
+double NetworkObjective::loss(const Network& network) {
+  return evaluate(network, nullptr, nullptr) / static_cast<double>(rows_->rows());
+}
+
+double NetworkObjective::value(const Network& network) {
+  return loss(network) + add_penalty(network, nullptr);
+}
+
+double NetworkObjective::gradient(const Network& network, Vector& gradient) {
+  const double sum = evaluate(network, nullptr, &gradient);
+  return sum / static_cast<double>(rows_->rows()) + add_penalty(network, &gradient);
+}
+
+double NetworkObjective::gradient(const Network& network, const std::vector<Index>& batch,
+                                  Vector& gradient) {
+  require(!batch.empty(), "the batch is empty");
+  const double sum = evaluate(network, &batch, &gradient);
+  return sum / static_cast<double>(batch.size()) + add_penalty(network, &gradient);
+}
+
+void NetworkObjective::prepare(const Network& network) {
+  require(network.inputs() == rows_->cols(), "the network has {} inputs, the rows have {} columns",
+          network.inputs(), rows_->cols());
+  const std::size_t hidden = network.layers.size() - 1;
+  inputs_.resize(hidden + 1);
+  activations_.resize(hidden);
+  adjoints_.resize(hidden);
+  for (std::size_t l = 0; l < hidden; ++l) {
+    activations_[l].resize(block_rows, network.layers[l].bias.size());
+    adjoints_[l].resize(block_rows, network.layers[l].bias.size());
+  }
+  scores_.resize(block_rows);
+}
+
+double NetworkObjective::evaluate(const Network& network, const std::vector<Index>* batch,
+                                  Vector* gradient) {
+  const blas::SingleThreaded guard;
+  prepare(network);
+  if (gradient != nullptr) gradient->setZero(network.parameters());
+  if (batch != nullptr) {
+    batch_rows_.resize(block_rows, rows_->cols());
+    batch_signs_.resize(block_rows);
+  }
+  const Index count = batch == nullptr ? rows_->rows() : static_cast<Index>(batch->size());
+  double sum = 0;
+  for (Index start = 0; start < count; start += block_rows) {
+    const Index rows = std::min(block_rows, count - start);
+    if (batch != nullptr) {
+      for (Index i = 0; i < rows; ++i) {
+        const Index row = (*batch)[static_cast<std::size_t>(start + i)];
+        batch_rows_.row(i) = rows_->row(row);
+        batch_signs_(i) = signs_(row);
+      }
+      forward(network, batch_rows_.data(), rows);
+      losses_.evaluate(kind_, scores_.head(rows), batch_signs_.head(rows));
+    } else {
+      forward(network, rows_->data() + start * rows_->cols(), rows);
+      losses_.evaluate(kind_, scores_.head(rows), signs_.segment(start, rows));
+    }
+    sum += losses_.value().sum();
+    if (gradient != nullptr) {
+      backward(network, rows, 1 / static_cast<double>(count), *gradient);
+    }
+  }
+  return sum;
+}
+
+void NetworkObjective::forward(const Network& network, const double* first, Index rows) {
+  // A row-major block is, to BLAS, its column-major transpose: Zᵀ = W·Aᵀ.
+  inputs_[0] = first;
+  for (std::size_t l = 0; l < activations_.size(); ++l) {
+    const Layer& layer = network.layers[l];
+    const Index outputs = layer.weights.rows();
+    const Index inputs = layer.weights.cols();
+    blas::gemm(outputs, rows, inputs, {.data = layer.weights.data(), .leading = outputs},
+               {.data = inputs_[l], .leading = inputs}, 0, activations_[l].data(), outputs);
+    dispatch(layer.activation, [&]<Activation kind>() {
+      add_bias_and_activate<kind>(layer.bias, rows, activations_[l]);
+    });
+    inputs_[l + 1] = activations_[l].data();
+  }
+  const Layer& head = network.layers.back();
+  const Eigen::Map<const RowMatrix> features(inputs_.back(), rows, head.weights.cols());
+  scores_.head(rows).noalias() = features * head.weights.row(0).transpose();
+  scores_.head(rows).array() += head.bias(0);
+}
+
+void NetworkObjective::backward(const Network& network, Index rows, double weight,
+                                Vector& gradient) {
+  const LossBatch::Values slope = losses_.slope();
+  const Layer& head = network.layers.back();
+  Index first = gradient.size() - head.weights.cols() - 1;  // of the layer's piece of the gradient
+  const Eigen::Map<const RowMatrix> features(inputs_.back(), rows, head.weights.cols());
+  gradient.segment(first, head.weights.cols()).noalias() += weight * (features.transpose() * slope);
+  gradient(gradient.size() - 1) += weight * slope.sum();
+  if (adjoints_.empty()) return;
+  adjoints_.back().topRows(rows).noalias() = (weight * slope) * head.weights.row(0);
+
+  for (std::size_t l = adjoints_.size(); l-- > 0;) {
+    const Layer& layer = network.layers[l];
+    const Index outputs = layer.weights.rows();
+    const Index inputs = layer.weights.cols();
+    const blas::Operand adjoint{.data = adjoints_[l].data(), .leading = outputs};
+    first -= layer.weights.size() + outputs;
+    dispatch(layer.activation, [&]<Activation kind>() {
+      descend_and_sum<kind>(activations_[l], rows, adjoints_[l],
+                            gradient.data() + first + layer.weights.size());
+    });
+    // Row-major W_l: to BLAS inputs × outputs, Aᵀ·Δ.
+    blas::gemm(inputs, outputs, rows, {.data = inputs_[l], .leading = inputs},
+               {.data = adjoint.data, .leading = outputs, .op = blas::Op::transposed}, 1,
+               gradient.data() + first, inputs);
+    if (l == 0) break;
+    blas::gemm(inputs, rows, outputs,
+               {.data = layer.weights.data(), .leading = outputs, .op = blas::Op::transposed},
+               adjoint, 0, adjoints_[l - 1].data(), inputs);
+  }
+}
+
+double NetworkObjective::add_penalty(const Network& network, Vector* gradient) const {
+  double squares = 0;
+  Index next = 0;
+  for (const Layer& layer : network.layers) {
+    squares += layer.weights.squaredNorm();
+    if (penalty_.penalize_bias) squares += layer.bias.squaredNorm();
+    if (gradient != nullptr) {
+      Eigen::Map<RowMatrix>(gradient->data() + next, layer.weights.rows(), layer.weights.cols()) +=
+          penalty_.l2 * layer.weights;
+      if (penalty_.penalize_bias) {
+        gradient->segment(next + layer.weights.size(), layer.bias.size()) +=
+            penalty_.l2 * layer.bias;
+      }
+    }
+    next += layer.weights.size() + layer.bias.size();
+  }
+  return penalty_.l2 / 2 * squares;
+}
+
+}  // namespace ellice
