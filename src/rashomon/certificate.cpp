@@ -1,26 +1,23 @@
 #include "ellice/rashomon/certificate.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "ellice/core/error.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
+#include "extended_pass.hpp"
 
 namespace ellice {
 
 namespace {
 
-constexpr std::string_view format_name = "ellice.certificate";
-constexpr int newest_version = 1;
-
-using LongVector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
-
 /// b − hᵀs with the rounding error of twice the working precision: each product and each sum is
 /// split into its rounded value and its exact error (Ogita, Rump and Oishi, 2005).
-double residual(VectorArg h, const LongVector& s, double b) {
-  double sum = b;
+double residual(VectorArg h, const LongVector& s, long double b) {
+  auto sum = static_cast<double>(b);
   double errors = 0;
-  long double tail = 0;  // of what a double does not hold of s
+  long double tail = static_cast<long double>(sum) - b;  // of what a double does not hold
   for (Index j = 0; j < h.size(); ++j) {
     const auto leading = static_cast<double>(s(j));
     const double product = -h(j) * leading;
@@ -34,12 +31,12 @@ double residual(VectorArg h, const LongVector& s, double b) {
   return static_cast<double>(static_cast<long double>(sum) + errors - tail);
 }
 
-/// H⁻¹x̃ to the last digits of double for every H that Cholesky can factor: iterative refinement
+/// H⁻¹h̃ to the last digits of double for every H that Cholesky can factor: iterative refinement
 /// (Higham, Accuracy and Stability, 12.1), with residuals so exact that the condition of H does
 /// not show.
-LongVector refined_solve(const RashomonEllipsoid& set, const Vector& x_tilde) {
-  LongVector solution = LongVector::Zero(x_tilde.size());
-  Vector remainder = x_tilde;
+LongVector refined_solve(const RashomonEllipsoid& set, const LongVector& h_tilde) {
+  LongVector solution = LongVector::Zero(h_tilde.size());
+  Vector remainder = h_tilde.cast<double>();
   double last_correction = std::numeric_limits<double>::infinity();
   for (int step = 0; step < 10; ++step) {
     const Vector correction = set.factor().solve(remainder);
@@ -48,122 +45,176 @@ LongVector refined_solve(const RashomonEllipsoid& set, const Vector& x_tilde) {
     last_correction = size;
     solution += correction.cast<long double>();
     for (Index i = 0; i < remainder.size(); ++i) {
-      remainder(i) = residual(set.hessian().col(i), solution, x_tilde(i));
+      remainder(i) = residual(set.hessian().col(i), solution, h_tilde(i));
     }
   }
   return solution;
 }
 
+/// The worst head of a last-layer set.
+struct WorstHead {
+  long double robust = 0;
+  long double scale = 0;  // of its rounding
+  LongVector parameters = {};
+};
+
+ExtendedPass base_pass(const Model& model, VectorArg encoded) {
+  return extended_pass(model.network, parameter_vector(model.network).cast<long double>(), encoded);
+}
+
+WorstHead worst_head(const ExtendedPass& pass, const RashomonEllipsoid& set) {
+  LongVector h_tilde(set.parameters());
+  h_tilde << pass.inputs.back(), 1.0L;
+  const LongVector solved = refined_solve(set, h_tilde);
+  const long double norm = std::sqrt(h_tilde.dot(solved));
+  const long double radius = std::sqrt(2 * static_cast<long double>(set.epsilon()));
+  return {.robust = pass.logit - radius * norm,
+          .scale = pass.scale + radius * norm,
+          .parameters = set.center().cast<long double>() - (radius / norm) * solved};
+}
+
+/// The worst parameters of a first-order set, and what the network makes of them.
+struct WorstNetwork {
+  long double logit = 0;
+  long double robust = 0;  // of the linearised network
+  long double real = 0;
+  long double scale = 0;  // of their rounding
+  bool on_kink = false;
+};
+
+WorstNetwork worst_network(const Model& model, const SetChoice& choice, double epsilon,
+                           VectorArg encoded) {
+  const Network& network = model.network;
+  const LongVector parameters = parameter_vector(network).cast<long double>();
+  const ExtendedPass pass = extended_pass(network, parameters, encoded);
+  const LongVector jacobian = extended_jacobian(network, parameters, pass);
+  const long double damping = choice.kind == SetKind::full ? *choice.damping : 1;
+  LongVector solved = jacobian / damping;  // v
+  long double square = jacobian.squaredNorm() / damping;
+  if (choice.kind == SetKind::full && model.curvature.full->values.size() > 0) {
+    const GaussNewton& curvature = *model.curvature.full;
+    const LongVector e = curvature.values.cast<long double>();
+    LongVector c = LongVector::Zero(e.size());
+    for (Index k = 0; k < jacobian.size(); ++k) {
+      if (jacobian(k) == 0) continue;  // three quarters of them in a deep relu network
+      c += jacobian(k) * curvature.vectors.row(k).transpose().cast<long double>();
+    }
+    LongVector weighted = c;  // q∘c
+    for (Index k = 0; k < e.size(); ++k) weighted(k) *= e(k) / (damping * (e(k) + damping));
+    square = std::max(square - c.dot(weighted),
+                      jacobian.squaredNorm() / (damping + e.maxCoeff()));  // as in full_set.cpp
+    for (Index k = 0; k < solved.size(); ++k) {
+      solved(k) -= curvature.vectors.row(k).transpose().cast<long double>().dot(weighted);
+    }
+  }
+  const long double spread = std::sqrt(square);
+  const long double radius = std::sqrt(2 * static_cast<long double>(epsilon));
+  const ExtendedPass worst =
+      extended_pass(network, parameters - (radius / spread) * solved, encoded);
+  return {.logit = pass.logit,
+          .robust = pass.logit - radius * spread,
+          .real = worst.logit,
+          .scale = std::max(pass.scale, worst.scale) + radius * spread,
+          .on_kink = pass.on_kink};
+}
+
 }  // namespace
 
 Certifier::Certifier(const Model& model, double epsilon, double threshold)
-    : model_(&model), set_(last_layer_set(model, epsilon)), threshold_(threshold) {
+    : Certifier(model, SetChoice{}, epsilon, threshold) {}
+
+Certifier::Certifier(const Model& model, const SetChoice& choice, double epsilon, double threshold)
+    : model_(&model), epsilon_(epsilon), threshold_(threshold) {
   require(std::isfinite(threshold), "threshold = {} must be finite", threshold);
-  claim_ = claim_text(model, SetKind::last_layer, epsilon, threshold);
+  require(epsilon >= 0 && std::isfinite(epsilon), "epsilon = {} must be >= 0 and finite", epsilon);
+  validate(choice, model);
+  choice_ = with_stated_damping(choice, model);
+  claim_ = claim_text(model, choice_, epsilon, threshold);
+  if (choice.kind == SetKind::full || choice.kind == SetKind::isotropic) return;
+  std::vector<const Model*> models = {&model};
+  models.insert(models.end(), choice.members.begin(), choice.members.end());
+  for (const Model* one : models) {
+    heads_.push_back({.model = one,
+                      .set = RashomonEllipsoid(one->network.head(),
+                                               damped_hessian(*one, choice.damping), epsilon)});
+  }
 }
 
 std::optional<Certificate> Certifier::certify(const RawRow& point) const {
-  const Vector encoded = model_->encoder.encode(point);
-  const Vector x_tilde = with_one(encoded);
-  const LongVector exact_x = x_tilde.cast<long double>();
-  const LongVector theta = set_.center().cast<long double>();
-  const long double logit = theta.dot(exact_x);
-  if (logit < threshold_) return std::nullopt;  // the worst model is no better than the base model
-  const LongVector solved = refined_solve(set_, x_tilde);
-  const long double norm = std::sqrt(exact_x.dot(solved));
-  const long double radius = std::sqrt(2 * static_cast<long double>(set_.epsilon()));
-  const long double robust = logit - radius * norm;
-  const LongVector worst = theta - (radius / norm) * solved;
+  return heads_.empty() ? certify_first_order(point) : certify_heads(point);
+}
 
-  const long double scale = theta.cwiseProduct(exact_x).cwiseAbs().sum() + radius * norm +
-                            std::abs(static_cast<long double>(threshold_));
-  if (!(robust >= static_cast<long double>(threshold_) + 1e-12L * scale)) return std::nullopt;
-  return Certificate{.model_sha256 = model_->sha256,
-                     .set = SetKind::last_layer,
-                     .epsilon = set_.epsilon(),
+bool Certifier::reaches(long double logit, long double scale) const {
+  const long double threshold = threshold_;
+  return logit >= threshold + 1e-12L * (scale + std::abs(threshold));
+}
+
+std::optional<Certificate> Certifier::certify_heads(const RawRow& point) const {
+  Certificate result{.model_sha256 = model_->sha256,
+                     .set = choice_.kind,
+                     .epsilon = epsilon_,
                      .threshold = threshold_,
                      .point = point,
-                     .encoded = encoded,
-                     .logit = static_cast<double>(logit),
-                     .robust_logit = static_cast<double>(robust),
-                     .worst_model = worst.cast<double>(),
+                     .encoded = model_->encoder.encode(point),
+                     .damping = choice_.damping,
                      .claim = claim_};
-}
-
-std::string claim_text(const Model& model, SetKind /*set*/, double epsilon, double threshold) {
-  const std::string e = number_text(epsilon);
-  std::string text = fmt::format(
-      "Every model θ with ½(θ−θ̂)ᵀH(θ−θ̂) ≤ {} gives this point a logit of at least {}, where θ̂ and "
-      "H are "
-      "the parameters and the Hessian in the model file.",
-      e, number_text(threshold));
-  const TrainingRecord& training = model.training;
-  if (training.loss_kind == LossKind::squared && model.curvature.shift == 0) {
-    text += fmt::format(
-        " These are exactly the models whose training objective is within {} of the optimum.", e);
-  } else {
-    text += fmt::format(
-        " To second order these are the models whose training objective is within {} of the "
-        "optimum; "
-        "models outside this ellipsoid are not covered.",
-        e);
+  for (const Head& head : heads_) {
+    const ExtendedPass pass = base_pass(*head.model, head.model->encoder.encode(point));
+    if (pass.logit < threshold_) return std::nullopt;  // the worst model is no better
+    const WorstHead worst = worst_head(pass, head.set);
+    if (!reaches(worst.robust, worst.scale)) return std::nullopt;
+    const auto logit = static_cast<double>(pass.logit);
+    const auto robust = static_cast<double>(worst.robust);
+    const Vector parameters = worst.parameters.cast<double>();
+    if (&head == &heads_.front()) {
+      result.logit = logit;
+      result.robust_logit = robust;
+      result.worst_model = parameters;
+    } else {
+      result.members.push_back({.model_sha256 = head.model->sha256,
+                                .logit = logit,
+                                .robust_logit = robust,
+                                .worst_model = parameters});
+    }
   }
-  if (model.curvature.shift > 0) {
-    text += fmt::format(
-        " H contains a diagonal shift of {} that is not part of the objective: without it the set "
-        "of "
-        "near-optimal models is unbounded.",
-        number_text(model.curvature.shift));
-  }
-  // Off the optimum the objective is not centred on θ̂; 1 % of ε is where that begins to matter.
-  if (training.head_decrement > 0.01 * epsilon && training.head_decrement > 1e-15) {
-    text += fmt::format(" θ̂ itself is {} above the minimum of the objective.",
-                        number_text(training.head_decrement));
-  }
-  return text;
-}
-
-Json to_json(const Certificate& certificate, const Schema& schema) {
-  Json result = make_envelope(format_name, newest_version);
-  result["model_sha256"] = certificate.model_sha256;
-  result["set"] = std::string(enum_name(certificate.set));
-  result["epsilon"] = certificate.epsilon;
-  result["threshold"] = certificate.threshold;
-  result["point"] = row_to_json(schema, certificate.point);
-  result["encoded"] = to_json_array(certificate.encoded);
-  result["logit"] = certificate.logit;
-  result["robust_logit"] = certificate.robust_logit;
-  result["worst_model"] = to_json_array(certificate.worst_model);
-  result["claim"] = certificate.claim;
   return result;
 }
 
-Certificate certificate_from_json(const Json& value, const Model& model, const std::string& source,
-                                  const std::string& path) {
-  JsonObject object(value, source, path);
-  object.envelope(format_name, newest_version);
-  Certificate certificate{.model_sha256 = object.string("model_sha256")};
-  if (certificate.model_sha256 != model.sha256) {
-    fail(
-        ErrorCode::input,
-        "{}: {}: the certificate is for another model: model_sha256 is {}, the model file's is {}; "
-        "verify it against the model that it was issued for",
-        source, path.empty() ? "top level" : path, certificate.model_sha256, model.sha256);
+std::optional<Certificate> Certifier::certify_first_order(const RawRow& point) const {
+  const Vector encoded = model_->encoder.encode(point);
+  const WorstNetwork worst = worst_network(*model_, choice_, epsilon_, encoded);
+  if (worst.on_kink || !reaches(worst.robust, worst.scale) || !reaches(worst.real, worst.scale)) {
+    return std::nullopt;
   }
-  certificate.set = object.choice<SetKind>("set");
-  certificate.epsilon = object.number("epsilon");
-  if (certificate.epsilon < 0) object.wrong("epsilon", "a number >= 0");
-  certificate.threshold = object.number("threshold");
-  certificate.point = row_from_json(model.schema(), object.at("point"), source,
-                                    path.empty() ? "point" : path + ".point");
-  const Index columns = model.encoder.columns();
-  certificate.encoded = object.vector("encoded", columns);
-  certificate.logit = object.number("logit");
-  certificate.robust_logit = object.number("robust_logit");
-  certificate.worst_model = object.vector("worst_model", columns + 1);
-  certificate.claim = object.string("claim");
-  object.finish();
-  return certificate;
+  return Certificate{.model_sha256 = model_->sha256,
+                     .set = choice_.kind,
+                     .epsilon = epsilon_,
+                     .threshold = threshold_,
+                     .point = point,
+                     .encoded = encoded,
+                     .logit = static_cast<double>(worst.logit),
+                     .robust_logit = static_cast<double>(worst.robust),
+                     .damping = choice_.damping,
+                     .real_logit = static_cast<double>(worst.real),
+                     .claim = claim_};
+}
+
+Evaluation Certifier::evaluate(const RawRow& point) const {
+  if (heads_.empty()) {
+    const WorstNetwork worst =
+        worst_network(*model_, choice_, epsilon_, model_->encoder.encode(point));
+    return {.logit = static_cast<double>(worst.logit),
+            .robust_logit = static_cast<double>(worst.robust),
+            .real_logit = static_cast<double>(worst.real)};
+  }
+  Evaluation result{.robust_logit = std::numeric_limits<double>::infinity()};
+  for (const Head& head : heads_) {
+    const ExtendedPass pass = base_pass(*head.model, head.model->encoder.encode(point));
+    const WorstHead worst = worst_head(pass, head.set);
+    if (&head == &heads_.front()) result.logit = static_cast<double>(pass.logit);
+    result.robust_logit = std::min(result.robust_logit, static_cast<double>(worst.robust));
+  }
+  return result;
 }
 
 }  // namespace ellice

@@ -2,24 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
+#include "eliminated_hessian.hpp"
 #include "ellice/core/error.hpp"
+#include "plain_network.hpp"
 
 namespace ellice {
 
 namespace {
 
+using LongVector = EliminatedHessian::LongVector;
+using LongMatrix = EliminatedHessian::LongMatrix;
+
 constexpr long double tolerance = 1e-9L;
 /// Half the distance of neighbouring doubles: what writing a number may change of it, relatively.
 constexpr long double unit_roundoff = 0x1p-53L;
-
-// 113 bits for residuals. Where the compiler has no such type, long double is one.
-#ifdef __SIZEOF_FLOAT128__
-__extension__ using Quadruple = __float128;
-#else
-using Quadruple = long double;
-#endif
 
 /// Agreement of a stored number with the recomputed one, relative to its own size; `floor` is the
 /// size below which a number is the rounding of larger ones.
@@ -28,84 +25,46 @@ bool agree(long double stored, long double recomputed, long double floor) {
   return std::abs(stored - recomputed) <= tolerance * size;
 }
 
-}  // namespace
+/// One model's part of a certificate, and where to say what is wrong with it.
+struct Stated {
+  std::string prefix = {};  // of the names of its numbers
+  double logit = 0;
+  double robust_logit = 0;
+  double epsilon = 0;
+  double threshold = 0;
+};
 
-Verifier::Verifier(const Model& model)
-    : model_(&model),
-      theta_(model.network.layers.back().weights.cols() + 1),
-      hessian_(model.curvature.hessian.cast<long double>()),
-      lu_(hessian_) {
-  const Layer& head = model.network.layers.back();
-  for (Index i = 0; i < head.weights.cols(); ++i) theta_(i) = head.weights(0, i);
-  theta_(head.weights.cols()) = head.bias(0);
+class Check {
+ public:
+  Check(const Stated& stated, std::vector<std::string>& failures)
+      : stated_(&stated), failures_(&failures) {}
 
-  const Index p = lu_.rows();
-  row_order_.resize(static_cast<std::size_t>(p));
-  std::iota(row_order_.begin(), row_order_.end(), Index{0});
-  column_order_ = row_order_;
-  for (Index k = 0; k < p; ++k) {
-    Index pivot_row = k;
-    Index pivot_column = k;
-    for (Index i = k; i < p; ++i) {
-      for (Index j = k; j < p; ++j) {
-        if (std::abs(lu_(i, j)) > std::abs(lu_(pivot_row, pivot_column))) {
-          pivot_row = i;
-          pivot_column = j;
-        }
-      }
-    }
-    require_input(lu_(pivot_row, pivot_column) != 0, "curvature.hessian is singular");
-    lu_.row(k).swap(lu_.row(pivot_row));
-    lu_.col(k).swap(lu_.col(pivot_column));
-    std::swap(row_order_[static_cast<std::size_t>(k)],
-              row_order_[static_cast<std::size_t>(pivot_row)]);
-    std::swap(column_order_[static_cast<std::size_t>(k)],
-              column_order_[static_cast<std::size_t>(pivot_column)]);
-    for (Index i = k + 1; i < p; ++i) {
-      lu_(i, k) /= lu_(k, k);
-      for (Index j = k + 1; j < p; ++j) lu_(i, j) -= lu_(i, k) * lu_(k, j);
-    }
+  void number(std::string_view name, double found, long double recomputed, long double scale) {
+    if (agree(found, recomputed, 1e-6L * scale)) return;
+    failures_->push_back(fmt::format("{}{} is {}, recomputed {}", stated_->prefix, name, found,
+                                     static_cast<double>(recomputed)));
   }
-}
-
-Verifier::LongVector Verifier::eliminate(const LongVector& b) const {
-  const Index p = b.size();
-  LongVector y(p);
-  for (Index i = 0; i < p; ++i) {
-    y(i) = b(row_order_[static_cast<std::size_t>(i)]);
-    for (Index j = 0; j < i; ++j) y(i) -= lu_(i, j) * y(j);
+  void fail(std::string_view what) { failures_->push_back(stated_->prefix + std::string(what)); }
+  void threshold(std::string_view which, long double logit) {
+    if (logit >= static_cast<long double>(stated_->threshold)) return;
+    failures_->push_back(fmt::format("{}{} logit {} is below the threshold {}", stated_->prefix,
+                                     which, static_cast<double>(logit), stated_->threshold));
   }
-  for (Index i = p - 1; i >= 0; --i) {
-    for (Index j = i + 1; j < p; ++j) y(i) -= lu_(i, j) * y(j);
-    y(i) /= lu_(i, i);
-  }
-  LongVector x(p);
-  for (Index i = 0; i < p; ++i) x(column_order_[static_cast<std::size_t>(i)]) = y(i);
-  return x;
-}
 
-Verifier::LongVector Verifier::solve(const LongVector& b) const {
-  LongVector x = eliminate(b);
-  // Elimination alone loses as many of its 19 digits as the condition number has; each step gains
-  // back those that are left.
-  for (int step = 0; step < 4; ++step) {
-    LongVector residual(b.size());
-    for (Index i = 0; i < b.size(); ++i) {
-      Quadruple sum = b(i);
-      for (Index j = 0; j < b.size(); ++j) {
-        sum -= static_cast<Quadruple>(hessian_(i, j)) * static_cast<Quadruple>(x(j));
-      }
-      residual(i) = static_cast<long double>(sum);
-    }
-    const LongVector correction = eliminate(residual);
-    x += correction;
-    if (correction.norm() <= 1e-16L * x.norm()) break;
-  }
-  return x;
-}
+ private:
+  const Stated* stated_;
+  std::vector<std::string>* failures_;
+};
 
-Vector Verifier::encode(const RawRow& point) const {
-  const Schema& schema = model_->schema();
+struct Recomputed {
+  double logit = 0;
+  double robust_logit = 0;
+};
+
+/// The point in a model's space. One subtraction and one division in double precision, so that
+/// there is nothing to differ in.
+Vector encode(const Model& model, const RawRow& point) {
+  const Schema& schema = model.schema();
   std::vector<double> raw;
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
     const Feature& feature = schema.features[j];
@@ -125,75 +84,181 @@ Vector Verifier::encode(const RawRow& point) const {
     }
   }
   const Eigen::Map<const Vector> values(raw.data(), static_cast<Index>(raw.size()));
-  return (values - model_->encoder.mean()).cwiseQuotient(model_->encoder.scale());
+  return (values - model.encoder.mean()).cwiseQuotient(model.encoder.scale());
 }
 
+LongMatrix hessian_of(const Model& model, const std::optional<double>& damping) {
+  LongMatrix result = model.curvature.hessian.cast<long double>();
+  if (!damping) return result;
+  for (Index i = 0; i < result.rows(); ++i) {
+    if (i + 1 == result.rows() && !model.training.penalize_bias) continue;
+    // The entry that the set is defined by is a double.
+    result(i, i) = model.curvature.hessian(i, i) + (*damping - model.training.l2);
+  }
+  return result;
+}
+
+/// Everything that a certificate says of the last-layer set of one model.
+Recomputed check_head(const Model& model, const EliminatedHessian& eliminated, VectorArg z,
+                      const Stated& stated, const Vector& worst_model,
+                      std::vector<std::string>& failures) {
+  Check check(stated, failures);
+  const Layer& head = model.network.layers.back();
+  LongVector theta(head.weights.cols() + 1);
+  for (Index i = 0; i < head.weights.cols(); ++i) theta(i) = head.weights(0, i);
+  theta(head.weights.cols()) = head.bias(0);
+
+  const std::vector<long double> features = PlainNetwork(model.network).features_and_one(z);
+  const LongVector h_tilde =
+      Eigen::Map<const LongVector>(features.data(), static_cast<Index>(features.size()));
+  const LongVector solved = eliminated.solve(h_tilde);
+  const long double norm = std::sqrt(h_tilde.dot(solved));
+  const long double radius = std::sqrt(2 * static_cast<long double>(stated.epsilon));
+  const long double logit = theta.dot(h_tilde);
+  const long double robust = logit - radius * norm;
+  const LongVector worst = theta - (radius / norm) * solved;
+
+  const long double scale = theta.cwiseProduct(h_tilde).cwiseAbs().sum();
+  check.number("logit", stated.logit, logit, scale);
+  check.number("robust_logit", stated.robust_logit, robust, scale);
+  const long double worst_scale = worst.cwiseAbs().maxCoeff();
+  for (Index i = 0; i < worst.size(); ++i) {
+    if (agree(worst_model(i), worst(i), 1e-6L * worst_scale)) continue;
+    check.number(fmt::format("worst_model[{}]", i), worst_model(i), worst(i), worst_scale);
+    break;  // one is enough to reject
+  }
+
+  // Optimality conditions of the worst model as stored: on the ellipsoid's boundary, and H(θ−θ̂) a
+  // negative multiple of h̃. By convexity no model of the set then scores lower. Its entries were
+  // rounded when they were written, which for a small ε is more than 1e-9 of the step.
+  const LongMatrix& hessian = eliminated.hessian();
+  const LongVector step = worst_model.cast<long double>() - theta;
+  const LongVector image = hessian * step;
+  const LongVector expected = (-radius / norm) * h_tilde;
+  const LongVector allowed =
+      tolerance * (hessian.cwiseAbs() * step.cwiseAbs()) +
+      2 * unit_roundoff * (hessian.cwiseAbs() * worst_model.cast<long double>().cwiseAbs());
+  if (((image - expected).cwiseAbs().array() > allowed.array()).any()) {
+    check.fail("worst_model does not satisfy the optimality conditions");
+  }
+  check.threshold("the worst model's", robust);
+  return {.logit = static_cast<double>(logit), .robust_logit = static_cast<double>(robust)};
+}
+
+/// Everything that a certificate says of the first-order set of a network.
+Recomputed check_first_order(const Model& model, const Certificate& certificate, VectorArg z,
+                             const Stated& stated, std::vector<std::string>& failures) {
+  Check check(stated, failures);
+  PlainNetwork network(model.network);
+  const std::vector<long double> j = network.jacobian(z);
+  const bool is_full = certificate.set == SetKind::full;
+  const long double damping = is_full ? *certificate.damping : 1;
+  std::vector<long double> v;  // (G+λI)⁻¹J
+  for (const long double entry : j) v.push_back(entry / damping);
+  if (is_full) {
+    const GaussNewton& curvature = *model.curvature.full;
+    for (Index k = 0; k < curvature.values.size(); ++k) {
+      long double c = 0;
+      for (std::size_t i = 0; i < j.size(); ++i) {
+        c += curvature.vectors(static_cast<Index>(i), k) * j[i];
+      }
+      const long double e = curvature.values(k);
+      const long double weighted = e / (damping * (e + damping)) * c;
+      for (std::size_t i = 0; i < j.size(); ++i) {
+        v[i] -= weighted * curvature.vectors(static_cast<Index>(i), k);
+      }
+    }
+  }
+  long double square = 0;  // s² = Jᵀv
+  for (std::size_t i = 0; i < j.size(); ++i) square += j[i] * v[i];
+  const long double spread = std::sqrt(square);
+  const long double radius = std::sqrt(2 * static_cast<long double>(stated.epsilon));
+  const long double logit = network.logit(z);
+  const long double robust = logit - radius * spread;
+  const long double scale = network.logit_scale(z) + radius * spread;
+  for (long double& entry : v) entry *= -radius / spread;
+  network.move(v);
+  const long double real = network.logit(z);
+
+  check.number("logit", stated.logit, logit, scale);
+  check.number("robust_logit", stated.robust_logit, robust, scale);
+  check.number("real_logit", certificate.real_logit.value_or(0), real, network.logit_scale(z));
+  check.threshold("the linearised network's worst", robust);
+  check.threshold("the real network's", real);
+  return {.logit = static_cast<double>(logit), .robust_logit = static_cast<double>(robust)};
+}
+
+}  // namespace
+
+Verifier::Verifier(const Model& model, std::vector<const Model*> members)
+    : model_(&model),
+      members_(std::move(members)),
+      eliminated_(std::make_shared<EliminatedHessian>(hessian_of(model, {}))) {}
+
 Verification Verifier::verify(const Certificate& certificate) const {
-  const Index columns = model_->encoder.columns();
+  const bool is_first_order =
+      certificate.set == SetKind::full || certificate.set == SetKind::isotropic;
+  const Index head = is_first_order ? 0 : model_->network.layers.back().weights.cols() + 1;
   require(certificate.model_sha256 == model_->sha256 &&
               certificate.point.size() == model_->schema().features.size() &&
-              certificate.encoded.size() == columns &&
-              certificate.worst_model.size() == columns + 1,
+              certificate.encoded.size() == model_->encoder.columns() &&
+              certificate.worst_model.size() == head,
           "the certificate is for another model: model_sha256 is \"{}\", the model's is \"{}\"",
           certificate.model_sha256, model_->sha256);
+  SetChoice choice{.kind = certificate.set, .damping = certificate.damping};
+  for (const MemberCertificate& member : certificate.members) {
+    const auto found = std::find_if(members_.begin(), members_.end(), [&](const Model* model) {
+      return model->sha256 == member.model_sha256;
+    });
+    require(found != members_.end(),
+            "the certificate speaks of the model {} of an ensemble: give that model, too",
+            member.model_sha256);
+    choice.members.push_back(*found);
+  }
+  validate(choice, *model_);
+
   Verification result;
-  // One subtraction and one division in double precision, so that there is nothing to differ in.
-  const Vector z = encode(certificate.point);
+  const Vector z = encode(*model_, certificate.point);
   for (Index i = 0; i < z.size(); ++i) {
     if (std::abs(certificate.encoded(i) - z(i)) <= 1e-15 * std::abs(z(i))) continue;
     result.failures.push_back(
         fmt::format("encoded[{}] is {}, but the point gives {}", i, certificate.encoded(i), z(i)));
     break;
   }
+  const Stated stated{.logit = certificate.logit,
+                      .robust_logit = certificate.robust_logit,
+                      .epsilon = certificate.epsilon,
+                      .threshold = certificate.threshold};
+  Recomputed recomputed;
+  if (is_first_order) {
+    recomputed = check_first_order(*model_, certificate, z, stated, result.failures);
+  } else if (certificate.damping) {
+    const EliminatedHessian eliminated(hessian_of(*model_, certificate.damping));
+    recomputed =
+        check_head(*model_, eliminated, z, stated, certificate.worst_model, result.failures);
+  } else {
+    recomputed =
+        check_head(*model_, *eliminated_, z, stated, certificate.worst_model, result.failures);
+  }
+  result.logit = recomputed.logit;
+  result.robust_logit = recomputed.robust_logit;
 
-  LongVector x_tilde(z.size() + 1);
-  x_tilde << z.cast<long double>(), 1.0L;
-  const LongVector solved = solve(x_tilde);
-  const long double norm = std::sqrt(x_tilde.dot(solved));
-  const long double radius = std::sqrt(2 * static_cast<long double>(certificate.epsilon));
-  const long double logit = theta_.dot(x_tilde);
-  const long double robust = logit - radius * norm;
-  const LongVector worst = theta_ - (radius / norm) * solved;
-  result.logit = static_cast<double>(logit);
-  result.robust_logit = static_cast<double>(robust);
-
-  const long double floor = 1e-6L * theta_.cwiseProduct(x_tilde).cwiseAbs().sum();
-  if (!agree(certificate.logit, logit, floor)) {
-    result.failures.push_back(
-        fmt::format("logit is {}, recomputed {}", certificate.logit, result.logit));
+  for (std::size_t k = 0; k < certificate.members.size(); ++k) {
+    const MemberCertificate& member = certificate.members[k];
+    const Model& model = *choice.members[k];
+    require(member.worst_model.size() == model.network.layers.back().weights.cols() + 1,
+            "members[{}].worst_model has {} entries, the model's head has {}", k,
+            member.worst_model.size(), model.network.layers.back().weights.cols() + 1);
+    Stated own = stated;
+    own.prefix = fmt::format("members[{}].", k);
+    own.logit = member.logit;
+    own.robust_logit = member.robust_logit;
+    (void)check_head(model, EliminatedHessian(hessian_of(model, certificate.damping)),
+                     encode(model, certificate.point), own, member.worst_model, result.failures);
   }
-  if (!agree(certificate.robust_logit, robust, floor)) {
-    result.failures.push_back(fmt::format("robust_logit is {}, recomputed {}",
-                                          certificate.robust_logit, result.robust_logit));
-  }
-  const long double worst_floor = 1e-6L * worst.cwiseAbs().maxCoeff();
-  for (Index i = 0; i < worst.size(); ++i) {
-    if (agree(certificate.worst_model(i), worst(i), worst_floor)) continue;
-    result.failures.push_back(fmt::format("worst_model[{}] is {}, recomputed {}", i,
-                                          certificate.worst_model(i),
-                                          static_cast<double>(worst(i))));
-    break;  // one is enough to reject
-  }
-
-  // Optimality conditions of the worst model as stored: on the ellipsoid's boundary, and H(θ−θ̂) a
-  // negative multiple of x̃. By convexity no model of the set then scores lower. Its entries were
-  // rounded when they were written, which for a small ε is more than 1e-9 of the step.
-  const LongVector step = certificate.worst_model.cast<long double>() - theta_;
-  const LongVector image = hessian_ * step;
-  const LongVector expected = (-radius / norm) * x_tilde;
-  const LongVector allowed =
-      tolerance * (hessian_.cwiseAbs() * step.cwiseAbs()) +
-      2 * unit_roundoff *
-          (hessian_.cwiseAbs() * certificate.worst_model.cast<long double>().cwiseAbs());
-  if (((image - expected).cwiseAbs().array() > allowed.array()).any()) {
-    result.failures.emplace_back("worst_model does not satisfy the optimality conditions");
-  }
-  if (!(robust >= static_cast<long double>(certificate.threshold))) {
-    result.failures.push_back(fmt::format("the worst model's logit {} is below the threshold {}",
-                                          result.robust_logit, certificate.threshold));
-  }
-  if (certificate.claim !=
-      claim_text(*model_, certificate.set, certificate.epsilon, certificate.threshold)) {
+  if (with_stated_damping(choice, *model_).damping != certificate.damping ||
+      certificate.claim !=
+          claim_text(*model_, choice, certificate.epsilon, certificate.threshold)) {
     result.failures.emplace_back("the claim is not the sentence that belongs to these numbers");
   }
   return result;

@@ -7,6 +7,8 @@
 #include <numeric>
 
 #include "ellice/core/error.hpp"
+#include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/recourse/linear_exact.hpp"
 
 namespace ellice {
 
@@ -17,17 +19,17 @@ constexpr std::size_t block_queries = 128;
 // A search over fewer rows than this is set up in less time than it takes.
 constexpr Index rows_worth_keeping = 2000;
 
-/// The rows that a certificate can be issued for. One pass of matrix products decides all rows but
-/// those whose g is too near to the threshold for its rounding: with p parameters and condition κ,
-/// Cholesky's backward error is at most 4p(3p+1)u·‖H‖ (Higham, Accuracy and Stability, Theorem
-/// 10.4), hence the penalty's relative error at most half of κ times that. The others get the
-/// certificate's own arithmetic.
-std::vector<Index> certified_rows(const Problem& problem, const RashomonEllipsoid& set,
-                                  RowMatrixArg raw, const Execution& execution) {
+/// The rows that a linear model's certificate can be issued for. One pass of matrix products
+/// decides all rows but those whose g is too near to the threshold for its rounding: with p
+/// parameters and condition κ, Cholesky's backward error is at most 4p(3p+1)u·‖H‖ (Higham, Accuracy
+/// and Stability, Theorem 10.4), hence the penalty's relative error at most half of κ times that.
+/// The others get the certificate's own arithmetic.
+std::vector<Index> certified_by_linear(const Problem& problem, const Certifier& certifier,
+                                       RowMatrixArg raw, const Execution& execution) {
   const Encoder& encoder = problem.model->encoder;
+  const RashomonEllipsoid set = linear_set(problem);
   const RowMatrix encoded = encoder.encode(raw);
   const Vector robust = robust_logits(set, encoded, execution);
-  const Certifier certifier(*problem.model, problem.epsilon, problem.threshold);
   const auto p = static_cast<double>(set.parameters());
   const double penalty_error = p * (3 * p + 1) * std::numeric_limits<double>::epsilon() *
                                spectrum(set.hessian()).condition();
@@ -45,6 +47,33 @@ std::vector<Index> certified_rows(const Problem& problem, const RashomonEllipsoi
       return encoder.values({raw.row(i).data(), static_cast<std::size_t>(raw.cols())});
     };
     if (certain || certifier.certify(values())) result.push_back(i);
+  }
+  return result;
+}
+
+/// The same for every set: one pass leaves out the rows that are far from robust, the others get
+/// a certificate or do not.
+std::vector<Index> certified_rows(const Problem& problem, RowMatrixArg raw,
+                                  const Execution& execution) {
+  const Model& model = *problem.model;
+  const Certifier certifier(model, problem.set, problem.epsilon, problem.threshold);
+  if (model.network.layers.size() == 1 && problem.set.kind == SetKind::last_layer) {
+    return certified_by_linear(problem, certifier, raw, execution);
+  }
+  const Vector robust = robust_logits(*make_set(model, problem.set), problem.epsilon,
+                                      model.encoder.encode(raw), execution);
+  std::vector<char> is_certified(static_cast<std::size_t>(raw.rows()));
+  parallel_for("certifying rows", is_certified.size(), execution, [&](std::size_t place) {
+    const auto i = static_cast<Index>(place);
+    const double error = 1e-6 * (1 + std::abs(robust[i]) + std::abs(problem.threshold));
+    if (robust[i] < problem.threshold - error) return;
+    const RawRow values =
+        model.encoder.values({raw.row(i).data(), static_cast<std::size_t>(raw.cols())});
+    is_certified[place] = certifier.certify(values) ? 1 : 0;
+  });
+  std::vector<Index> result;
+  for (Index i = 0; i < raw.rows(); ++i) {
+    if (is_certified[static_cast<std::size_t>(i)] != 0) result.push_back(i);
   }
   return result;
 }
@@ -96,7 +125,7 @@ DataSupported::DataSupported(const Problem& problem, RowMatrixArg rows,
     const bool locked = limits != problem.constraints.features.end() && limits->second.locked;
     if (schema.features[j].immutable || locked) fixed_.push_back(static_cast<Index>(j));
   }
-  std::vector<Index> robust = certified_rows(problem, assembler_.set(), rows, execution);
+  std::vector<Index> robust = certified_rows(problem, rows, execution);
   robust_rows_ = static_cast<Index>(robust.size());
   lay_out(rows, std::move(robust));
 }

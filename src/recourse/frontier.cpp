@@ -11,7 +11,7 @@ namespace ellice {
 
 Frontier::Frontier(const Problem& problem)
     : problem_(&problem),
-      factor_(problem.model->network.head(), problem.model->curvature.hessian),
+      factor_(problem.model->network.head(), linear_set(problem).hessian()),
       cost_(separable_cost(problem.cost, problem.model->encoder)) {
   validate(problem);
 }

@@ -18,11 +18,13 @@ double class_one_loss(double margin) {
   return std::max(0.0, -margin) + std::log1p(std::exp(-std::abs(margin)));
 }
 
-RashomonEllipsoid with_jitter(const RashomonEllipsoid& set, double jitter) {
-  // H/(2ε) + jitter·I, times 2ε.
-  Matrix hessian = set.hessian();
-  hessian.diagonal().array() += 2 * set.epsilon() * jitter;
-  return {set.center(), std::move(hessian), set.epsilon()};
+/// The model with H + 2ε·jitter·I in place of H, so that H/(2ε) has the jitter on its diagonal;
+/// nothing where that is the model itself.
+std::unique_ptr<Model> with_jitter(const Problem& problem, double jitter) {
+  if (jitter == 0 || problem.set.kind != SetKind::last_layer) return nullptr;
+  auto model = std::make_unique<Model>(*problem.model);
+  model->curvature.hessian.diagonal().array() += 2 * problem.epsilon * jitter;
+  return model;
 }
 
 /// A point on its way down. Columns in which the box has no width stay where they are.
@@ -87,11 +89,10 @@ Vector decode_freely(const FeasibleSet& feasible, const Vector& z) {
 }
 
 /// Raw numbers of a point of the box, each feature with a grid at the next grid value on the side
-/// on which the robust logit grows, else on the other.
-Vector decode_to_grid(const FeasibleSet& feasible, const RashomonEllipsoid& set, const Vector& z) {
+/// on which the robust logit grows by its slope, else on the other.
+Vector decode_to_grid(const FeasibleSet& feasible, const Vector& slope, const Vector& z) {
   Vector raw = feasible.decode(z);
   if (!feasible.has_grid()) return raw;
-  const Vector slope = worst_model(set, with_one(z));
   for (std::size_t j = 0; j < feasible.ranges().size(); ++j) {
     const FeatureRange& range = feasible.ranges()[j];
     double& value = raw[static_cast<Index>(j)];
@@ -129,29 +130,34 @@ GradientSettings settings_of(const GradientOptions& options) {
   return settings;
 }
 
-GradientObjective::GradientObjective(const RashomonEllipsoid& set, const GradientSettings& settings,
-                                     double threshold)
-    : set_(with_jitter(set, settings.jitter)), settings_(settings), threshold_(threshold) {}
+GradientObjective::GradientObjective(const UncertaintySet& set, double epsilon,
+                                     const GradientSettings& settings, double threshold)
+    : function_(set.function()),
+      settings_(settings),
+      kappa_(settings.radius_factor * std::sqrt(2 * epsilon)),
+      threshold_(threshold) {}
 
-GradientObjective::Value GradientObjective::evaluate(VectorArg query, VectorArg x) const {
-  const Index d = x.size();
-  const Vector x_tilde = with_one(x);
+GradientObjective::Value GradientObjective::evaluate(VectorArg query, VectorArg x) {
   const Vector move = x - query;
-  const Vector solved = set_.factor().solve(x_tilde);
-  const double norm = std::sqrt(x_tilde.dot(solved));
-  const double radius = settings_.radius_factor * std::sqrt(2 * set_.epsilon());
-  const double logit = set_.center().dot(x_tilde);
-  const double robust = logit - radius * norm;
-
-  Value value{.robust_logit = robust};
+  Value value{.robust_logit = infinity};
+  double logit = 0;
+  for (Index k = 0; k < function_->members(); ++k) {
+    const RobustScore score = function_->gradient(k, x, member_gradient_, spread_gradient_);
+    if (k == 0) {
+      logit = score.logit;
+      logit_gradient_ = member_gradient_;
+    }
+    if (score.robust(kappa_) >= value.robust_logit) continue;
+    value.robust_logit = score.robust(kappa_);
+    value.robust_gradient = member_gradient_ - kappa_ * spread_gradient_;
+  }
+  const double robust = value.robust_logit;
   value.loss = settings_.alpha * class_one_loss(logit - threshold_) +
                settings_.beta * class_one_loss(robust - threshold_) +
                settings_.proximity * move.squaredNorm() + settings_.sparsity * move.lpNorm<1>();
-  const double centre_slope = settings_.alpha * sigmoid(threshold_ - logit);
-  const double worst_slope = settings_.beta * sigmoid(threshold_ - robust);
-  value.gradient = -(centre_slope + worst_slope) * set_.center().head(d) +
-                   (worst_slope * radius / norm) * solved.head(d) + 2 * settings_.proximity * move +
-                   settings_.sparsity * move.cwiseSign();
+  value.gradient = -settings_.alpha * sigmoid(threshold_ - logit) * logit_gradient_ -
+                   settings_.beta * sigmoid(threshold_ - robust) * value.robust_gradient +
+                   2 * settings_.proximity * move + settings_.sparsity * move.cwiseSign();
   return value;
 }
 
@@ -159,7 +165,8 @@ GradientSearch::GradientSearch(const Problem& problem, const GradientOptions& op
     : problem_(&problem),
       settings_(settings_of(options)),
       assembler_(problem),
-      objective_(assembler_.set(), settings_, problem.threshold) {
+      jittered_(with_jitter(problem, settings_.jitter)),
+      set_(make_set(jittered_ ? *jittered_ : *problem.model, problem.set)) {
   validate(problem);
   const Encoder& encoder = problem.model->encoder;
   training_range_ = {.lower = (encoder.min() - encoder.mean()).cwiseQuotient(encoder.scale()),
@@ -190,10 +197,15 @@ Recourse GradientSearch::answer(const Query& query) const {
   return result;
 }
 
+GradientObjective GradientSearch::objective() const {
+  return {*set_, problem_->epsilon, settings_, problem_->threshold};
+}
+
 Vector GradientSearch::run_printed(const FeasibleSet& feasible) const {
   Descent descent(settings_, feasible.query(), feasible.boxes().front());
+  GradientObjective objective = this->objective();
   for (int step = 0; step < settings_.max_steps; ++step) {
-    const GradientObjective::Value value = objective_.evaluate(feasible.query(), descent.x());
+    const GradientObjective::Value value = objective.evaluate(feasible.query(), descent.x());
     descent.step(value.gradient);
     if (value.robust_logit >= problem_->threshold) break;  // of the point before the step
   }
@@ -202,11 +214,12 @@ Vector GradientSearch::run_printed(const FeasibleSet& feasible) const {
 
 Vector GradientSearch::run_as_run(const FeasibleSet& feasible) const {
   Descent descent(settings_, feasible.query(), feasible.boxes().front());
+  GradientObjective objective = this->objective();
   Vector best = descent.x();
   double best_logit = -infinity;
   int idle = 0;
   for (int step = 0; step < settings_.max_steps; ++step) {
-    const GradientObjective::Value value = objective_.evaluate(feasible.query(), descent.x());
+    const GradientObjective::Value value = objective.evaluate(feasible.query(), descent.x());
     ++idle;
     if (value.robust_logit > best_logit) {
       best_logit = value.robust_logit;
@@ -246,13 +259,15 @@ void GradientSearch::run_corrected(Recourse& answer, const FeasibleSet& feasible
 GradientSearch::DescentEnd GradientSearch::descend(Recourse& answer, const FeasibleSet& feasible,
                                                    const Box& box) const {
   Descent descent(settings_, feasible.query().cwiseMax(box.lower).cwiseMin(box.upper), box);
+  GradientObjective objective = this->objective();
   DescentEnd end{.best_logit = -infinity};
   int idle = 0;
   while (true) {
-    const GradientObjective::Value value = objective_.evaluate(feasible.query(), descent.x());
-    end.accepted = value.robust_logit >= problem_->threshold &&
-                   assembler_.accept(
-                       answer, decode_to_grid(feasible, assembler_.set(), descent.x()), feasible);
+    const GradientObjective::Value value = objective.evaluate(feasible.query(), descent.x());
+    end.accepted =
+        value.robust_logit >= problem_->threshold &&
+        assembler_.accept(answer, decode_to_grid(feasible, value.robust_gradient, descent.x()),
+                          feasible);
     ++idle;
     if (value.robust_logit > end.best_logit) {
       end.best_logit = value.robust_logit;

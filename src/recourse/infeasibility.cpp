@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "ellice/recourse/linear_exact.hpp"
+
 namespace ellice {
 
 namespace {
@@ -44,7 +46,7 @@ std::vector<std::string> blocking_constraints(const Problem& problem, const BoxF
 
 std::optional<Infeasibility> explain_infeasibility(const Problem& problem, const BoxFactor& factor,
                                                    const FeasibleSet& feasible) {
-  const RashomonEllipsoid set = last_layer_set(*problem.model, problem.epsilon);
+  const RashomonEllipsoid set = linear_set(problem);
   const Box& relaxed = feasible.relaxed();
   const BoxMaximum top = factor.maximize(relaxed.lower, relaxed.upper, problem.epsilon,
                                          std::nullopt, problem.threshold);

@@ -23,6 +23,43 @@ constexpr double certificate_margin = 1e-12;
 constexpr double optimal_gap = 1e-9;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+/// Rounds with exact re-solves.
+class ExactGuide final : public RoundingGuide {
+ public:
+  ExactGuide(const Problem& problem, const RashomonEllipsoid& set, const BoxFactor& factor,
+             const SeparableCost& cost, const FeasibleSet& feasible)
+      : problem_(&problem), set_(&set), factor_(&factor), cost_(&cost), feasible_(&feasible) {}
+
+  [[nodiscard]] double margin(VectorArg z) override {
+    const Vector x = with_one(z);
+    const double penalty = robustness_penalty(*set_, x);
+    const double scale =
+        set_->center().cwiseProduct(x).cwiseAbs().sum() + penalty + std::abs(problem_->threshold);
+    return set_->center().dot(x) - penalty - problem_->threshold - 2 * certificate_margin * scale;
+  }
+  [[nodiscard]] Vector slope(VectorArg z) override {
+    return worst_model(*set_, with_one(z)).head(z.size());
+  }
+  [[nodiscard]] std::optional<Vector> solve(const Box& part, VectorArg /*start*/) override {
+    BoxProjection solved = factor_->project({.query = feasible_->query(),
+                                             .lower = part.lower,
+                                             .upper = part.upper,
+                                             .cost = *cost_,
+                                             .epsilon = problem_->epsilon,
+                                             .threshold = problem_->threshold,
+                                             .margin = 4 * certificate_margin});
+    if (solved.status != BoxStatus::optimal) return std::nullopt;
+    return std::move(solved.point);
+  }
+
+ private:
+  const Problem* problem_;
+  const RashomonEllipsoid* set_;
+  const BoxFactor* factor_;
+  const SeparableCost* cost_;
+  const FeasibleSet* feasible_;
+};
+
 }  // namespace
 
 /// The best point of the searched boxes, before grids.
@@ -48,10 +85,23 @@ SeparableCost separable_cost(const Cost& cost, const Encoder& encoder) {
   return {.quadratic = 2 * weights, .absolute = weights};
 }
 
+RashomonEllipsoid linear_set(const Problem& problem) {
+  const Model& model = *problem.model;
+  require(model.network.layers.size() == 1,
+          "the exact search is for linear models, and this one has hidden layers; use --method "
+          "network, gradient or data");
+  require(problem.set.kind == SetKind::last_layer,
+          "the exact search knows the set last-layer only, not {}; use --method network, gradient "
+          "or data",
+          enum_name(problem.set.kind));
+  return {model.network.head(), damped_hessian(model, problem.set.damping), problem.epsilon};
+}
+
 LinearExact::LinearExact(const Problem& problem)
     : problem_(&problem),
       assembler_(problem),
-      box_(problem.model->network.head(), problem.model->curvature.hessian),
+      set_(linear_set(problem)),
+      box_(set_.center(), set_.hessian()),
       cost_(separable_cost(problem.cost, problem.model->encoder)) {
   validate(problem);
   require(problem.cost.sparsity_weight == 0,
@@ -65,8 +115,8 @@ LinearExact::LinearExact(const Problem& problem)
   }
   const bool quadratic = problem.cost.kind == CostKind::l2 || problem.cost.kind == CostKind::mixed;
   if (quadratic && std::find(searched_.begin(), searched_.end(), true) != searched_.end()) {
-    cone_ = std::make_unique<ConeFactor>(ConeProblem{.theta = problem.model->network.head(),
-                                                     .hessian = problem.model->curvature.hessian,
+    cone_ = std::make_unique<ConeFactor>(ConeProblem{.theta = set_.center(),
+                                                     .hessian = set_.hessian(),
                                                      .weights = column_weights(encoder),
                                                      .movable = searched_});
   }
@@ -216,13 +266,14 @@ Recourse LinearExact::answer(const Query& query, const FeasibleSet& feasible,
 
 bool LinearExact::complete(Recourse& result, const FeasibleSet& feasible,
                            const Solution& solution) const {
+  ExactGuide guide(*problem_, set_, box_, cost_, feasible);
   Vector raw;
   for (const double margin : margins) {
     const Vector point = lift(solution, feasible.query(), margin);
     raw = feasible.decode(point);
     if (feasible.has_grid()) {
       const std::optional<Vector> rounded =
-          round_to_grid(*problem_, assembler_.set(), box_, cost_, feasible, *solution.box, point);
+          round_to_grid(*problem_, guide, feasible, *solution.box, point);
       if (!rounded) {
         result.message = "an answer exists between the grid values, but none was found on them";
         return false;
@@ -240,12 +291,11 @@ bool LinearExact::complete(Recourse& result, const FeasibleSet& feasible,
 
 double LinearExact::scale(VectorArg point) const {
   const Vector x = with_one(point);
-  return assembler_.set().center().cwiseProduct(x).cwiseAbs().sum() +
-         robustness_penalty(assembler_.set(), x) + std::abs(problem_->threshold);
+  return set_.center().cwiseProduct(x).cwiseAbs().sum() + robustness_penalty(set_, x) +
+         std::abs(problem_->threshold);
 }
 
 Vector LinearExact::lift(const Solution& solution, const Vector& query, double margin) const {
-  const RashomonEllipsoid& set = assembler_.set();
   const Box& box = *solution.box;
   const Vector weights = column_weights(problem_->model->encoder);
   Vector point = solution.point;
@@ -254,9 +304,9 @@ Vector LinearExact::lift(const Solution& solution, const Vector& query, double m
   const bool nothing_moved = point == query;
   for (int step = 0; step < 4; ++step) {
     const Vector x = with_one(point);
-    const double need = problem_->threshold + margin * scale(point) - robust_logit(set, x);
+    const double need = problem_->threshold + margin * scale(point) - robust_logit(set_, x);
     if (need <= 0) break;
-    Vector direction = worst_model(set, x).head(point.size());
+    Vector direction = worst_model(set_, x).head(point.size());
     for (Index i = 0; i < point.size(); ++i) {
       const bool at_bound = direction(i) > 0 ? point(i) >= box.upper(i) : point(i) <= box.lower(i);
       if (at_bound || (!nothing_moved && point(i) == query(i))) direction(i) = 0;

@@ -8,6 +8,7 @@ namespace ellice {
 
 void validate(const Problem& problem) {
   require(problem.model != nullptr, "a problem needs a model");
+  validate(problem.set, *problem.model);
   require(problem.epsilon >= 0 && std::isfinite(problem.epsilon),
           "epsilon = {} must be >= 0 and finite", problem.epsilon);
   require(problem.epsilon <= largest_epsilon,
@@ -40,8 +41,8 @@ std::vector<std::optional<double>> sensible_steps(const Encoder& encoder) {
 
 Assembler::Assembler(const Problem& problem)
     : problem_(&problem),
-      certifier_(*problem.model, problem.epsilon, problem.threshold),
-      set_(last_layer_set(*problem.model, problem.epsilon)) {}
+      certifier_(*problem.model, problem.set, problem.epsilon, problem.threshold),
+      set_(make_set(*problem.model, problem.set)) {}
 
 Recourse Assembler::begin(const Query& query, const FeasibleSet& feasible) const {
   const Encoder& encoder = problem_->model->encoder;
@@ -61,10 +62,24 @@ bool Assembler::already_robust(Recourse& answer, const FeasibleSet& feasible) co
 }
 
 bool Assembler::accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible) const {
+  return accept(answer, raw, feasible, certifier_);
+}
+
+bool Assembler::accept_reduced(Recourse& answer, VectorArg raw, const FeasibleSet& feasible,
+                               double epsilon) const {
+  const Certifier certifier(*problem_->model, problem_->set, epsilon, problem_->threshold);
+  if (!accept(answer, raw, feasible, certifier)) return false;
+  answer.status = Status::reduced;
+  answer.attained_epsilon = epsilon;
+  return true;
+}
+
+bool Assembler::accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible,
+                       const Certifier& certifier) const {
   if (!feasible.violations(raw).empty()) return false;
   const Encoder& encoder = problem_->model->encoder;
   std::optional<Certificate> certificate =
-      certifier_.certify(encoder.values({raw.data(), static_cast<std::size_t>(raw.size())}));
+      certifier.certify(encoder.values({raw.data(), static_cast<std::size_t>(raw.size())}));
   if (!certificate) return false;
   answer.certificate = std::move(certificate);
   measure(answer, raw, feasible);
@@ -104,7 +119,7 @@ void Assembler::measure(Recourse& answer, VectorArg raw, const FeasibleSet& feas
     answer.robust_logit = answer.certificate->robust_logit;
   } else {
     answer.logit = problem_->model->logit(z);
-    answer.robust_logit = ellice::robust_logit(set_, with_one(z));
+    answer.robust_logit = set_->function()->robust_logit(std::sqrt(2 * problem_->epsilon), z);
   }
 }
 

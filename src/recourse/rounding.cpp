@@ -1,6 +1,6 @@
 #include "ellice/recourse/rounding.hpp"
 
-#include <cmath>
+#include <algorithm>
 
 namespace ellice {
 
@@ -16,9 +16,8 @@ constexpr int most_secants = 12;
 
 class Search {
  public:
-  Search(const Problem& problem, const RashomonEllipsoid& set, const FeasibleSet& feasible,
-         VectorArg raw)
-      : problem_(&problem), set_(&set), feasible_(&feasible), raw_(raw) {
+  Search(const Problem& problem, RoundingGuide& guide, const FeasibleSet& feasible, VectorArg raw)
+      : problem_(&problem), guide_(&guide), feasible_(&feasible), raw_(raw) {
     for (std::size_t j = 0; j < feasible.ranges().size(); ++j) {
       const FeatureRange& range = feasible.ranges()[j];
       if (range.has_grid() && !range.fixed && !range.held) grid_.push_back(j);
@@ -30,7 +29,7 @@ class Search {
 
   /// Every grid feature that moved goes to the next grid value on the side on which g grows.
   void round_up() {
-    const Vector slope = worst_model(*set_, with_one(encode(raw_)));
+    const Vector slope = guide_->slope(encode(raw_));
     for (const std::size_t j : grid_) {
       const auto i = static_cast<Index>(j);
       const FeatureRange& range = feasible_->ranges()[j];
@@ -112,14 +111,7 @@ class Search {
     feasible_->encoder().encode({raw.data(), static_cast<std::size_t>(raw.size())}, z);
     return z;
   }
-  /// g − t less what a certificate asks for.
-  [[nodiscard]] double margin(const Vector& raw) const {
-    const Vector x = with_one(encode(raw));
-    const double penalty = robustness_penalty(*set_, x);
-    const double scale =
-        set_->center().cwiseProduct(x).cwiseAbs().sum() + penalty + std::abs(problem_->threshold);
-    return set_->center().dot(x) - penalty - problem_->threshold - 2e-12 * scale;
-  }
+  [[nodiscard]] double margin(const Vector& raw) const { return guide_->margin(encode(raw)); }
 
  private:
   void tighten(double stride) {
@@ -143,6 +135,7 @@ class Search {
         const std::optional<Vector> back = strode(raw_, j, above ? -1 : 1, stride);
         if (!back || (above ? (*back)(i) < own : (*back)(i) > own)) continue;
         offer(*back);
+        if (!guide_->tries_exchanges()) continue;
         const double missing = -margin(*back);
         for (const std::size_t k : grid_) {
           if (k == j) continue;
@@ -193,7 +186,7 @@ class Search {
   }
 
   const Problem* problem_;
-  const RashomonEllipsoid* set_;
+  RoundingGuide* guide_;
   const FeasibleSet* feasible_;
   Vector raw_;
   std::vector<std::size_t> grid_;
@@ -201,10 +194,9 @@ class Search {
 
 }  // namespace
 
-std::optional<Vector> round_to_grid(const Problem& problem, const RashomonEllipsoid& set,
-                                    const BoxFactor& factor, const SeparableCost& cost,
+std::optional<Vector> round_to_grid(const Problem& problem, RoundingGuide& guide,
                                     const FeasibleSet& feasible, const Box& box, VectorArg point) {
-  Search search(problem, set, feasible, feasible.decode(point));
+  Search search(problem, guide, feasible, feasible.decode(point));
   // What has no grid is solved again with the grid features where they are now.
   const auto solve_rest = [&] {
     Box rest = box;
@@ -214,15 +206,9 @@ std::optional<Vector> round_to_grid(const Problem& problem, const RashomonEllips
       rest.lower(column) = rest.upper(column) = at_grid(column);
     }
     if (!(rest.lower.array() < rest.upper.array()).any()) return false;
-    const BoxProjection solved = factor.project({.query = feasible.query(),
-                                                 .lower = rest.lower,
-                                                 .upper = rest.upper,
-                                                 .cost = cost,
-                                                 .epsilon = problem.epsilon,
-                                                 .threshold = problem.threshold,
-                                                 .margin = 4e-12});
-    if (solved.status != BoxStatus::optimal) return false;
-    Vector raw = feasible.decode(solved.point);
+    const std::optional<Vector> solved = guide.solve(rest, at_grid);
+    if (!solved) return false;
+    Vector raw = feasible.decode(*solved);
     for (const std::size_t j : search.grid()) {
       raw(static_cast<Index>(j)) = search.raw()(static_cast<Index>(j));
     }

@@ -215,17 +215,18 @@ TEST(Certificate, RefusesDamagedFiles) {
 
 TEST(ClaimText, SaysWhatIsExactAndWhatIsNot) {
   Model model = issue().model;
-  EXPECT_NE(claim_text(model, SetKind::last_layer, 0.01, 0).find("To second order"),
+  EXPECT_NE(claim_text(model, {.kind = SetKind::last_layer}, 0.01, 0).find("To second order"),
             std::string::npos);
   model.training.loss_kind = LossKind::squared;
-  EXPECT_NE(claim_text(model, SetKind::last_layer, 0.01, 0).find("exactly the models"),
+  EXPECT_NE(claim_text(model, {.kind = SetKind::last_layer}, 0.01, 0).find("exactly the models"),
             std::string::npos);
   model.curvature.shift = 1e-8;
-  EXPECT_NE(claim_text(model, SetKind::last_layer, 0.01, 0).find("shift of 1e-08"),
+  EXPECT_NE(claim_text(model, {.kind = SetKind::last_layer}, 0.01, 0).find("shift of 1e-08"),
             std::string::npos);
   model.training.head_decrement = 0.005;
-  EXPECT_NE(claim_text(model, SetKind::last_layer, 0.01, 0).find("0.005 above the minimum"),
-            std::string::npos);
+  EXPECT_NE(
+      claim_text(model, {.kind = SetKind::last_layer}, 0.01, 0).find("0.005 above the minimum"),
+      std::string::npos);
 }
 
 class CertificateOnPaperData : public testing::TestWithParam<std::string> {};

@@ -10,6 +10,7 @@
 #include "ellice/data/lending.hpp"
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/linear_exact.hpp"
+#include "support/network_model.hpp"
 #include "support/oracles.hpp"
 #include "support/recourse_cases.hpp"
 
@@ -33,31 +34,31 @@ Vector encoded(const Model& model, const RawRow& row) {
 }
 
 TEST(GradientObjective, ItsGradientIsThatOfFiniteDifferences) {
-  for (const std::uint64_t seed : {1, 2, 3, 4}) {
-    const auto [set, x_tilde] = problem_zoo::random_ellipsoid(
-        {.dimension = 9, .condition = 1e3, .epsilon = 0.05, .seed = seed});
-    Random random(seed);
-    const Vector query = random.normal_vector(8);
-    const Vector x = random.normal_vector(8);
-    for (const double threshold : {0.0, 0.7}) {
-      const GradientSettings settings{.alpha = 0.8,
-                                      .beta = 1.3,
-                                      .proximity = 0.2,
-                                      .sparsity = 0.1,
-                                      .radius_factor = 0.99,
-                                      .jitter = 1e-3};
-      const GradientObjective objective(set, settings, threshold);
-      const Vector numerical = oracles::numerical_gradient(
-          [&](const Vector& at) { return objective.evaluate(query, at).loss; }, x);
-      const Vector gradient = objective.evaluate(query, x).gradient;
-      EXPECT_LE((gradient - numerical).norm(), 1e-7 * (1 + numerical.norm()));
+  const Model linear = numeric_model(8, 1);
+  const Model network = network_model({6, 5}, Activation::tanh, 2, 8);
+  for (const Model* model : {&linear, &network}) {
+    for (const SetKind kind : {SetKind::last_layer, SetKind::isotropic}) {
+      const std::unique_ptr<UncertaintySet> set = make_set(*model, {.kind = kind});
+      Random random(3);
+      const Vector query = random.normal_vector(8);
+      const Vector x = random.normal_vector(8);
+      for (const double threshold : {0.0, 0.7}) {
+        const GradientSettings settings{
+            .alpha = 0.8, .beta = 1.3, .proximity = 0.2, .sparsity = 0.1, .radius_factor = 0.99};
+        GradientObjective objective(*set, 0.05, settings, threshold);
+        const Vector numerical = oracles::numerical_gradient(
+            [&](const Vector& at) { return objective.evaluate(query, at).loss; }, x);
+        const Vector gradient = objective.evaluate(query, x).gradient;
+        EXPECT_LE((gradient - numerical).norm(), 1e-7 * (1 + numerical.norm()));
+      }
     }
   }
 }
 
 TEST(GradientObjective, StaysFiniteFarOut) {
-  const auto [set, x_tilde] = problem_zoo::random_ellipsoid({.dimension = 4, .seed = 5});
-  const GradientObjective objective(set, {}, 0);
+  const Model model = numeric_model(3, 5);
+  const std::unique_ptr<UncertaintySet> set = make_set(model, {});
+  GradientObjective objective(*set, 0.01, {}, 0);
   const Vector far = 1e6 * Vector::Ones(3);
   for (const Vector& x : {far, Vector(-far)}) {
     const GradientObjective::Value value = objective.evaluate(Vector::Zero(3), x);

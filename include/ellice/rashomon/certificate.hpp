@@ -44,28 +44,59 @@ struct Certificate {
   std::string claim = {};                       // what is proved and what is not
 };
 
-/// Issues certificates for one model, which must outlive it, ε and threshold; factors H once.
+/// A point's numbers, whether or not they suffice for a certificate.
+struct Evaluation {
+  double logit = 0;                       // of the base model
+  double robust_logit = 0;                // for an ensemble the smallest of its models
+  std::optional<double> real_logit = {};  // as in Certificate
+};
+
+/// Issues certificates for one model, which must outlive it, a set of models around it, ε and
+/// threshold; factors H once.
 class Certifier {
  public:
+  /// Of the last-layer set.
   Certifier(const Model& model, double epsilon, double threshold);
+  /// Throws like validate().
+  Certifier(const Model& model, const SetChoice& choice, double epsilon, double threshold);
 
   /// A certificate for this row, or nothing when its robust logit g does not reach the threshold:
-  /// g ≥ t + 1e-12·(Σ|θᵢx̃ᵢ| + penalty + |t|), a margin above the rounding of g itself, so that a
-  /// checker with other rounding agrees. The row is certified as it is written: values are written
-  /// so that they read back identically. Numbers are correct to the last digits for any condition
-  /// of H (one solve, refined by residuals of twice the precision).
+  /// g ≥ t + 1e-12·(Σ|θᵢh̃ᵢ| + penalty + |t|), a margin above the rounding of g itself, so that a
+  /// checker with other rounding agrees. In the first-order sets the real network's logit must
+  /// reach it as well, and no unit may sit on its kink, where g jumps; in an ensemble each model's
+  /// g must. The row is certified as it is written: values are written so that they read back
+  /// identically. Numbers are correct to the last digits for any condition of H (one solve, refined
+  /// by residuals of twice the precision).
   [[nodiscard]] std::optional<Certificate> certify(const RawRow& point) const;
 
+  /// The numbers that certify() would judge.
+  [[nodiscard]] Evaluation evaluate(const RawRow& point) const;
+
  private:
+  struct Head {
+    const Model* model;
+    RashomonEllipsoid set;
+  };
+  [[nodiscard]] std::optional<Certificate> certify_heads(const RawRow& point) const;
+  [[nodiscard]] std::optional<Certificate> certify_first_order(const RawRow& point) const;
+  [[nodiscard]] bool reaches(long double logit, long double scale) const;
+
   const Model* model_;
-  RashomonEllipsoid set_;
+  SetChoice choice_;         // damping as certificates state it
+  std::vector<Head> heads_;  // last-layer and ensemble: the model's, then the members'
+  double epsilon_;
   double threshold_;
   std::string claim_;  // the same for every point
 };
 
-/// The sentence that goes with a set, an ε and a threshold for this model.
-[[nodiscard]] std::string claim_text(const Model& model, SetKind set, double epsilon,
+/// The sentences that go with a set, an ε and a threshold for this model: what is proved and what
+/// is not. Says of no set that it is all the near-optimal models.
+[[nodiscard]] std::string claim_text(const Model& model, const SetChoice& choice, double epsilon,
                                      double threshold);
+
+/// The choice with its damping as certificates state it: always for the full set, otherwise only
+/// where it differs from a model's own l2.
+[[nodiscard]] SetChoice with_stated_damping(const SetChoice& choice, const Model& model);
 
 [[nodiscard]] Json to_json(const Certificate& certificate, const Schema& schema);
 

@@ -63,6 +63,7 @@ class RobustFunction {
   virtual RobustScore gradient(Index member, VectorArg x, Vector& logit_gradient,
                                Vector& spread_gradient) = 0;
   /// ∇²s at the point of the last gradient(), positive semidefinite; false where a set has none.
+  /// Without the part that comes from the curvature of tanh and sigmoid, which may be indefinite.
   [[nodiscard]] virtual bool spread_hessian(Index /*member*/, Matrix& /*hessian*/) { return false; }
 
   /// The smallest g over the members.
@@ -70,7 +71,7 @@ class RobustFunction {
 };
 
 /// A set of models, const and shared between threads; `function()` makes what one thread works
-/// with.
+/// with. The set must outlive its functions.
 class UncertaintySet {
  public:
   virtual ~UncertaintySet() = default;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -77,34 +78,38 @@ struct GradientSettings {
 };
 [[nodiscard]] GradientSettings settings_of(const GradientOptions& options);
 
-/// The loss that is descended, for a linear model, x₀ the query, f the centre's and g the worst
-/// model's logit (with the search's factor and jitter), t the threshold:
+/// The loss that is descended, x₀ the query, f the centre's and g the worst model's logit (with the
+/// search's factor and jitter), t the threshold:
 ///
 ///   α·ln(1+e^{t−f(x)}) + β·ln(1+e^{t−g(x)}) + λ·‖x−x₀‖₂² + γ·‖x−x₀‖₁.
 ///
-/// The gradient of g is the worst model itself (theory.md, Theorem 1); that of |x| at 0 is taken as
-/// 0.
+/// The gradient of |x| at 0 is taken as 0. One thread works with it.
 class GradientObjective {
  public:
-  GradientObjective(const RashomonEllipsoid& set, const GradientSettings& settings,
+  /// `settings` is read for its weights and its radius_factor; the jitter is the set's.
+  GradientObjective(const UncertaintySet& set, double epsilon, const GradientSettings& settings,
                     double threshold);
 
   struct Value {
     double loss = 0;
-    double robust_logit = 0;  // as the search sees it
-    Vector gradient = {};
+    double robust_logit = 0;  // g, as the search sees it
+    Vector robust_gradient = {};
+    Vector gradient = {};  // of the loss
   };
-  [[nodiscard]] Value evaluate(VectorArg query, VectorArg x) const;
+  [[nodiscard]] Value evaluate(VectorArg query, VectorArg x);
 
  private:
-  RashomonEllipsoid set_;  // with the jitter
+  std::unique_ptr<RobustFunction> function_;
   GradientSettings settings_;
+  double kappa_;
   double threshold_;
+  Vector logit_gradient_, member_gradient_, spread_gradient_;
 };
 
-/// The paper's continuous method for linear models, the reference that the exact one is compared
-/// with. Algorithm 1's optional refit of the last layer is what training a linear model is: its
-/// head is the minimiser already. Features that the feasible set fixes or holds (immutable and
+/// The paper's continuous method, for every model and set: the reference that the others are
+/// compared with. Algorithm 1's optional refit of the last layer belongs to training; a linear
+/// model's head is its minimiser already. The jitter belongs to the set last-layer and is ignored
+/// for others. Features that the feasible set fixes or holds (immutable and
 /// locked ones, whole numbers, levels) are masked out of the gradient in every preset; the authors
 /// moved 0/1 columns like any other, which gives rows that cannot exist.
 ///
@@ -124,6 +129,7 @@ class GradientSearch final : public Generator {
 
  private:
   [[nodiscard]] Recourse answer(const Query& query) const;
+  [[nodiscard]] GradientObjective objective() const;
   [[nodiscard]] Vector run_printed(const FeasibleSet& feasible) const;
   [[nodiscard]] Vector run_as_run(const FeasibleSet& feasible) const;
   void run_corrected(Recourse& answer, const FeasibleSet& feasible) const;
@@ -139,8 +145,9 @@ class GradientSearch final : public Generator {
   const Problem* problem_;
   GradientSettings settings_;
   Assembler assembler_;
-  GradientObjective objective_;
-  Box training_range_;  // model space
+  std::unique_ptr<Model> jittered_;      // the model with the jitter in its H, where there is one
+  std::unique_ptr<UncertaintySet> set_;  // that the search sees
+  Box training_range_;                   // model space
 };
 
 }  // namespace ellice

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "ellice/rashomon/ellipsoid.hpp"
 #include "ellice/recourse/generator.hpp"
 #include "ellice/solver/box_projection.hpp"
 #include "ellice/solver/cone_projection.hpp"
@@ -43,11 +44,16 @@ class LinearExact final : public Generator {
 
   const Problem* problem_;
   Assembler assembler_;
+  RashomonEllipsoid set_;
   BoxFactor box_;
   std::vector<bool> searched_;        // columns that some query may move
   std::unique_ptr<ConeFactor> cone_;  // for cost l2, where something may move
   SeparableCost cost_;
 };
+
+/// The set of models of a problem with a linear one. Throws Error{argument} for a network and for a
+/// set other than last-layer, saying which method to use.
+[[nodiscard]] RashomonEllipsoid linear_set(const Problem& problem);
 
 /// The cost in the form that the solver minimises; l_mix is minimised through its square.
 [[nodiscard]] SeparableCost separable_cost(const Cost& cost, const Encoder& encoder);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,7 +8,7 @@
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/rashomon/certificate.hpp"
-#include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/recourse/constraints.hpp"
 #include "ellice/recourse/cost.hpp"
 #include "ellice/recourse/feasible_set.hpp"
@@ -18,6 +19,7 @@ namespace ellice {
 /// What is asked of every query: a row that every model of the set accepts, at the least cost.
 struct Problem {
   const Model* model = nullptr;
+  SetChoice set = {};
   double epsilon = 0;
   double threshold = 0;
   Cost cost = {};
@@ -30,7 +32,7 @@ struct Problem {
 /// Beyond this the squares of penalties overflow; no model is that much worse than another.
 inline constexpr double largest_epsilon = 1e100;
 
-/// Throws Error{argument} for an ε, threshold, cost or constraint that cannot be.
+/// Throws Error{argument} for a set of models, ε, threshold, cost or constraint that cannot be.
 void validate(const Problem& problem);
 
 struct Query {
@@ -49,7 +51,7 @@ class Assembler {
  public:
   explicit Assembler(const Problem& problem);
 
-  [[nodiscard]] const RashomonEllipsoid& set() const { return set_; }
+  [[nodiscard]] const UncertaintySet& set() const { return *set_; }
   /// An answer without counterfactual: query, index, violations.
   [[nodiscard]] Recourse begin(const Query& query, const FeasibleSet& feasible) const;
   /// Whether the query itself is robust; fills the answer if so (status already_robust).
@@ -57,16 +59,21 @@ class Assembler {
   /// Fills in a candidate (raw numbers). True if it satisfies every constraint and is certified;
   /// otherwise the answer is unchanged.
   [[nodiscard]] bool accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible) const;
+  /// The same for an ε below the problem's (status reduced).
+  [[nodiscard]] bool accept_reduced(Recourse& answer, VectorArg raw, const FeasibleSet& feasible,
+                                    double epsilon) const;
   /// Fills in a row that need not pass (methods that promise nothing): status certified or
   /// uncertified.
   void take(Recourse& answer, VectorArg raw, const FeasibleSet& feasible) const;
 
  private:
+  [[nodiscard]] bool accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible,
+                            const Certifier& certifier) const;
   void measure(Recourse& answer, VectorArg raw, const FeasibleSet& feasible) const;
 
   const Problem* problem_;
   Certifier certifier_;
-  RashomonEllipsoid set_;
+  std::unique_ptr<UncertaintySet> set_;
 };
 
 }  // namespace ellice

@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <cmath>
+
+#include "ellice/core/error.hpp"
+#include "ellice/rashomon/certificate.hpp"
+
+namespace ellice {
+
+namespace {
+
+/// The sentence about a model that is not the minimiser of its objective, or nothing. Off the
+/// optimum the objective is not centred on θ̂; 1 % of ε is where that begins to matter.
+std::string decrement_text(double decrement, double epsilon, std::string_view what) {
+  if (!(decrement > 0.01 * epsilon && decrement > 1e-15)) return "";
+  return fmt::format(" {} is {} above the minimum of the objective.", what, number_text(decrement));
+}
+
+std::string first_order_text(const Model& model, const SetChoice& choice, double epsilon,
+                             const std::string& threshold) {
+  const std::string radius = number_text(std::sqrt(2 * epsilon));
+  std::string text = fmt::format(
+      "To first order: the network, linearised in all its parameters Θ around those of the model "
+      "file, Θ̂, gives this point a logit of at least {} for every Θ with ",
+      threshold);
+  if (choice.kind == SetKind::isotropic) {
+    text += fmt::format("½‖Θ−Θ̂‖² ≤ {} (radius {}).", number_text(epsilon), radius);
+  } else {
+    text += fmt::format(
+        "½(Θ−Θ̂)ᵀ(G+λI)(Θ−Θ̂) ≤ {} (damping λ = {}, radius {}), where G is the Gauss–Newton matrix "
+        "in the model file.",
+        number_text(epsilon), number_text(choice.damping.value_or(0)), radius);
+  }
+  text +=
+      " At the parameters that are worst for the linearised network the real one was evaluated and "
+      "reaches this logit, too; of the real network at other parameters nothing is proved.";
+  if (choice.kind == SetKind::full) {
+    text += decrement_text(model.training.head_decrement, epsilon,
+                           "With the hidden layers fixed, Θ̂ itself");
+  }
+  return text;
+}
+
+}  // namespace
+
+SetChoice with_stated_damping(const SetChoice& choice, const Model& model) {
+  SetChoice result = choice;
+  if (choice.kind == SetKind::full) {
+    result.damping = choice.damping.value_or(model.curvature.full->damping);
+  } else if (choice.damping) {
+    const auto is_own = [&](const Model& one) { return one.training.l2 == *choice.damping; };
+    const bool is_own_of_all =
+        is_own(model) && std::all_of(choice.members.begin(), choice.members.end(),
+                                     [&](const Model* member) { return is_own(*member); });
+    if (is_own_of_all) result.damping.reset();
+  }
+  return result;
+}
+
+std::string claim_text(const Model& model, const SetChoice& choice, double epsilon,
+                       double threshold) {
+  const std::string e = number_text(epsilon);
+  const std::string t = number_text(threshold);
+  if (choice.kind == SetKind::full || choice.kind == SetKind::isotropic) {
+    return first_order_text(model, choice, epsilon, t);
+  }
+  std::vector<const Model*> models = {&model};
+  models.insert(models.end(), choice.members.begin(), choice.members.end());
+  const bool is_ensemble = choice.kind == SetKind::ensemble;
+  const bool has_hidden = std::any_of(models.begin(), models.end(), [](const Model* one) {
+    return one->network.layers.size() > 1;
+  });
+  const bool is_exact = std::all_of(models.begin(), models.end(), [](const Model* one) {
+    return one->training.loss_kind == LossKind::squared && one->curvature.shift == 0;
+  });
+  const std::string_view noun = has_hidden ? "head" : "model";
+
+  std::string text;
+  if (is_ensemble) {
+    text = fmt::format("For each of the {} models, this one and those under members: every ",
+                       models.size());
+  } else {
+    text = "Every ";
+  }
+  text += fmt::format(
+      "{} θ with ½(θ−θ̂)ᵀH(θ−θ̂) ≤ {} gives this point a logit of at least {}, where θ̂ and H are the "
+      "parameters and the Hessian{} in {} file{}.",
+      noun, e, t, has_hidden ? " of the head" : "", is_ensemble ? "that model's" : "the model",
+      has_hidden ? ", and the hidden layers are fixed" : "");
+  if (choice.damping) {
+    text += fmt::format(
+        " In H the damping {} stands in place of the objective's own l2: these are not the {}s "
+        "whose training objective is within {} of the optimum.",
+        number_text(*choice.damping), noun, e);
+  } else if (is_exact) {
+    text += fmt::format(
+        " These are exactly the {}s whose training objective is within {} of the optimum.", noun,
+        e);
+  } else {
+    text += fmt::format(
+        " To second order these are the {}s whose training objective is within {} of the optimum; "
+        "{}s outside this ellipsoid are not covered.",
+        noun, e, noun);
+  }
+  if (has_hidden) text += " Nor is any change of the hidden layers.";
+  double shift = 0;
+  double decrement = 0;
+  for (const Model* one : models) {
+    shift = std::max(shift, one->curvature.shift);
+    decrement = std::max(decrement, one->training.head_decrement);
+  }
+  if (shift > 0) {
+    text += fmt::format(
+        " H contains a diagonal shift of {} that is not part of the objective: without it the set "
+        "of near-optimal models is unbounded.",
+        number_text(shift));
+  }
+  return text +
+         decrement_text(decrement, epsilon, is_ensemble ? "θ̂ of one of the models" : "θ̂ itself");
+}
+
+}  // namespace ellice

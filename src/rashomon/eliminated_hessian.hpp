@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "ellice/core/types.hpp"
+
+namespace ellice {
+
+/// H⁻¹b by Gaussian elimination with full pivoting in extended precision: the verifier's way, which
+/// shares nothing with the Cholesky factor that certificates are issued with.
+class EliminatedHessian {
+ public:
+  using LongVector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
+  using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+
+  explicit EliminatedHessian(LongMatrix hessian);
+
+  [[nodiscard]] const LongMatrix& hessian() const { return hessian_; }
+  [[nodiscard]] LongVector solve(const LongVector& b) const;  // refined by residuals
+
+ private:
+  [[nodiscard]] LongVector eliminate(const LongVector& b) const;  // with the factors alone
+
+  LongMatrix hessian_;
+  LongMatrix lu_;  // of the row- and column-permuted H
+  std::vector<Index> row_order_;
+  std::vector<Index> column_order_;
+};
+
+}  // namespace ellice

@@ -1,0 +1,119 @@
+#include "ellice/rashomon/uncertainty_set.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ellice/core/error.hpp"
+#include "ellice/solver/cholesky.hpp"
+#include "model_sets.hpp"
+
+namespace ellice {
+
+namespace {
+
+void validate_full(const Model& model) {
+  require(model.network.layers.size() > 1,
+          "the full set is for networks with hidden layers, and this model has none: use the "
+          "last-layer set, which covers all its parameters");
+  require(model.curvature.full.has_value(),
+          "the model has no stored curvature of all its parameters, which the full set needs: "
+          "train it again, or use the isotropic or the last-layer set");
+  const GaussNewton& curvature = *model.curvature.full;
+  require(curvature.vectors.rows() == model.network.parameters() &&
+              curvature.vectors.cols() == curvature.values.size(),
+          "the curvature has {} eigenvectors of {} entries for {} eigenvalues and {} parameters",
+          curvature.vectors.cols(), curvature.vectors.rows(), curvature.values.size(),
+          model.network.parameters());
+}
+
+void validate_hessian(const Model& model, double damping) {
+  try {
+    const CholeskyFactor positive_definite(damped_hessian(model, damping));
+  } catch (const Error& error) {
+    fail(ErrorCode::argument, "damping = {} in place of l2 = {}: {}; use a larger one", damping,
+         model.training.l2, error.what());
+  }
+}
+
+}  // namespace
+
+void validate(const SetChoice& choice, const Model& model) {
+  if (choice.damping) {
+    require(choice.kind != SetKind::isotropic,
+            "the isotropic set has no damping: leave it out, or use the full set");
+    require(*choice.damping > 0 && std::isfinite(*choice.damping),
+            "damping = {} must be > 0 and finite", *choice.damping);
+  }
+  require(choice.kind == SetKind::ensemble || choice.members.empty(),
+          "{} further models are given, but the set is {}: they need the ensemble set",
+          choice.members.size(), enum_name(choice.kind));
+  if (choice.kind == SetKind::full) validate_full(model);
+  if (choice.kind == SetKind::last_layer || choice.kind == SetKind::ensemble) {
+    if (choice.damping) validate_hessian(model, *choice.damping);
+  }
+  if (choice.kind == SetKind::ensemble) {
+    require(!choice.members.empty(), "an ensemble needs at least one model beside the first");
+    for (std::size_t k = 0; k < choice.members.size(); ++k) {
+      require(choice.members[k] != nullptr, "model {} of the ensemble is missing", k + 2);
+      const Model& member = *choice.members[k];
+      require(member.schema() == model.schema(),
+              "model {} of the ensemble has another schema: all must be trained with the same one",
+              k + 2);
+      if (choice.damping) validate_hessian(member, *choice.damping);
+    }
+  }
+}
+
+double RobustFunction::robust_logit(double kappa, VectorArg x) {
+  double smallest = std::numeric_limits<double>::infinity();
+  for (Index k = 0; k < members(); ++k) smallest = std::min(smallest, value(k, x).robust(kappa));
+  return smallest;
+}
+
+std::unique_ptr<UncertaintySet> make_set(const Model& model, const SetChoice& choice) {
+  validate(choice, model);
+  switch (choice.kind) {
+    case SetKind::last_layer:
+      break;
+    case SetKind::full: {
+      const GaussNewton& curvature = *model.curvature.full;
+      return make_full_set(model.network, curvature, choice.damping.value_or(curvature.damping));
+    }
+    case SetKind::isotropic:
+      return make_full_set(model.network, {}, 1);
+    case SetKind::ensemble:
+      return make_ensemble_set(model, choice.members, choice.damping);
+  }
+  return make_last_layer_set(model, choice.damping);
+}
+
+Vector robust_logits(const UncertaintySet& set, double epsilon, RowMatrixArg rows,
+                     const Execution& execution) {
+  require(epsilon >= 0 && std::isfinite(epsilon), "epsilon = {} must be >= 0 and finite", epsilon);
+  constexpr Index block_rows = 64;
+  const double kappa = std::sqrt(2 * epsilon);
+  Vector result(rows.rows());
+  const auto blocks = static_cast<std::size_t>((rows.rows() + block_rows - 1) / block_rows);
+  parallel_for("robust logits", blocks, execution, [&](std::size_t block) {
+    const std::unique_ptr<RobustFunction> function = set.function();
+    const Index first = static_cast<Index>(block) * block_rows;
+    const Index last = std::min(first + block_rows, rows.rows());
+    for (Index i = first; i < last; ++i) {
+      result(i) = function->robust_logit(kappa, rows.row(i).transpose());
+    }
+  });
+  return result;
+}
+
+Matrix damped_hessian(const Model& model, std::optional<double> damping) {
+  Matrix hessian = model.curvature.hessian;
+  if (damping) {
+    const TrainingRecord& training = model.training;
+    const Index penalized = training.penalize_bias ? hessian.rows() : hessian.rows() - 1;
+    hessian.diagonal().head(penalized).array() += *damping - training.l2;
+  }
+  return hessian;
+}
+
+}  // namespace ellice

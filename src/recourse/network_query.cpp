@@ -1,0 +1,241 @@
+#include "network_query.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ellice/core/random.hpp"
+#include "ellice/recourse/rounding.hpp"
+#include "ellice/solver/augmented_descent.hpp"
+
+namespace ellice {
+
+namespace {
+
+// Training rows that every query looks at; all of them only where nothing else is found.
+constexpr Index some_rows = 4000;
+// Relative width at which the bisection for the largest κ ends: 1e-3 in ε.
+constexpr double radius_tolerance = 5e-4;
+constexpr double search_margin = 1e-9;
+constexpr std::size_t wide_rows = 4;
+
+void sort_by_objective(std::vector<NetworkQuery::Candidate>& candidates) {
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.objective < b.objective; });
+}
+
+}  // namespace
+
+/// Rounds with local re-solves.
+class NetworkQuery::Guide final : public RoundingGuide {
+ public:
+  Guide(NetworkQuery& owner) : owner_(&owner) {}
+
+  [[nodiscard]] double margin(VectorArg z) override { return owner_->constraints_.smallest(z); }
+  [[nodiscard]] Vector slope(VectorArg z) override {
+    Vector values(owner_->constraints_.count());
+    Matrix gradients(z.size(), values.size());
+    owner_->constraints_.gradients(z, values, gradients);
+    Index smallest = 0;
+    values.minCoeff(&smallest);
+    return gradients.col(smallest);
+  }
+  [[nodiscard]] std::optional<Vector> solve(const Box& part, VectorArg start) override {
+    const NearestPoint problem{.query = owner_->context_.feasible->query(),
+                               .lower = part.lower,
+                               .upper = part.upper,
+                               .weights = *owner_->context_.weights};
+    SequentialQuadratic solver(problem, owner_->constraints_.count(), owner_->solver_options());
+    if (!solver.solve(owner_->constraints_, start).found) return std::nullopt;
+    return solver.point();
+  }
+  // A pair of steps on fine grids gains little and costs a pass through the network each.
+  [[nodiscard]] bool tries_exchanges() const override { return false; }
+
+ private:
+  NetworkQuery* owner_;
+};
+
+NetworkQuery::NetworkQuery(const QueryContext& context)
+    : context_(context),
+      function_(context.set->function()),
+      constraints_(*function_, context.problem->threshold) {
+  for (const Box& box : context_.feasible->boxes()) {
+    pieces_.push_back({.box = &box,
+                       .problem = {.query = context_.feasible->query(),
+                                   .lower = box.lower,
+                                   .upper = box.upper,
+                                   .weights = *context_.weights}});
+  }
+  for (Piece& piece : pieces_) {
+    piece.solver = std::make_unique<SequentialQuadratic>(piece.problem, constraints_.count(),
+                                                         solver_options());
+  }
+}
+
+SequentialQuadraticOptions NetworkQuery::solver_options() const {
+  return {.max_iterations = context_.options->max_iterations};
+}
+
+void NetworkQuery::set_radius(double kappa, double margin) {
+  kappa_ = kappa;
+  constraints_.set_radius(kappa, margin);
+}
+
+std::vector<Vector> NetworkQuery::starts(const Piece& piece, Index most_rows) {
+  const Vector home = piece.problem.query.cwiseMax(piece.box->lower).cwiseMin(piece.box->upper);
+  std::vector<Vector> result = {home, augmented_descent(constraints_, piece.problem, home)};
+  if (context_.rows != nullptr) {
+    if (context_.rows->centroid()) result.push_back(*context_.rows->centroid());
+    const std::vector<Vector> near =
+        context_.rows->nearest(piece.problem.query, piece.problem.weights, *piece.box, kappa_,
+                               static_cast<std::size_t>(context_.options->row_starts), most_rows);
+    result.insert(result.end(), near.begin(), near.end());
+    return result;
+  }
+  result.push_back(ascend(piece));
+  const Encoder& encoder = context_.feasible->encoder();
+  Random random = Random(context_.options->seed).split(context_.index);
+  for (int k = 0; k < context_.options->random_starts; ++k) {
+    Vector point(encoder.columns());
+    for (Index i = 0; i < point.size(); ++i) {
+      const double raw =
+          encoder.min()[i] + random.uniform() * (encoder.max()[i] - encoder.min()[i]);
+      point[i] = (raw - encoder.mean()[i]) / encoder.scale()[i];
+    }
+    result.push_back(std::move(point));
+  }
+  return result;
+}
+
+Vector NetworkQuery::ascend(const Piece& piece) {
+  // Along the gradient of g at the query: 1, 2, 4 and 8 units of cost, until that is robust.
+  const Vector home = piece.problem.query.cwiseMax(piece.box->lower).cwiseMin(piece.box->upper);
+  Guide guide(*this);
+  const Vector direction = guide.slope(home).cwiseQuotient(piece.problem.weights);
+  const double length = std::sqrt(direction.cwiseAbs2().dot(piece.problem.weights));
+  Vector point = home;
+  for (double reach = 1; length > 0 && reach <= 8; reach *= 2) {
+    point =
+        (home + reach / length * direction).cwiseMax(piece.box->lower).cwiseMin(piece.box->upper);
+    if (constraints_.smallest(point) >= 0) break;
+  }
+  return point;
+}
+
+void NetworkQuery::solve(Piece& piece, const Vector& start, std::vector<Candidate>& found) {
+  const SequentialQuadraticResult result = piece.solver->solve(constraints_, start);
+  if (!result.found) return;
+  found.push_back(
+      {.point = piece.solver->point(), .box = piece.box, .objective = result.objective});
+}
+
+std::vector<NetworkQuery::Candidate> NetworkQuery::search() {
+  std::vector<Candidate> found;
+  for (Piece& piece : pieces_) {
+    for (const Vector& start : starts(piece, some_rows)) solve(piece, start, found);
+  }
+  if (found.empty() && context_.rows != nullptr) {
+    for (Piece& piece : pieces_) {
+      for (const Vector& start :
+           context_.rows->nearest(piece.problem.query, piece.problem.weights, *piece.box, kappa_, 0,
+                                  std::numeric_limits<Index>::max() / 2)) {
+        solve(piece, start, found);
+      }
+    }
+  }
+  sort_by_objective(found);
+  return found;
+}
+
+std::vector<NetworkQuery::Candidate> NetworkQuery::search_from(
+    const std::vector<Candidate>& starts) {
+  std::vector<Candidate> found;
+  for (const Candidate& start : starts) {
+    for (Piece& piece : pieces_) {
+      if (piece.box == start.box) solve(piece, start.point, found);
+    }
+  }
+  sort_by_objective(found);
+  return found;
+}
+
+bool NetworkQuery::widen(Widest& widest, double kappa) {
+  // The nearest point to the widest one, not to the query: what counts is that there is one.
+  const NearestPoint problem{.query = widest.candidate.point,
+                             .lower = widest.candidate.box->lower,
+                             .upper = widest.candidate.box->upper,
+                             .weights = *context_.weights};
+  SequentialQuadraticOptions options = solver_options();
+  options.first_feasible = true;
+  set_radius(kappa, search_margin);
+  SequentialQuadratic solver(problem, constraints_.count(), options);
+  if (!solver.solve(constraints_, problem.query).found &&
+      !solver.solve(constraints_, augmented_descent(constraints_, problem, problem.query)).found) {
+    return false;
+  }
+  widest.candidate.point = solver.point();
+  widest.kappa = largest_radius(*function_, context_.problem->threshold, solver.point());
+  return true;
+}
+
+std::optional<NetworkQuery::Widest> NetworkQuery::widest(double kappa) {
+  std::vector<Widest> pool;
+  const auto offer = [&](const Piece& piece, const Vector& start) {
+    const Vector point = start.cwiseMax(piece.box->lower).cwiseMin(piece.box->upper);
+    pool.push_back({.candidate = {.point = point, .box = piece.box},
+                    .kappa = largest_radius(*function_, context_.problem->threshold, point)});
+  };
+  // At κ and at 0, where the model itself is asked for, the starts differ.
+  for (const double level : {kappa, 0.0}) {
+    set_radius(level, search_margin);
+    for (const Piece& piece : pieces_) {
+      for (const Vector& start : starts(piece, some_rows)) offer(piece, start);
+    }
+    for (const Candidate& found : search()) {
+      for (const Piece& piece : pieces_) {
+        if (piece.box == found.box) offer(piece, found.point);
+      }
+    }
+  }
+  if (context_.rows != nullptr) {
+    for (const Piece& piece : pieces_) {
+      for (const Vector& row : context_.rows->most_robust(*piece.box, wide_rows)) offer(piece, row);
+    }
+  }
+  std::stable_sort(pool.begin(), pool.end(),
+                   [](const Widest& a, const Widest& b) { return a.kappa > b.kappa; });
+  if (pool.empty() || pool.front().kappa < 0) return std::nullopt;
+
+  // From several good points, since a local search may end on a lower hill.
+  Widest best = pool.front();
+  double out_of_reach = kappa;
+  const std::size_t tries = std::min<std::size_t>(pool.size(), wide_rows);
+  while (out_of_reach - best.kappa > radius_tolerance * out_of_reach) {
+    const double middle = (best.kappa + out_of_reach) / 2;
+    bool found = widen(best, middle);
+    for (std::size_t k = 1; k < tries && !found; ++k) {
+      found = widen(pool[k], middle);
+      if (found) best = pool[k];
+    }
+    if (!found) out_of_reach = middle;
+    if (best.kappa >= out_of_reach) break;
+  }
+  best.kappa = std::min(best.kappa, kappa);
+  return best;
+}
+
+std::optional<Vector> NetworkQuery::to_row(const Candidate& candidate) {
+  if (!context_.feasible->has_grid()) return context_.feasible->decode(candidate.point);
+  Guide guide(*this);
+  return round_to_grid(*context_.problem, guide, *context_.feasible, *candidate.box,
+                       candidate.point);
+}
+
+double NetworkQuery::radius_of(const Vector& raw) {
+  const Encoder& encoder = context_.feasible->encoder();
+  Vector z(encoder.columns());
+  encoder.encode({raw.data(), static_cast<std::size_t>(raw.size())}, z);
+  return largest_radius(*function_, context_.problem->threshold, z);
+}
+
+}  // namespace ellice

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ellice/recourse/network_search.hpp"
+#include "ellice/recourse/problem.hpp"
+#include "ellice/solver/sequential_quadratic.hpp"
+#include "network_starts.hpp"
+#include "robust_constraints.hpp"
+
+namespace ellice {
+
+/// What the searches for one query share.
+struct QueryContext {
+  const Problem* problem = nullptr;
+  const NetworkSearchOptions* options = nullptr;
+  const UncertaintySet* set = nullptr;
+  const RowStarts* rows = nullptr;  // may be absent
+  const Vector* weights = nullptr;  // by column
+  const FeasibleSet* feasible = nullptr;
+  std::size_t index = 0;  // of the query
+};
+
+/// The searches for one query: points in model space, grids left to the rounding.
+class NetworkQuery {
+ public:
+  /// What `context` points to must outlive this.
+  explicit NetworkQuery(const QueryContext& context);
+
+  struct Candidate {
+    Vector point = {};
+    const Box* box = nullptr;  // in which it lies
+    double objective = 0;
+  };
+
+  /// The constraint of all that follows: robust at κ with a relative margin.
+  void set_radius(double kappa, double margin);
+
+  /// Local answers from all starts, the nearest first; empty if none was found.
+  [[nodiscard]] std::vector<Candidate> search();
+  /// The same, with the points of other candidates as starts.
+  [[nodiscard]] std::vector<Candidate> search_from(const std::vector<Candidate>& starts);
+
+  /// A point with the largest κ below `kappa` (to 5e-4) at which something was found, if that is
+  /// not negative.
+  struct Widest {
+    Candidate candidate = {};
+    double kappa = 0;
+  };
+  [[nodiscard]] std::optional<Widest> widest(double kappa);
+
+  /// The candidate in raw numbers, on its grids; nothing where no robust row was found on them.
+  [[nodiscard]] std::optional<Vector> to_row(const Candidate& candidate);
+  /// The largest κ for which a row is robust.
+  [[nodiscard]] double radius_of(const Vector& raw);
+
+ private:
+  class Guide;
+  struct Piece {  // one box and its solver
+    const Box* box = nullptr;
+    NearestPoint problem = {};
+    std::unique_ptr<SequentialQuadratic> solver = {};
+  };
+  [[nodiscard]] std::vector<Vector> starts(const Piece& piece, Index most_rows);
+  [[nodiscard]] Vector ascend(const Piece& piece);
+  void solve(Piece& piece, const Vector& start, std::vector<Candidate>& found);
+  [[nodiscard]] bool widen(Widest& widest, double kappa);
+  [[nodiscard]] SequentialQuadraticOptions solver_options() const;
+
+  QueryContext context_;
+  std::unique_ptr<RobustFunction> function_;
+  RobustConstraints constraints_;
+  double kappa_ = 0;
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace ellice

@@ -1,0 +1,173 @@
+#include "ellice/recourse/network_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ellice/core/error.hpp"
+#include "network_query.hpp"
+
+namespace ellice {
+
+namespace {
+
+/// Searches for one query ask for a little more than the certificate does. Where the row as written
+/// is refused, they ask for more: rounding where the set is exact, a larger κ where it is first
+/// order and the real network falls short of its linearisation.
+struct Attempt {
+  double factor = 1;  // on κ
+  double margin = 1e-9;
+};
+constexpr std::array<Attempt, 3> exact_attempts = {
+    {{.margin = 1e-9}, {.margin = 1e-7}, {.margin = 1e-5}}};
+constexpr std::array<Attempt, 4> first_order_attempts = {
+    {{.factor = 1}, {.factor = 1.05}, {.factor = 1.15}, {.factor = 1.3}}};
+// Candidates that are rounded onto grids: the nearest need not stay the nearest.
+constexpr std::size_t rounded_candidates = 3;
+// By how much κ falls where a reduced answer is refused, and how often.
+constexpr double reduction = 0.93;
+constexpr int most_reductions = 60;
+
+bool is_first_order(SetKind kind) {
+  return kind == SetKind::full || kind == SetKind::isotropic;
+}
+
+/// Makes an answer of the searches for one query.
+class Completion {
+ public:
+  Completion(const Assembler& assembler, NetworkQuery& search, const QueryContext& context,
+             Recourse& result)
+      : assembler_(&assembler), search_(&search), context_(&context), result_(&result) {}
+
+  [[nodiscard]] bool certify() {
+    const double kappa = std::sqrt(2 * context_->problem->epsilon);
+    if (is_first_order(context_->problem->set.kind)) return certify(kappa, first_order_attempts);
+    return certify(kappa, exact_attempts);
+  }
+
+  /// The largest ε that is reached instead.
+  [[nodiscard]] bool reduce() {
+    const double asked = context_->problem->epsilon;
+    std::optional<NetworkQuery::Widest> widest = search_->widest(std::sqrt(2 * asked));
+    if (!widest) return false;
+    double kappa = widest->kappa;
+    for (int k = 0; k < most_reductions; ++k, kappa *= reduction) {
+      search_->set_radius(kappa, k == 0 ? 0 : 1e-9);
+      std::vector<NetworkQuery::Candidate> candidates = search_->search_from({widest->candidate});
+      candidates.push_back(widest->candidate);
+      for (const NetworkQuery::Candidate& candidate : candidates) {
+        const std::optional<Vector> row = search_->to_row(candidate);
+        if (!row) continue;
+        // The row's own κ, which may be a little more, less what a certificate wants to spare.
+        const double own = (1 - 1e-9) * std::min(search_->radius_of(*row), kappa / reduction);
+        const double epsilon = std::min(own * own / 2, asked * (1 - 1e-9));
+        if (own < 0) continue;
+        if (!assembler_->accept_reduced(*result_, *row, *context_->feasible, epsilon)) continue;
+        result_->message = fmt::format(
+            "no answer was found for epsilon = {:.6g}; this one is certified for {:.6g}", asked,
+            epsilon);
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  template <std::size_t n>
+  [[nodiscard]] bool certify(double kappa, const std::array<Attempt, n>& attempts) {
+    std::vector<NetworkQuery::Candidate> candidates;
+    for (const Attempt& attempt : attempts) {
+      search_->set_radius(attempt.factor * kappa, attempt.margin);
+      candidates = candidates.empty() ? search_->search() : search_->search_from(candidates);
+      if (candidates.empty()) return false;
+      if (context_->feasible->has_grid() ? accept_rounded(candidates) : accept_first(candidates)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool accept_first(const std::vector<NetworkQuery::Candidate>& candidates) {
+    return std::any_of(candidates.begin(), candidates.end(), [&](const auto& candidate) {
+      return assembler_->accept(*result_, context_->feasible->decode(candidate.point),
+                                *context_->feasible);
+    });
+  }
+
+  [[nodiscard]] bool accept_rounded(const std::vector<NetworkQuery::Candidate>& candidates) {
+    Recourse best;
+    bool found = false;
+    for (std::size_t k = 0; k < candidates.size(); ++k) {
+      if (k >= rounded_candidates && found) break;
+      const std::optional<Vector> row = search_->to_row(candidates[k]);
+      Recourse offered = *result_;
+      if (!row || !assembler_->accept(offered, *row, *context_->feasible)) continue;
+      if (found && offered.distance.weighted >= best.distance.weighted) continue;
+      best = std::move(offered);
+      found = true;
+    }
+    if (found) *result_ = std::move(best);
+    return found;
+  }
+
+  const Assembler* assembler_;
+  NetworkQuery* search_;
+  const QueryContext* context_;
+  Recourse* result_;
+};
+
+}  // namespace
+
+NetworkSearch::NetworkSearch(const Problem& problem, const StoredRows* rows,
+                             const NetworkSearchOptions& options, const Execution& execution)
+    : problem_(&problem),
+      options_(options),
+      assembler_(problem),
+      weights_(column_weights(problem.model->encoder)) {
+  validate(problem);
+  validate(options, "NetworkSearchOptions");
+  require(problem.cost.kind == CostKind::l2 && problem.cost.sparsity_weight == 0,
+          "the search for networks minimises the cost l2 only; use --method data for {}",
+          problem.cost.kind == CostKind::l2 ? "--sparsity-weight" : enum_name(problem.cost.kind));
+  if (rows == nullptr) return;
+  require(rows->encoded.cols() == problem.model->encoder.columns(),
+          "the training rows have {} columns, the model has {}", rows->encoded.cols(),
+          problem.model->encoder.columns());
+  rows_ = std::make_unique<RowStarts>(*rows, assembler_.set(), problem.threshold, execution);
+}
+
+NetworkSearch::~NetworkSearch() = default;
+
+std::vector<Recourse> NetworkSearch::generate(const std::vector<Query>& queries,
+                                              const Execution& execution) const {
+  std::vector<Recourse> answers(queries.size());
+  parallel_for("explaining", queries.size(), execution,
+               [&](std::size_t i) { answers[i] = answer(queries[i]); });
+  return answers;
+}
+
+Recourse NetworkSearch::answer(const Query& query) const {
+  const FeasibleSet feasible(problem_->model->encoder, problem_->constraints, query.index,
+                             query.raw, problem_->display_steps);
+  Recourse result = assembler_.begin(query, feasible);
+  if (assembler_.already_robust(result, feasible)) return result;
+  result.held = feasible.held();
+  const QueryContext context{.problem = problem_,
+                             .options = &options_,
+                             .set = &assembler_.set(),
+                             .rows = rows_.get(),
+                             .weights = &weights_,
+                             .feasible = &feasible,
+                             .index = query.index};
+  NetworkQuery search(context);
+  Completion completion(assembler_, search, context, result);
+  if (completion.certify()) return result;
+  if (problem_->epsilon > 0 && completion.reduce()) return result;
+  result.status = Status::not_found;
+  result.message =
+      "no allowed point was found that even the model itself accepts; the search is local and "
+      "proves nothing";
+  return result;
+}
+
+}  // namespace ellice

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ellice/core/parallel.hpp"
+#include "ellice/model/model.hpp"
+#include "ellice/rashomon/uncertainty_set.hpp"
+#include "ellice/recourse/feasible_set.hpp"
+
+namespace ellice {
+
+/// min (f_k(x) − t)/s_k(x) over the models of a set: the largest κ for which all of them give x at
+/// least t; negative where some f_k(x) < t.
+[[nodiscard]] double largest_radius(RobustFunction& function, double threshold, VectorArg x);
+
+/// Training rows as places where a search can begin, judged once for every κ.
+class RowStarts {
+ public:
+  /// `rows` may have no labels; then there is no centroid.
+  RowStarts(const StoredRows& rows, const UncertaintySet& set, double threshold,
+            const Execution& execution);
+
+  /// The mean of the rows of class 1.
+  [[nodiscard]] const std::optional<Vector>& centroid() const { return centroid_; }
+
+  /// Rows robust at κ, brought into the box: the `count` nearest to the query, and the nearest one
+  /// that lies in the box as it is, which therefore stays robust. Looks at `most_rows` of them,
+  /// evenly spread.
+  [[nodiscard]] std::vector<Vector> nearest(VectorArg query, VectorArg weights, const Box& box,
+                                            double kappa, std::size_t count, Index most_rows) const;
+  /// The same rows by falling κ for which they are robust: `count` of them, in the box as they are
+  /// or brought there.
+  [[nodiscard]] std::vector<Vector> most_robust(const Box& box, std::size_t count) const;
+
+ private:
+  std::optional<Vector> centroid_;
+  RowMatrix rows_;             // that the model accepts, by falling radius
+  std::vector<double> radii_;  // largest κ of each
+};
+
+}  // namespace ellice
