@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ellice/recourse/automatic.hpp"
 #include "ellice/report/recourse_csv.hpp"
 #include "ellice/report/recourse_text.hpp"
 
@@ -12,6 +13,8 @@ namespace {
 // A page draws so many cards, and a curve on each.
 constexpr std::size_t most_cards = 200;
 constexpr int curve_levels = 24;
+// Where each level takes a search of its own.
+constexpr int searched_levels = 6;
 
 PageOptions page_options(const Request& request, const std::string& title) {
   const Problem& problem = request.problem;
@@ -57,7 +60,8 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
     const double top = request.problem.epsilon > 0
                            ? std::min(2 * request.problem.epsilon, largest_epsilon)
                            : 0.2 * request.problem.model->training.objective;
-    for (int k = 0; k <= curve_levels; ++k) levels_.push_back(top * k / curve_levels);
+    const int levels = is_exact(request.problem) ? curve_levels : searched_levels;
+    for (int k = 0; k <= levels; ++k) levels_.push_back(top * k / levels);
   }
 }
 

@@ -109,11 +109,11 @@ ExitStatus run_calibrate(CalibrateArguments arguments) {
   Model model = read_model(arguments.model);
   const Problem problem = make_problem(arguments.problem, model);
   const TrainingRows rows = read_training_rows(arguments.rows, model, console, "calibrate");
-  const bool has_validation = rows.validation.labels.size() > 0;
+  const bool has_validation = !rows.validation.rows.labels.empty();
   const Calibration calibration = calibrate(
       problem,
-      {.fitted = rows.fitted.labelled(),
-       .validation = has_validation ? rows.validation.labelled() : LabelledRows{},
+      {.fitted = &rows.fitted.rows,
+       .validation = has_validation ? &rows.validation.rows : nullptr,
        .people = has_validation ? rows.validation.raw : rows.fitted.raw},
       arguments.calibration, Random(arguments.common.seed),
       {.threads = arguments.common.threads, .progress = console.progress()});

@@ -76,7 +76,7 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
   if (request.method == "exact") return std::make_unique<LinearExact>(problem);
   request.method_options["network"] = fields_to_json(arguments.network);
   return std::make_unique<NetworkSearch>(
-      problem, run.rows ? run.rows->fitted.labelled() : LabelledRows{}, arguments.network,
+      problem, run.rows ? &run.rows->fitted.rows : nullptr, arguments.network,
       execution);
 }
 
@@ -93,7 +93,7 @@ Run prepare(const ExplainArguments& arguments, const Console& console) {
   }
   if (!arguments.refit.empty()) {
     const double before = model.training.head_decrement;
-    model = refit_model(model, run.rows->fitted.labelled());
+    model = refit_model(model, run.rows->fitted.rows);
     write_model(arguments.refit, model);
     console.info(fmt::format(
         "wrote {}: its last layer is the minimiser (it was {} above); the answers are for this "
@@ -158,7 +158,7 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
         answer.seconds = watch.seconds() / static_cast<double>(answers.size());
     }
     if (arguments.attack) {
-      attack_answers(answers, problem, run.rows->fitted.labelled(),
+      attack_answers(answers, problem, run.rows->fitted.rows,
                      {.threads = arguments.common.threads});
     }
     sink.add(std::move(answers), block.invalid);

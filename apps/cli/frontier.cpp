@@ -10,6 +10,7 @@
 #include "ellice/recourse/query_reader.hpp"
 #include "ellice/report/text_table.hpp"
 #include "problem_arguments.hpp"
+#include "training_rows.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {
@@ -24,6 +25,7 @@ struct FrontierArguments {
   std::string queries = {};
   std::vector<std::string> epsilons = {"0", "0.5%", "1%", "2%", "5%", "10%", "15%", "20%"};
   ProblemArguments problem = {};
+  RowArguments rows = {};
   OutputFormat format = OutputFormat::table;
   std::string output = "-";
 };
@@ -38,8 +40,10 @@ Json curve_json(const FrontierCurve& curve) {
     }
     points.push_back(json);
   }
-  return {
-      {"query_index", curve.query_index}, {"max_epsilon", *curve.max_epsilon}, {"points", points}};
+  Json json = {{"query_index", curve.query_index}};
+  if (curve.max_epsilon) json["max_epsilon"] = *curve.max_epsilon;
+  json["points"] = points;
+  return json;
 }
 
 ExitStatus run_frontier(const FrontierArguments& arguments) {
@@ -56,7 +60,11 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   std::sort(epsilons.begin(), epsilons.end());
   epsilons.erase(std::unique(epsilons.begin(), epsilons.end()), epsilons.end());
 
-  const Frontier frontier(problem);
+  std::optional<TrainingRows> rows;
+  if (arguments.rows.given() || model.rows) {
+    rows = read_training_rows(arguments.rows, model, console, "frontier");
+  }
+  const Frontier frontier(problem, rows ? &rows->fitted.rows : nullptr);
   CsvReader source(arguments.queries);
   QueryReader reader(model, source, std::nullopt, QueryReader::OnError::stop);
   const bool as_json = arguments.format == OutputFormat::json;
@@ -91,7 +99,7 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
       std::vector<std::string> cells = {std::to_string(curve.query_index)};
       for (const FrontierPoint& point : curve.points)
         cells.push_back(point.feasible ? fmt::format("{:.3f}", point.distance) : "-");
-      cells.push_back(rounded(*curve.max_epsilon, 3));
+      cells.push_back(curve.max_epsilon ? rounded(*curve.max_epsilon, 3) : "> last");
       table.row(cells);
     }
   }
@@ -123,6 +131,7 @@ void add_frontier(CLI::App& program, Job& job) {
       ->type_name("E,...")
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
+  add_row_options(verb, arguments->rows, "Training rows (better starts for networks)");
   add_format(verb, arguments->format);
   verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
       ->capture_default_str();

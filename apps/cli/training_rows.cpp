@@ -11,16 +11,14 @@ namespace {
 RowsOfModel rows_of(const Dataset& data, const std::vector<Index>& indices, const Model& model) {
   const Dataset selected = select_rows(data, indices);
   return {.raw = selected.raw,
-          .encoded = model.encoder.encode(selected.raw),
-          .labels = selected.labels};
+          .rows = {.encoded = model.encoder.encode(selected.raw), .labels = selected.labels}};
 }
 
 /// Stored rows are encoded; raw numbers are what decoding them gives.
 RowsOfModel rows_of(const StoredRows& stored, const Model& model) {
   RowsOfModel rows{.raw = RowMatrix(stored.encoded.rows(),
                                     static_cast<Index>(model.schema().features.size())),
-                   .encoded = stored.encoded,
-                   .labels = stored.labels};
+                   .rows = stored};
   for (Index i = 0; i < rows.raw.rows(); ++i) {
     rows.raw.row(i) = model.encoder.raw(model.encoder.decode(stored.encoded.row(i).transpose()));
   }

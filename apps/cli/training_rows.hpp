@@ -4,10 +4,8 @@
 // model file.
 
 #include <string>
-#include <vector>
 
 #include "ellice/model/model.hpp"
-#include "ellice/model/network_objective.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {
@@ -23,9 +21,7 @@ void add_row_options(CLI::App& verb, RowArguments& arguments, const std::string&
 /// Some rows in both spaces.
 struct RowsOfModel {
   RowMatrix raw = {};  // as in Dataset::raw
-  RowMatrix encoded = {};
-  std::vector<int> labels = {};
-  [[nodiscard]] LabelledRows labelled() const { return {.features = &encoded, .labels = &labels}; }
+  StoredRows rows = {};  // model space
 };
 
 struct TrainingRows {

@@ -64,8 +64,7 @@ constexpr double l2 = 1e-3;
 /// Everything that one fold needs.
 struct FoldSetup {
   Model model;
-  RowMatrix train;
-  std::vector<int> train_labels;
+  StoredRows train;
   std::vector<Query> validation;
   std::vector<Query> test;
   std::vector<StressSet> sets;
@@ -91,9 +90,8 @@ FoldSetup prepare(const Dataset& data, const Fold& fold, int number, const Proto
   FoldSetup setup{.model = {.encoder = Encoder::fit(fitted)}};
   Model& model = setup.model;
   setup.options.hidden = protocol.hidden;
-  setup.train = model.encoder.encode(fitted.raw);
-  setup.train_labels = fitted.labels;
-  const LabelledRows rows{.features = &setup.train, .labels = &setup.train_labels};
+  setup.train = {.encoded = model.encoder.encode(fitted.raw), .labels = fitted.labels};
+  const LabelledRows rows = labelled(setup.train);
   const RowMatrix validation_rows = model.encoder.encode(validation.raw);
   const LabelledRows held{.features = &validation_rows, .labels = &validation.labels};
   const Penalty penalty{.l2 = l2};
@@ -108,10 +106,10 @@ FoldSetup prepare(const Dataset& data, const Fold& fold, int number, const Proto
                     .loss = objective.loss(fit.network),
                     .objective = fit.objective,
                     .data_sha256 = std::string(64, '0')};
-  const RowMatrix features = fit.network.features(setup.train);
-  const Objective head(features, setup.train_labels, LossKind::logistic, penalty);
+  const RowMatrix features = fit.network.features(setup.train.encoded);
+  const Objective head(features, setup.train.labels, LossKind::logistic, penalty);
   model.curvature.hessian = head.hessian(fit.network.head());
-  model.curvature.full = gauss_newton(fit.network, setup.train, LossKind::logistic);
+  model.curvature.full = gauss_newton(fit.network, setup.train.encoded, LossKind::logistic);
   model.sha256 = model_sha256(to_json(model));
 
   setup.validation = declined(model, validation, settings.people);
@@ -147,7 +145,7 @@ Scores score(const FoldSetup& setup, const std::vector<Recourse>& answers) {
   Scores result;
   if (points.empty()) return result;
   const auto all = static_cast<double>(answers.size());
-  RowMatrix rows(static_cast<Index>(points.size()), setup.train.cols());
+  RowMatrix rows(static_cast<Index>(points.size()), setup.train.encoded.cols());
   for (std::size_t i = 0; i < points.size(); ++i) rows.row(static_cast<Index>(i)) = points[i];
   result.validity = static_cast<double>(points.size()) / all;
   result.length = length / static_cast<double>(points.size());
@@ -183,7 +181,7 @@ std::vector<Recourse> paper_answers(const FoldSetup& setup, double epsilon,
 std::vector<Recourse> our_answers(const FoldSetup& setup, double epsilon,
                                   const std::vector<Query>& queries, SetKind set, Timing& timing) {
   const Problem problem = problem_of(setup, epsilon, set);
-  const NetworkSearch search(problem, {.features = &setup.train, .labels = &setup.train_labels});
+  const NetworkSearch search(problem, &setup.train);
   const Stopwatch watch;
   std::vector<Recourse> answers = search.generate(queries, {.threads = 1});
   timing.seconds += watch.seconds();
@@ -210,8 +208,8 @@ double largest_kappa(const FoldSetup& setup) {
   const std::unique_ptr<UncertaintySet> set = make_set(setup.model, problem.set);
   const std::unique_ptr<RobustFunction> function = set->function();
   std::vector<double> radii;
-  for (Index i = 0; i < setup.train.rows(); ++i) {
-    const RobustScore at = function->value(0, setup.train.row(i).transpose());
+  for (Index i = 0; i < setup.train.encoded.rows(); ++i) {
+    const RobustScore at = function->value(0, setup.train.encoded.row(i).transpose());
     if (at.logit > 0) radii.push_back(at.logit / at.spread);
   }
   std::sort(radii.begin(), radii.end());

@@ -9,7 +9,7 @@ bool is_exact(const Problem& problem) {
   return problem.model->network.layers.size() == 1 && problem.set.kind == SetKind::last_layer;
 }
 
-std::unique_ptr<Generator> automatic_generator(const Problem& problem, LabelledRows rows,
+std::unique_ptr<Generator> automatic_generator(const Problem& problem, const StoredRows* rows,
                                                const Execution& execution) {
   if (is_exact(problem)) return std::make_unique<LinearExact>(problem);
   return std::make_unique<NetworkSearch>(problem, rows, NetworkSearchOptions{}, execution);

@@ -69,8 +69,8 @@ std::vector<StressSet> make_stress(const Problem& problem, const CalibrationData
   const Model& model = *problem.model;
   const StressSource source{
       .base = &model.network,
-      .train = data.fitted,
-      .validation = data.validation,
+      .train = labelled(*data.fitted),
+      .validation = data.validation != nullptr ? labelled(*data.validation) : LabelledRows{},
       .loss = model.training.loss_kind,
       .penalty = {.l2 = model.training.l2, .penalize_bias = model.training.penalize_bias},
       .network = model.training.network.value_or(NetworkOptions{}),
@@ -153,7 +153,7 @@ Calibration calibrate(const Problem& problem, const CalibrationData& data,
   validate(problem);
   validate(options, "CalibrationOptions");
   const std::unique_ptr<UncertaintySet> set = make_set(*problem.model, problem.set);
-  const double largest = largest_radius(problem, *set, *data.fitted.features);
+  const double largest = largest_radius(problem, *set, data.fitted->encoded);
   const std::vector<Query> queries = declined(problem, data.people, options.people);
   Calibration result{.people = queries.size()};
   result.stress = make_stress(problem, data, options, random, execution);

@@ -5,15 +5,42 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
+#include "ellice/recourse/automatic.hpp"
 #include "ellice/recourse/linear_exact.hpp"
 
 namespace ellice {
 
-Frontier::Frontier(const Problem& problem)
-    : problem_(&problem),
-      factor_(problem.model->network.head(), linear_set(problem).hessian()),
-      cost_(separable_cost(problem.cost, problem.model->encoder)) {
+Frontier::Frontier(const Problem& problem, const StoredRows* rows)
+    : problem_(&problem), rows_(rows) {
   validate(problem);
+  if (!is_exact(problem)) return;
+  factor_.emplace(problem.model->network.head(), linear_set(problem).hessian());
+  cost_ = separable_cost(problem.cost, problem.model->encoder);
+}
+
+FrontierCurve Frontier::search(const Query& query, const std::vector<double>& epsilons) const {
+  FrontierCurve curve{.query_index = query.index};
+  Problem problem = *problem_;
+  problem.display_steps.clear();
+  for (const double epsilon : epsilons) {
+    FrontierPoint point{.epsilon = epsilon, .feasible = false};
+    if (!curve.max_epsilon) {  // what fails at one level is not tried at larger ones
+      problem.epsilon = epsilon;
+      const std::vector<Recourse> answers =
+          automatic_generator(problem, rows_)->generate({query}, {.threads = 1});
+      const Recourse& answer = answers.front();
+      if (answer.status == Status::certified || answer.status == Status::already_robust) {
+        point = {.epsilon = epsilon,
+                 .feasible = true,
+                 .distance = answer.distance.l2,
+                 .cost = answer.distance.weighted};
+      } else {
+        curve.max_epsilon = answer.attained_epsilon.value_or(0);
+      }
+    }
+    curve.points.push_back(point);
+  }
+  return curve;
 }
 
 FrontierCurve Frontier::trace(const Query& query, const std::vector<double>& epsilons) const {
@@ -21,13 +48,14 @@ FrontierCurve Frontier::trace(const Query& query, const std::vector<double>& eps
   require(epsilons.empty() || epsilons.back() <= largest_epsilon,
           "epsilon = {} is too large to compute with, at most {}",
           epsilons.empty() ? 0 : epsilons.back(), largest_epsilon);
+  if (!factor_) return search(query, epsilons);
   const FeasibleSet feasible(problem_->model->encoder, problem_->constraints, query.index,
                              query.raw);
   FrontierCurve curve{.query_index = query.index};
   std::vector<std::optional<BoxStart>> starts(feasible.boxes().size());
   double limit = 0;
   for (const Box& box : feasible.boxes()) {
-    limit = std::max(limit, factor_.max_epsilon(box.lower, box.upper, problem_->threshold).epsilon);
+    limit = std::max(limit, factor_->max_epsilon(box.lower, box.upper, problem_->threshold).epsilon);
   }
   curve.max_epsilon = limit;
   for (const double epsilon : epsilons) {
@@ -35,7 +63,7 @@ FrontierCurve Frontier::trace(const Query& query, const std::vector<double>& eps
     double best = std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < starts.size(); ++k) {
       const Box& box = feasible.boxes()[k];
-      const BoxProjection solved = factor_.project({.query = feasible.query(),
+      const BoxProjection solved = factor_->project({.query = feasible.query(),
                                                     .lower = box.lower,
                                                     .upper = box.upper,
                                                     .cost = cost_,

@@ -52,6 +52,12 @@ Json to_json(const Recourse& recourse, const Schema& schema) {
   }
   if (!recourse.message.empty()) result["message"] = recourse.message;
   if (recourse.certificate) result["certificate"] = to_json(*recourse.certificate, schema);
+  if (recourse.attack) {
+    result["attack"] = {{"broken", recourse.attack->broken},
+                        {"logit", recourse.attack->logit},
+                        {"excess_objective", recourse.attack->excess},
+                        {"direction", std::string(enum_name(recourse.attack->direction))}};
+  }
   if (recourse.seconds) result["seconds"] = *recourse.seconds;
   return result;
 }

@@ -15,6 +15,7 @@
 #include "ellice/model/gauss_newton.hpp"
 #include "ellice/model/loss.hpp"
 #include "ellice/model/network.hpp"
+#include "ellice/model/network_training.hpp"
 
 namespace ellice {
 
@@ -34,6 +35,7 @@ struct TrainingRecord {
   double head_decrement = 0;  // ½gᵀH⁻¹g of the head: 0 at its optimum
   std::uint64_t seed = 0;
   std::string data_sha256 = {};
+  std::optional<NetworkOptions> network = {};  // how a network was fitted, so that it can be again
 };
 
 struct Curvature {
@@ -47,6 +49,10 @@ struct StoredRows {
   RowMatrix encoded = {};
   std::vector<int> labels = {};
 };
+
+[[nodiscard]] inline LabelledRows labelled(const StoredRows& rows) {
+  return {.features = &rows.encoded, .labels = &rows.labels};
+}
 
 struct Model {
   Encoder encoder = {};

@@ -2,15 +2,15 @@
 
 #include <memory>
 
-#include "ellice/model/network_objective.hpp"
+#include "ellice/model/model.hpp"
 #include "ellice/recourse/generator.hpp"
 
 namespace ellice {
 
 /// What `--method auto` means: the exact generator for a linear model and its last-layer set, the
-/// multi-start search otherwise. `rows` (may be empty) gives that search better starts.
+/// multi-start search otherwise. `rows` (optional) gives that search better starts.
 [[nodiscard]] std::unique_ptr<Generator> automatic_generator(const Problem& problem,
-                                                             LabelledRows rows = {},
+                                                             const StoredRows* rows = nullptr,
                                                              const Execution& execution = {});
 
 /// Whether it is the exact one.

@@ -74,9 +74,9 @@ struct Calibration {
 
 /// The rows that calibration works with: those fitted, and people to explain (raw numbers too).
 struct CalibrationData {
-  LabelledRows fitted = {};
-  LabelledRows validation = {};  // for retraining, as the model was trained
-  RowMatrix people = {};         // raw rows from which the declined are taken
+  const StoredRows* fitted = nullptr;
+  const StoredRows* validation = nullptr;  // of early stopping, where the model had some
+  RowMatrix people = {};                   // raw rows from which the declined are taken
 };
 
 /// Chooses ε for the problem's set on stress models of the user's own (theory.md, Result 14): the

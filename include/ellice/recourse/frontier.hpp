@@ -20,22 +20,27 @@ struct FrontierPoint {
 struct FrontierCurve {
   std::size_t query_index = 0;
   std::vector<FrontierPoint> points = {};  // by rising ε
-  std::optional<double> max_epsilon = {};  // beyond it there is no answer
+  /// Beyond it there is no answer; for a search that proves nothing, none was found.
+  std::optional<double> max_epsilon = {};
 };
 
-/// Traces frontiers for one problem (its ε is not used): one factorisation for all queries and
-/// levels, each level started from the answer to the one before.
+/// Traces frontiers for one problem (its ε is not used). For a linear model and its last-layer set
+/// one factorisation serves all queries and levels, each level started from the answer to the one
+/// before; otherwise each level is searched.
 class Frontier {
  public:
-  /// `problem` must outlive this.
-  explicit Frontier(const Problem& problem);
+  /// `problem` and `rows`, which give a search better starts, must outlive this.
+  explicit Frontier(const Problem& problem, const StoredRows* rows = nullptr);
 
   /// `epsilons` must rise.
   [[nodiscard]] FrontierCurve trace(const Query& query, const std::vector<double>& epsilons) const;
 
  private:
+  [[nodiscard]] FrontierCurve search(const Query& query, const std::vector<double>& epsilons) const;
+
   const Problem* problem_;
-  BoxFactor factor_;
+  const StoredRows* rows_;
+  std::optional<BoxFactor> factor_;  // where levels are solved exactly
   SeparableCost cost_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "ellice/core/json.hpp"
 #include "ellice/data/encoder.hpp"
+#include "ellice/rashomon/attack.hpp"
 #include "ellice/rashomon/certificate.hpp"
 
 namespace ellice {
@@ -75,6 +76,7 @@ struct Recourse {
   std::optional<Certificate> certificate = {};
   std::optional<Infeasibility> infeasible = {};
   std::optional<double> attained_epsilon = {};
+  std::optional<Attack> attack = {};  // with --attack: what was found against it
   std::optional<double> seconds = {};
   std::string message =
       {};  // what a person should know: why nothing was found, what could not be read
