@@ -65,7 +65,7 @@ TEST(Attack, ReachesTheWorstModelWhereTheSetIsExact) {
   // Squared loss, at its minimum: the ellipsoid is the set.
   const problem_zoo::Labelled labelled = problem_zoo::random_rows(200, 4, 17);
   const Model model = train(problem_zoo::numeric_dataset(labelled), {},
-                            {.l2 = 1e-2, .loss = LossKind::squared, .folds = 0})
+                            {.loss = LossKind::squared, .l2 = 1e-2, .folds = 0})
                           .model;
   const RowMatrix rows = model.encoder.encode(labelled.features);
   const RashomonEllipsoid set = last_layer_set(model, 0.01);
