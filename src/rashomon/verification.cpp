@@ -216,6 +216,8 @@ Verification Verifier::verify(const Certificate& certificate) const {
     choice.members.push_back(*found);
   }
   validate(choice, *model_);
+  require(certificate.damping.has_value() || certificate.set != SetKind::full,
+          "a certificate of the full set states its damping");
 
   Verification result;
   const Vector z = encode(*model_, certificate.point);
