@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/utf8.hpp"
 #include "ellice/data/folds.hpp"
@@ -49,6 +50,27 @@ std::string quoted(const std::vector<std::string>& texts) {
                              std::string_view found, std::string_view expected) {
   fail(ErrorCode::input, "{}:{}: column \"{}\": found {}, expected {}", source.name(), line, column,
        is_empty(found) ? "an empty cell" : fmt::format("\"{}\"", shortened(found, 60)), expected);
+}
+
+/// Moves `share` of each class from `rows` to the result.
+std::vector<Index> take_share(const Dataset& data, double share, std::string_view flag,
+                              Random random, std::vector<Index>& rows) {
+  std::vector<int> labels;
+  for (const Index row : rows) labels.push_back(data.labels[static_cast<std::size_t>(row)]);
+  for (const int label : {0, 1}) {
+    const auto count = std::count(labels.begin(), labels.end(), label);
+    require_input(
+        count >= 2,
+        "{}: class \"{}\" has {} row{}, expected at least two to hold one out; leave out {}",
+        data.source, data.classes[static_cast<std::size_t>(label)], count, count == 1 ? "" : "s",
+        flag);
+  }
+  const Fold fold = stratified_split(labels, share, random);
+  const std::vector<Index> all = std::exchange(rows, {});
+  for (const Index i : fold.train) rows.push_back(all[static_cast<std::size_t>(i)]);
+  std::vector<Index> taken;
+  for (const Index i : fold.test) taken.push_back(all[static_cast<std::size_t>(i)]);
+  return taken;
 }
 
 }  // namespace
@@ -353,38 +375,9 @@ Dataset select_rows(const Dataset& data, const std::vector<Index>& rows) {
   return result;
 }
 
-namespace {
-
-/// Moves `share` of each class from `rows` to the result.
-std::vector<Index> take_share(const Dataset& data, double share, std::string_view flag,
-                              Random random, std::vector<Index>& rows) {
-  std::vector<int> labels;
-  labels.reserve(rows.size());
-  for (const Index row : rows) labels.push_back(data.labels[static_cast<std::size_t>(row)]);
-  for (const int label : {0, 1}) {
-    const auto count = std::count(labels.begin(), labels.end(), label);
-    require_input(
-        count >= 2,
-        "{}: class \"{}\" has {} row{}, expected at least two to hold one out; leave out {}",
-        data.source, data.classes[static_cast<std::size_t>(label)], count, count == 1 ? "" : "s",
-        flag);
-  }
-  const Fold fold = stratified_split(labels, share, random);
-  const std::vector<Index> all = std::move(rows);
-  rows.clear();
-  for (const Index i : fold.train) rows.push_back(all[static_cast<std::size_t>(i)]);
-  std::vector<Index> taken;
-  for (const Index i : fold.test) taken.push_back(all[static_cast<std::size_t>(i)]);
-  return taken;
-}
-
-}  // namespace
-
 SelectedRows apply_selection(const Dataset& data, const Selection& selection) {
   validate(selection, "Selection");
-  constexpr std::uint64_t balancing = 0;  // children of the seed
-  constexpr std::uint64_t holding_out = 1;
-  constexpr std::uint64_t validating = 2;
+  enum Stream : std::uint64_t { balancing, holding_out, validating };  // children of the seed
   const Random random(selection.seed);
   SelectedRows result;
   if (selection.balance) {
