@@ -21,6 +21,8 @@ std::vector<Group> all_groups() {
   return {{.title = "Every verb", .fields = describe_fields<CommonOptions>()},
           {.title = "train: which rows", .fields = describe_fields<Selection>()},
           {.title = "train: how", .fields = describe_fields<TrainingOptions>()},
+          {.title = "train: how a network is fitted (--model mlp)",
+           .fields = describe_fields<NetworkOptions>()},
           {.title = "explain: training rows (--method data)",
            .fields = describe_fields<DataSupportedOptions>()},
           {.title = "explain: the paper's method (--method gradient)",

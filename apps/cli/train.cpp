@@ -17,6 +17,10 @@ namespace ellice::cli {
 
 namespace {
 
+// An epsilon is usually some per cent of the objective: a head that is farther than this from its
+// minimum moves the set of models noticeably.
+constexpr double tolerable_decrement = 1e-3;
+
 struct TrainArguments {
   CommonOptions common = {};
   std::string data = {};
@@ -57,10 +61,18 @@ std::vector<bool> movable_columns(const Model& model) {
   return movable;
 }
 
+std::vector<Index> hidden_units(const Network& network) {
+  std::vector<Index> units;
+  for (std::size_t l = 0; l + 1 < network.layers.size(); ++l) {
+    units.push_back(network.layers[l].bias.size());
+  }
+  return units;
+}
+
 struct Report {
   const Dataset* data = nullptr;
   const TrainingResult* result = nullptr;
-  double epsilon_limit = 0;
+  std::optional<double> epsilon_limit = {};  // of linear models
 };
 
 Json report_json(const Report& report) {
@@ -71,6 +83,7 @@ Json report_json(const Report& report) {
   if (summary.dropped_by_balancing > 0) dropped["balancing"] = summary.dropped_by_balancing;
   Json accuracy = {{"train", summary.train_accuracy}};
   if (summary.holdout_accuracy) accuracy["holdout"] = *summary.holdout_accuracy;
+  if (summary.validation_accuracy) accuracy["validation"] = *summary.validation_accuracy;
   if (summary.cross_validated_accuracy)
     accuracy["cross_validated"] = *summary.cross_validated_accuracy;
   Json document = make_envelope("ellice.training", 1);
@@ -79,6 +92,7 @@ Json report_json(const Report& report) {
                       {"favourable", summary.favourable_rows},
                       {"holdout", summary.holdout_rows},
                       {"dropped", dropped}};
+  if (summary.validation_rows > 0) document["rows"]["validation"] = summary.validation_rows;
   document["features"] = model.schema().features.size();
   document["columns"] = model.encoder.columns();
   document["accuracy"] = accuracy;
@@ -88,7 +102,15 @@ Json report_json(const Report& report) {
   document["gradient_norm"] = summary.gradient_norm;
   document["condition_number"] = summary.hessian_spectrum.condition();
   document["shift"] = model.curvature.shift;
-  document["epsilon_max"] = report.epsilon_limit;
+  if (report.epsilon_limit) document["epsilon_max"] = *report.epsilon_limit;
+  if (const std::optional<GaussNewton>& full = model.curvature.full; full) {
+    document["network"] = {{"hidden", hidden_units(model.network)},
+                           {"parameters", model.network.parameters()},
+                           {"rank", full->values.size()},
+                           {"epochs", summary.epochs},
+                           {"stopped_early", summary.stopped_early},
+                           {"head_decrement", model.training.head_decrement}};
+  }
   document["model_sha256"] = model.sha256;
   return document;
 }
@@ -113,11 +135,18 @@ std::string report_text(const Report& report, const std::string& output) {
          fmt::format("{} left out to balance the classes", grouped(summary.dropped_by_balancing)));
   }
   if (summary.holdout_rows > 0) line("", fmt::format("{} held out", grouped(summary.holdout_rows)));
+  if (summary.validation_rows > 0) {
+    line("", fmt::format("{} to decide when to stop", grouped(summary.validation_rows)));
+  }
   line("features", fmt::format("{}, encoded as {} columns", model.schema().features.size(),
                                model.encoder.columns()));
   std::string accuracy = fmt::format("{:.1f} % on these rows", 100 * summary.train_accuracy);
   if (summary.holdout_accuracy) {
     accuracy += fmt::format(", {:.1f} % on the rows held out", 100 * *summary.holdout_accuracy);
+  }
+  if (summary.validation_accuracy) {
+    accuracy += fmt::format(", {:.1f} % on those that decided when to stop",
+                            100 * *summary.validation_accuracy);
   }
   if (summary.cross_validated_accuracy) {
     accuracy += fmt::format(", {:.1f} % cross-validated", 100 * *summary.cross_validated_accuracy);
@@ -127,16 +156,34 @@ std::string report_text(const Report& report, const std::string& output) {
   line("objective",
        fmt::format("{} with l2 = {}{}", rounded(training.objective), number_text(training.l2),
                    training.penalize_bias ? "" : ", bias not penalised"));
-  line("optimum", fmt::format("{} Newton steps, |gradient| = {}", summary.iterations,
-                              rounded(summary.gradient_norm, 2)));
-  line("H", fmt::format("{0} x {0}, condition number {1}", model.encoder.columns() + 1,
+  if (const std::optional<GaussNewton>& full = model.curvature.full; full) {
+    line("layers",
+         fmt::format("{} {} units, {} parameters", fmt::join(hidden_units(model.network), ", "),
+                     enum_name(model.network.layers.front().activation),
+                     grouped(static_cast<std::size_t>(model.network.parameters()))));
+    line("training", fmt::format("{} epochs{}", summary.epochs,
+                                 summary.stopped_early ? ", stopped early" : ""));
+    line("all layers", fmt::format("curvature of rank {} with damping {}", full->values.size(),
+                                   number_text(full->damping)));
+  }
+  if (model.network.kind == NetworkKind::logistic || summary.iterations > 0) {
+    line("optimum", fmt::format("{} Newton steps, |gradient| = {}", summary.iterations,
+                                rounded(summary.gradient_norm, 2)));
+  } else {
+    line("last layer", fmt::format("{} above its minimum = {} % of the objective",
+                                   rounded(training.head_decrement, 3),
+                                   rounded(100 * training.head_decrement / training.objective, 3)));
+  }
+  line("H", fmt::format("{0} x {0}, condition number {1}", model.curvature.hessian.rows(),
                         rounded(summary.hessian_spectrum.condition(), 3)));
-  line("eps_max", fmt::format("{} = {} % of the objective", rounded(report.epsilon_limit),
-                              rounded(100 * report.epsilon_limit / training.objective, 3)));
-  line("",
-       "below it everyone has recourse (ranges, directions and rules apart), above it only those "
-       "whose fixed features "
-       "suffice");
+  if (report.epsilon_limit) {
+    line("eps_max", fmt::format("{} = {} % of the objective", rounded(*report.epsilon_limit),
+                                rounded(100 * *report.epsilon_limit / training.objective, 3)));
+    line("",
+         "below it everyone has recourse (ranges, directions and rules apart), above it only those "
+         "whose fixed features "
+         "suffice");
+  }
   line("model", fmt::format("{}  sha256 {}", output, model.sha256.substr(0, 16)));
   return table.text();
 }
@@ -159,16 +206,25 @@ ExitStatus run_train(TrainArguments arguments) {
       train(data, selection, arguments.training,
             {.threads = arguments.common.threads, .progress = console.progress()});
   const Model& model = result.model;
-  const Report report{.data = &data,
-                      .result = &result,
-                      .epsilon_limit = epsilon_limit(model.network.head(), model.curvature.hessian,
-                                                     movable_columns(model))};
+  Report report{.data = &data, .result = &result};
+  if (model.network.kind == NetworkKind::logistic) {
+    report.epsilon_limit =
+        epsilon_limit(model.network.head(), model.curvature.hessian, movable_columns(model));
+  }
   write_model(arguments.output, model);
   if (model.curvature.shift > 0) {
     console.warning(fmt::format(
         "H is singular: {} was added to its diagonal and is recorded in the model file; "
         "use a larger --l2 than {} to give the models a bounded set",
         rounded(model.curvature.shift, 3), number_text(model.training.l2)));
+  }
+  if (model.training.head_decrement > tolerable_decrement * model.training.objective) {
+    console.warning(fmt::format(
+        "the last layer is {} above the minimum of its own objective ({} % of the objective), as "
+        "training stopped first; sets of models around it are centred off that minimum. Use "
+        "--refit to fit it to the end",
+        rounded(model.training.head_decrement, 3),
+        rounded(100 * model.training.head_decrement / model.training.objective, 3)));
   }
   if (const std::string& failure = result.summary.cross_validation_failure; !failure.empty()) {
     console.warning(
@@ -205,6 +261,7 @@ void add_train(CLI::App& program, Job& job) {
       "use all rows of one of the paper's data sets");
   add_flags(verb, arguments->selection, {"recipe", "balance", "seed"});
   add_flags(verb, arguments->training);
+  add_flags(verb, arguments->training.network, {}, "Networks (--model mlp)");
   verb.add_option("-o,--output", arguments->output, "model file to write, or - for standard output")
       ->required();
   add_format(verb, arguments->format);
@@ -214,7 +271,8 @@ void add_train(CLI::App& program, Job& job) {
       "  ellice train --dataset lending -o m.json\n"
       "  ellice train loans.csv --schema loans.yaml -o m.json\n"
       "  ellice train loans.csv --schema loans.yaml --l2 0.01 --holdout 0.25 --seed 7 -o m.json\n"
-      "  ellice train --dataset german --format json -o german.json");
+      "  ellice train --dataset german --format json -o german.json\n"
+      "  ellice train --dataset lending --model mlp --hidden 16 --refit -o n.json");
   verb.callback([arguments, &job] { job = [arguments] { return run_train(*arguments); }; });
 }
 

@@ -108,6 +108,9 @@ void add_flags(CLI::App& app, T& options, const std::vector<std::string_view>& s
                    ->default_str(value ? "true" : "false");
     } else if constexpr (std::is_enum_v<F>) {
       option = add_choice(app, flag, value, help);
+    } else if constexpr (std::is_same_v<F, std::vector<int>>) {
+      option = app.add_option(flag, value, help)->delimiter(',')->default_str(field_text(value));
+      option->check([range](const std::string& given) { return number_fault<int>(given, range); });
     } else if constexpr (IsOptional<F>::value) {
       option = app.add_option(flag, value, help);
       option->check([range](const std::string& given) {

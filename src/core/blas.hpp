@@ -34,4 +34,12 @@ struct Operand {
 void gemm(Index m, Index n, Index k, const Operand& a, const Operand& b, double beta, double* c,
           Index leading_c);
 
+/// The eigenpairs of a symmetric matrix with values above `cut`, the smallest first; reads the
+/// lower triangle and overwrites it.
+struct Eigenpairs {
+  Vector values = {};
+  Matrix vectors = {};  // one column per value
+};
+[[nodiscard]] Eigenpairs eigenpairs_above(double cut, Matrix& lower);
+
 }  // namespace ellice::blas

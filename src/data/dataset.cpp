@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/utf8.hpp"
 #include "ellice/data/folds.hpp"
@@ -49,6 +50,27 @@ std::string quoted(const std::vector<std::string>& texts) {
                              std::string_view found, std::string_view expected) {
   fail(ErrorCode::input, "{}:{}: column \"{}\": found {}, expected {}", source.name(), line, column,
        is_empty(found) ? "an empty cell" : fmt::format("\"{}\"", shortened(found, 60)), expected);
+}
+
+/// Moves `share` of each class from `rows` to the result.
+std::vector<Index> take_share(const Dataset& data, double share, std::string_view flag,
+                              Random random, std::vector<Index>& rows) {
+  std::vector<int> labels;
+  for (const Index row : rows) labels.push_back(data.labels[static_cast<std::size_t>(row)]);
+  for (const int label : {0, 1}) {
+    const auto count = std::count(labels.begin(), labels.end(), label);
+    require_input(
+        count >= 2,
+        "{}: class \"{}\" has {} row{}, expected at least two to hold one out; leave out {}",
+        data.source, data.classes[static_cast<std::size_t>(label)], count, count == 1 ? "" : "s",
+        flag);
+  }
+  const Fold fold = stratified_split(labels, share, random);
+  const std::vector<Index> all = std::exchange(rows, {});
+  for (const Index i : fold.train) rows.push_back(all[static_cast<std::size_t>(i)]);
+  std::vector<Index> taken;
+  for (const Index i : fold.test) taken.push_back(all[static_cast<std::size_t>(i)]);
+  return taken;
 }
 
 }  // namespace
@@ -355,8 +377,7 @@ Dataset select_rows(const Dataset& data, const std::vector<Index>& rows) {
 
 SelectedRows apply_selection(const Dataset& data, const Selection& selection) {
   validate(selection, "Selection");
-  constexpr std::uint64_t balancing = 0;  // children of the seed
-  constexpr std::uint64_t holding_out = 1;
+  enum Stream : std::uint64_t { balancing, holding_out, validating };  // children of the seed
   const Random random(selection.seed);
   SelectedRows result;
   if (selection.balance) {
@@ -365,23 +386,14 @@ SelectedRows apply_selection(const Dataset& data, const Selection& selection) {
     for (Index i = 0; i < data.rows(); ++i) result.fit.push_back(i);
   }
   result.dropped_by_balancing = data.labels.size() - result.fit.size();
-  if (selection.holdout == 0) return result;
-  std::vector<int> labels;
-  labels.reserve(result.fit.size());
-  for (const Index row : result.fit) labels.push_back(data.labels[static_cast<std::size_t>(row)]);
-  for (const int label : {0, 1}) {
-    const auto rows = std::count(labels.begin(), labels.end(), label);
-    require_input(rows >= 2,
-                  "{}: class \"{}\" has {} row{}, expected at least two to hold one out; leave out "
-                  "--holdout",
-                  data.source, data.classes[static_cast<std::size_t>(label)], rows,
-                  rows == 1 ? "" : "s");
+  if (selection.holdout > 0) {
+    result.holdout =
+        take_share(data, selection.holdout, "--holdout", random.split(holding_out), result.fit);
   }
-  const Fold fold = stratified_split(labels, selection.holdout, random.split(holding_out));
-  const std::vector<Index> kept = std::move(result.fit);
-  result.fit.clear();
-  for (const Index i : fold.train) result.fit.push_back(kept[static_cast<std::size_t>(i)]);
-  for (const Index i : fold.test) result.holdout.push_back(kept[static_cast<std::size_t>(i)]);
+  if (const double share = selection.validation.value_or(0); share > 0) {
+    result.validation = take_share(data, share, "--validation or set it to 0",
+                                   random.split(validating), result.fit);
+  }
   return result;
 }
 

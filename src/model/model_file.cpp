@@ -27,15 +27,31 @@ Json network_to_json(const Network& network) {
 Network network_from_json(JsonObject object, Index inputs) {
   Network network{.kind = object.choice<NetworkKind>("kind")};
   std::vector<JsonObject> layers = object.objects("layers");
-  if (layers.size() != 1) object.wrong("layers", "exactly one layer, as kind is \"logistic\"");
-  JsonObject& layer = layers.front();
-  network.layers.push_back({.weights = layer.matrix("weights", 1, inputs),
-                            .bias = layer.vector("bias", 1),
-                            .activation = layer.choice<Activation>("activation")});
-  if (network.layers.front().activation != Activation::identity) {
-    layer.wrong("activation", "\"identity\": the head of a logistic model gives the logit");
+  if (network.kind == NetworkKind::logistic && layers.size() != 1) {
+    object.wrong("layers", "exactly one layer, as kind is \"logistic\"");
   }
-  layer.finish();
+  if (network.kind == NetworkKind::mlp && layers.size() < 2) {
+    object.wrong("layers", "hidden layers and a head, as kind is \"mlp\"");
+  }
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    JsonObject& entry = layers[l];
+    Layer layer{.weights = entry.matrix("weights", {}, inputs)};
+    const Index outputs = layer.weights.rows();
+    const bool is_head = l + 1 == layers.size();
+    require_input(!is_head || outputs == 1,
+                  "{}: network.layers[{}].weights: one output expected, found {}: the last layer "
+                  "gives the logit",
+                  object.source(), l, outputs);
+    if (outputs == 0) entry.wrong("weights", "at least one row, one for each unit");
+    layer.bias = entry.vector("bias", outputs);
+    layer.activation = entry.choice<Activation>("activation");
+    if (is_head && layer.activation != Activation::identity) {
+      entry.wrong("activation", "\"identity\": the last layer gives the logit");
+    }
+    entry.finish();
+    network.layers.push_back(std::move(layer));
+    inputs = outputs;
+  }
   object.finish();
   return network;
 }
@@ -77,7 +93,48 @@ TrainingRecord training_from_json(JsonObject object) {
   return record;
 }
 
-Curvature curvature_from_json(JsonObject object, Index parameters) {
+Json curvature_to_json(const Curvature& curvature) {
+  Json result = {{"hessian", to_json_rows(curvature.hessian)}, {"shift", curvature.shift}};
+  if (curvature.full) {
+    result["full"] = {{"damping", curvature.full->damping},
+                      {"cut", curvature.full->cut},
+                      {"values", to_json_array(curvature.full->values)},
+                      {"vectors", to_json_rows(curvature.full->vectors.transpose())}};
+  }
+  return result;
+}
+
+GaussNewton full_curvature_from_json(JsonObject object, Index parameters) {
+  // What rounding leaves of UᵀU = I is far below.
+  constexpr double orthogonality_tolerance = 1e-8;
+  GaussNewton full{.damping = object.number("damping"),
+                   .cut = object.number("cut"),
+                   .values = object.vector("values")};
+  if (full.damping <= 0) object.wrong("damping", "a number > 0");
+  if (full.cut < 0) object.wrong("cut", "a number >= 0");
+  for (Index k = 0; k < full.values.size(); ++k) {
+    if (full.values(k) <= 0 || (k > 0 && full.values(k) > full.values(k - 1))) {
+      object.wrong("values", fmt::format("numbers > 0, the largest first (see entry {})", k));
+    }
+  }
+  const Matrix rows = object.matrix("vectors", full.values.size(), parameters);
+  const Matrix products = rows * rows.transpose();
+  for (Index i = 0; i < rows.rows(); ++i) {
+    for (Index j = 0; j <= i; ++j) {
+      const double expected = i == j ? 1 : 0;
+      require_input(std::abs(products(i, j) - expected) <= orthogonality_tolerance,
+                    "{}: curvature.full.vectors are not orthonormal: the product of vectors {} and "
+                    "{} is {}, expected {}; train the model again",
+                    object.source(), i, j, products(i, j), expected);
+    }
+  }
+  full.vectors = rows.transpose();
+  object.finish();
+  return full;
+}
+
+Curvature curvature_from_json(JsonObject object, const Network& network) {
+  const Index parameters = network.head().size();
   Curvature curvature{.hessian = object.matrix("hessian", parameters, parameters),
                       .shift = object.number("shift")};
   if (curvature.shift < 0) object.wrong("shift", "a number >= 0");
@@ -98,6 +155,9 @@ Curvature curvature_from_json(JsonObject object, Index parameters) {
   } catch (const Error& error) {
     fail(ErrorCode::input, "{}: curvature.hessian: {}; train the model again, with a larger l2",
          object.source(), error.what());
+  }
+  if (network.kind == NetworkKind::mlp && object.has("full")) {
+    curvature.full = full_curvature_from_json(object.object("full"), network.parameters());
   }
   object.finish();
   return curvature;
@@ -137,8 +197,7 @@ Json to_json(const Model& model) {
   result["decision"] = {{"threshold", model.decision.threshold},
                         {"classes", model.decision.classes}};
   result["training"] = training_to_json(model.training);
-  result["curvature"] = {{"hessian", to_json_rows(model.curvature.hessian)},
-                         {"shift", model.curvature.shift}};
+  result["curvature"] = curvature_to_json(model.curvature);
   if (model.recommended) result["recommended"] = *model.recommended;
   if (model.rows) {
     result["rows"] = {{"encoded", to_json_rows(model.rows->encoded)},
@@ -156,7 +215,7 @@ Model model_from_json(const Json& value, const std::string& source) {
   model.network = network_from_json(object.object("network"), columns);
   model.decision = decision_from_json(object.object("decision"), schema);
   model.training = training_from_json(object.object("training"));
-  model.curvature = curvature_from_json(object.object("curvature"), columns + 1);
+  model.curvature = curvature_from_json(object.object("curvature"), model.network);
   if (object.has("recommended")) model.recommended = object.object("recommended").value();
   if (object.has("rows")) {
     model.rows = rows_from_json(object.object("rows"), columns, model.training.rows);

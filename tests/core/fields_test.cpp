@@ -25,6 +25,7 @@ struct SampleOptions {
   Colour colour = Colour::green;
   std::optional<double> limit = {};
   std::uint64_t seed = 18446744073709551615ULL;
+  std::vector<int> widths = {16, 8};
 
   static void fields(auto& self, auto&& visit) {
     visit("rate", self.rate, between(0, 1), "a rate");
@@ -34,13 +35,14 @@ struct SampleOptions {
     visit("colour", self.colour, any_value(), "a choice");
     visit("limit", self.limit, greater_than(0), "maybe a limit");
     visit("seed", self.seed, any_value(), "a seed");
+    visit("widths", self.widths, at_least(1), "a list");
   }
   bool operator==(const SampleOptions&) const = default;
 };
 
 TEST(Fields, DescribeNamesTypesDefaultsAndRanges) {
   const auto fields = describe_fields<SampleOptions>();
-  ASSERT_EQ(fields.size(), 7U);
+  ASSERT_EQ(fields.size(), 8U);
   EXPECT_EQ(fields[0].range, "in [0, 1]");
   EXPECT_EQ(fields[0].default_value, "0.5");
   EXPECT_EQ(fields[1].range, ">= 1");
@@ -48,6 +50,8 @@ TEST(Fields, DescribeNamesTypesDefaultsAndRanges) {
   EXPECT_EQ(fields[4].default_value, "green");
   EXPECT_EQ(fields[5].default_value, "none");
   EXPECT_EQ(fields[5].range, "> 0");
+  EXPECT_EQ(fields[7].type, "integers");
+  EXPECT_EQ(fields[7].default_value, "16,8");
 }
 
 TEST(Fields, ValidateNamesFieldValueAndBound) {
@@ -84,6 +88,24 @@ TEST(Fields, FromJsonKeepsDefaultsAndRefusesWhatIsWrong) {
                           R"({"rate": 2})", R"({"colour": "blue"})", R"({"unknown": 1})",
                           R"({"seed": -1})", R"({"fast": "yes"})", R"({"name": 3})"}) {
     EXPECT_THROW(fields_from_json(JsonObject(parse_json(bad, "t"), "t"), options), Error) << bad;
+  }
+}
+
+TEST(Fields, ListsAreCheckedEntryByEntry) {
+  SampleOptions options;
+  options.widths = {4, 0};
+  EXPECT_THROW(validate(options, "Sample"), Error);
+  const auto read = [](const char* text) {
+    SampleOptions result;
+    const Json json = parse_json(text, "o.json");
+    fields_from_json(JsonObject(json, "o.json"), result);
+    return result.widths;
+  };
+  EXPECT_EQ(read(R"({"widths": [3, 5]})"), (std::vector<int>{3, 5}));
+  EXPECT_EQ(read(R"({"widths": []})"), std::vector<int>{});
+  for (const char* bad : {R"({"widths": [0]})", R"({"widths": [2.5]})", R"({"widths": [1e10]})",
+                          R"({"widths": 3})", R"({"widths": ["3"]})"}) {
+    EXPECT_THROW((void)read(bad), Error) << bad;
   }
 }
 

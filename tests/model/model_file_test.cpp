@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
                  m["network"]["layers"][0]["weights"].push_back(
                      m["network"]["layers"][0]["weights"][0]);
                },
-               "network.layers[0].weights: found 2 rows, expected 1"},
+               "network.layers[0].weights: one output expected, found 2"},
         Damage{"weight_is_text", [](Json& m) { m["network"]["layers"][0]["weights"][0][2] = "x"; },
                "network.layers[0].weights[0][2]: found \"x\""},
         Damage{"bias",

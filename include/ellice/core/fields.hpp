@@ -7,8 +7,8 @@
 //     visit("l2", self.l2, at_least(0), "weight of the penalty (l2/2)·‖θ‖²");
 //   }
 //
-// Field types: bool, int, std::uint64_t, double, std::string, enums with names (EnumNames), and
-// std::optional of these.
+// Field types: bool, int, std::uint64_t, double, std::string, enums with names (EnumNames),
+// std::optional of these, and std::vector<int>, whose entries the range bounds.
 
 #include <cmath>
 #include <cstdint>
@@ -80,11 +80,13 @@ struct IsOptional : std::false_type {};
 template <class T>
 struct IsOptional<std::optional<T>> : std::true_type {};
 
-/// A field's value as text: for messages and the reference.
+/// A field's value as text: for messages and the reference. A list as the command line takes it.
 template <class T>
 [[nodiscard]] std::string field_text(const T& value) {
   if constexpr (IsOptional<T>::value) {
     return value ? field_text(*value) : "none";
+  } else if constexpr (std::is_same_v<T, std::vector<int>>) {
+    return value.empty() ? "none" : fmt::format("{}", fmt::join(value, ","));
   } else if constexpr (std::is_enum_v<T>) {
     return std::string(enum_name(value));
   } else {
@@ -96,6 +98,8 @@ template <class T>
 [[nodiscard]] std::string field_type() {
   if constexpr (IsOptional<T>::value) {
     return field_type<typename T::value_type>();
+  } else if constexpr (std::is_same_v<T, std::vector<int>>) {
+    return "integers";
   } else if constexpr (std::is_enum_v<T>) {
     return join_names(EnumNames<T>::names);
   } else if constexpr (std::is_same_v<T, bool>) {
@@ -139,6 +143,8 @@ void validate_field(std::string_view owner, std::string_view name, const F& valu
                     const Range& range) {
   if constexpr (IsOptional<F>::value) {
     if (value) validate_field(owner, name, *value, range);
+  } else if constexpr (std::is_same_v<F, std::vector<int>>) {
+    for (const int entry : value) validate_field(owner, name, entry, range);
   } else if constexpr (std::is_arithmetic_v<F> && !std::is_same_v<F, bool>) {
     require(range.contains(static_cast<double>(value)), "{}.{} = {} must be {}", owner, name, value,
             range.text());

@@ -4,7 +4,9 @@
 // reads back identically, no non-finite numbers, no unknown and no repeated keys. Errors name the
 // file, the key, what was found and what was expected.
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -135,6 +137,15 @@ void fields_from_json(JsonObject object, T& options) {
         target = object.string(name);
       } else if constexpr (std::is_same_v<V, std::uint64_t>) {
         target = object.seed(name);
+      } else if constexpr (std::is_same_v<V, std::vector<int>>) {
+        target.clear();
+        for (const double number : object.vector(name)) {
+          if (number != std::floor(number) || std::abs(number) > std::numeric_limits<int>::max() ||
+              !range.contains(number)) {
+            object.wrong(name, "whole numbers, each " + range.text());
+          }
+          target.push_back(static_cast<int>(number));
+        }
       } else if constexpr (std::is_integral_v<V>) {
         const std::int64_t number = object.integer(name);
         if (!std::in_range<V>(number) || !range.contains(static_cast<double>(number))) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -90,6 +91,7 @@ struct Selection {
   bool balance = false;     // under-sample the larger class
   double holdout = 0;       // share kept out of fitting
   std::uint64_t seed = 0;
+  std::optional<double> validation = {};  // share that only decides when fitting stops
 
   static void fields(auto& self, auto&& visit) {
     visit("recipe", self.recipe, any_value(), "built-in data set that was used");
@@ -98,6 +100,9 @@ struct Selection {
     visit("holdout", self.holdout, from_to_below(0, 1),
           "share of the rows kept out of fitting, by class");
     visit("seed", self.seed, any_value(), "seed of every random choice");
+    visit("validation", self.validation, from_to_below(0, 1),
+          "share of the other rows, by class, that decides when a network's training stops; 0.2 "
+          "for networks unless given, of no use to logistic models");
   }
   bool operator==(const Selection&) const = default;
 };
@@ -105,6 +110,7 @@ struct Selection {
 struct SelectedRows {
   std::vector<Index> fit = {};
   std::vector<Index> holdout = {};
+  std::vector<Index> validation = {};
   std::size_t dropped_by_balancing = 0;
 };
 

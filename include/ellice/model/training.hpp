@@ -7,7 +7,9 @@
 #include "ellice/core/parallel.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/model.hpp"
+#include "ellice/model/network_training.hpp"
 #include "ellice/solver/cholesky.hpp"
+#include "ellice/solver/newton.hpp"
 
 namespace ellice {
 
@@ -18,8 +20,11 @@ struct TrainingOptions {
   bool penalize_bias = true;
   double gradient_tolerance = 1e-10;
   int max_iterations = 200;
-  int folds = 5;
+  std::optional<int> folds = {};
   bool store_rows = false;
+  bool refit = false;
+  double damping = 0.1;
+  NetworkOptions network = {};  // has fields of its own
 
   static void fields(auto& self, auto&& visit) {
     visit("model", self.model, any_value(), "kind of model");
@@ -31,23 +36,33 @@ struct TrainingOptions {
           "largest entry of the gradient at which to stop");
     visit("max_iterations", self.max_iterations, at_least(1), "Newton steps");
     visit("folds", self.folds, at_least(0),
-          "folds of the cross-validated accuracy when no rows are held out; 0 or 1 to skip it");
+          "folds of the cross-validated accuracy when no rows are held out; 0 or 1 to skip it; 5 "
+          "for logistic models and 0 for networks unless given");
     visit("store_rows", self.store_rows, any_value(),
           "keep the encoded rows in the model file, so that the true set needs no other file");
+    visit("refit", self.refit, any_value(),
+          "fit a network's last layer to its optimum in the end, the hidden layers fixed; logistic "
+          "models always are at theirs");
+    visit("damping", self.damping, greater_than(0),
+          "added to the curvature of all of a network's parameters for the full-network set");
   }
   bool operator==(const TrainingOptions&) const = default;
 };
 
 /// What training did, beyond what the model itself records.
 struct TrainingSummary {
-  int iterations = 0;
-  double gradient_norm = 0;  // largest entry at the optimum
+  int iterations = 0;        // Newton steps of the head; 0 for a network that is not refitted
+  double gradient_norm = 0;  // largest entry, in the head's parameters
+  int epochs = 0;            // of a network
+  bool stopped_early = false;
   double train_accuracy = 0;
   std::optional<double> holdout_accuracy = {};
+  std::optional<double> validation_accuracy = {};       // of a network, on the rows that stopped it
   std::optional<double> cross_validated_accuracy = {};  // mean over the folds
   std::string cross_validation_failure = {};  // why there is none although it was asked for
   std::size_t favourable_rows = 0;            // among those fitted
   std::size_t holdout_rows = 0;
+  std::size_t validation_rows = 0;
   std::size_t dropped_by_balancing = 0;
   Spectrum hessian_spectrum = {};  // of H as it is stored
   double seconds = 0;
@@ -58,11 +73,18 @@ struct TrainingResult {
   TrainingSummary summary = {};
 };
 
-/// Selects the rows, fits encoder and head on them, stores the curvature. Throws Error{input} when
-/// the classes can be separated and l2 = 0 (no minimiser exists), Error{internal} when Newton stops
-/// short of its tolerance: a head that is not the minimiser is never returned as if it were.
+/// Selects the rows, fits encoder and model on them, stores the curvature. A network is fitted by
+/// fit_network, and its head is the minimiser with hidden layers fixed only after `refit`;
+/// otherwise `head_decrement` says how far off it is. For logistic models, and with `refit`, throws
+/// Error{input} when the classes can be separated and l2 = 0 (no minimiser exists), Error{internal}
+/// when Newton stops short of its tolerance: a head that is not the minimiser is never returned as
+/// if it were.
 [[nodiscard]] TrainingResult train(const Dataset& data, const Selection& selection,
                                    const TrainingOptions& options, const Execution& execution = {});
+
+/// Replaces the head by the minimiser of its objective on the features of the (encoded) rows, to a
+/// gradient of 1e-10, the hidden layers fixed. Throws as train does where there is none.
+NewtonResult refit_head(Network& network, LabelledRows rows, LossKind kind, Penalty penalty);
 
 /// Share of rows on the right side of the threshold.
 [[nodiscard]] double accuracy(const Model& model, const Dataset& data);
