@@ -18,7 +18,7 @@ PageOptions page_options(const Request& request, const std::string& title) {
   PageOptions options{.title = title,
                       .epsilon = problem.epsilon,
                       .epsilon_rule = request.rule.text,
-                      .set = request.set,
+                      .set = request.problem.set.kind,
                       .cost = problem.cost,
                       .threshold = problem.threshold,
                       .max_cards = most_cards};

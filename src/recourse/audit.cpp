@@ -3,6 +3,8 @@
 #include <set>
 
 #include "ellice/core/error.hpp"
+#include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/recourse_file.hpp"
 
@@ -22,6 +24,7 @@ bool agree(double stored, double recomputed, double floor = 1e-6) {
 struct Asked {
   double epsilon = 0;
   double threshold = 0;
+  SetChoice set = {};
   Cost cost = {};
   Constraints constraints = {};
 };
@@ -29,7 +32,11 @@ struct Asked {
 class Auditor {
  public:
   Auditor(const Model& model, Asked asked, std::string source)
-      : model_(&model), asked_(std::move(asked)), source_(std::move(source)), verifier_(model) {}
+      : model_(&model),
+        asked_(std::move(asked)),
+        source_(std::move(source)),
+        set_(make_set(model, asked_.set)),
+        verifier_(model, asked_.set.members) {}
 
   [[nodiscard]] AnswerAudit audit(JsonObject answer) const {
     AnswerAudit result{.query_index = static_cast<std::size_t>(answer.integer("query_index")),
@@ -41,7 +48,7 @@ class Auditor {
                                "attained_epsilon", "certificate"}) {
       if (answer.has(echoed)) (void)answer.at(echoed);
     }
-    if (result.status == Status::reduced) result.epsilon = answer.number("attained_epsilon");
+    if (result.status == Status::reduced) result.epsilon = attained_epsilon(answer, result);
     const bool has_row = answer.has("counterfactual");
     const auto fault = [&](std::string text) { result.failures.push_back(std::move(text)); };
     if (is_certified(result.status) && !answer.has("certificate")) fault("certificate is missing");
@@ -65,6 +72,14 @@ class Auditor {
  private:
   [[nodiscard]] RawRow row(JsonObject& answer, const char* key) const {
     return row_from_json(model_->schema(), answer.at(key), source_, key);
+  }
+
+  [[nodiscard]] double attained_epsilon(JsonObject& answer, AnswerAudit& result) const {
+    const double attained = answer.number("attained_epsilon");
+    if (attained < 0) answer.wrong("attained_epsilon", "a number >= 0");
+    if (!(attained < asked_.epsilon))
+      result.failures.emplace_back("attained_epsilon is not below the epsilon that was asked for");
+    return attained;
   }
 
   void check_with_query(JsonObject& answer, AnswerAudit& result) const {
@@ -126,12 +141,13 @@ class Auditor {
             cost_of(asked_.cost, model_->encoder, feasible.query(), z));
     compare("distance.changed", distance.number("changed"), static_cast<double>(differing));
     distance.finish();
-    const RashomonEllipsoid set = last_layer_set(*model_, result.epsilon);
-    const Vector x = with_one(z);
-    const double rounding = 1e-4 * (set.center().cwiseProduct(x).cwiseAbs().sum() +
-                                    robustness_penalty(set, x));  // times 1e-9
-    compare("logit", answer.number("logit"), model_->logit(z), rounding);
-    compare("robust_logit", answer.number("robust_logit"), robust_logit(set, x), rounding);
+    const Vector features = with_one(model_->network.features(VectorArg(z)));
+    const double logit = model_->logit(z);
+    const double robust = set_->function()->robust_logit(std::sqrt(2 * result.epsilon), z);
+    const double rounding = 1e-4 * (model_->network.head().cwiseProduct(features).cwiseAbs().sum() +
+                                    std::abs(logit - robust));  // times 1e-9
+    compare("logit", answer.number("logit"), logit, rounding);
+    compare("robust_logit", answer.number("robust_logit"), robust, rounding);
   }
 
   void check_constraints(const RawRow& query, const RawRow& counterfactual,
@@ -149,6 +165,8 @@ class Auditor {
                               fmt::format("results[{}].certificate", result.query_index));
     if (certificate.point != counterfactual)
       result.failures.emplace_back("the certificate is for another row");
+    if (certificate.set != asked_.set.kind)
+      result.failures.emplace_back("the certificate is for another set of models");
     if (certificate.epsilon != result.epsilon)
       result.failures.emplace_back("the certificate is for another epsilon");
     if (certificate.threshold != result.threshold)
@@ -162,11 +180,16 @@ class Auditor {
 
   /// The model of the proof must lie in the set and stay below the threshold on the whole box.
   void check_proof(JsonObject infeasible, const FeasibleSet& feasible, AnswerAudit& result) const {
+    if (model_->network.layers.size() > 1 || asked_.set.kind != SetKind::last_layer) {
+      result.failures.emplace_back("proof: there are none for networks and other sets");
+      return;
+    }
     JsonObject proof = infeasible.object("proof");
     const double stated = proof.number("upper_bound");
     const Vector theta = proof.vector("model", model_->encoder.columns() + 1);
     proof.finish();
-    const RashomonEllipsoid set = last_layer_set(*model_, result.epsilon);
+    const RashomonEllipsoid set(model_->network.head(), damped_hessian(*model_, asked_.set.damping),
+                                result.epsilon);
     if (excess_objective(set, theta) > result.epsilon * (1 + tolerance) + 1e-15) {
       result.failures.emplace_back("proof: the model does not belong to the set");
     }
@@ -200,13 +223,15 @@ class Auditor {
   const Model* model_;
   Asked asked_;
   std::string source_;
+  std::unique_ptr<UncertaintySet> set_;
   Verifier verifier_;
 };
 
 }  // namespace
 
 std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& model,
-                                             const std::string& source) {
+                                             const std::string& source,
+                                             const std::vector<const Model*>& members) {
   JsonObject top(file, source);
   top.envelope(recourse_format, 1);
   if (top.string("model_sha256") != model.sha256) {
@@ -221,7 +246,7 @@ std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& mode
   (void)epsilon.string("rule");
   epsilon.finish();
   if (asked.epsilon < 0) epsilon.wrong("value", "a number >= 0");
-  (void)top.choice<SetKind>("set");
+  asked.set = {.kind = top.choice<SetKind>("set"), .members = members};
   asked.cost.kind = top.choice<CostKind>("cost");
   (void)top.string("method");
   (void)top.seed("seed");
@@ -229,6 +254,9 @@ std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& mode
   asked.threshold = options.number("threshold");
   if (options.has("sparsity_weight"))
     asked.cost.sparsity_weight = options.number("sparsity_weight");
+  if (options.has("damping")) asked.set.damping = options.number("damping");
+  if (asked.set.kind != SetKind::ensemble) asked.set.members.clear();
+  validate(asked.set, model);
   asked.constraints = constraints_from_json(options);
   validate(asked.constraints, model.schema());
 

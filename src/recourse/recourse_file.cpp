@@ -28,12 +28,14 @@ Json to_json(const Request& request) {
   Json result = make_envelope(recourse_format, newest_version);
   result["model_sha256"] = problem.model->sha256;
   result["epsilon"] = {{"value", problem.epsilon}, {"rule", request.rule.text}};
-  result["set"] = std::string(enum_name(request.set));
+  result["set"] = std::string(enum_name(problem.set.kind));
   result["cost"] = std::string(enum_name(problem.cost.kind));
   result["method"] = request.method;
   result["seed"] = request.seed;
   Json options = {{"threshold", problem.threshold}};
   if (problem.cost.sparsity_weight > 0) options["sparsity_weight"] = problem.cost.sparsity_weight;
+  if (problem.set.damping) options["damping"] = *problem.set.damping;
+  for (const Model* member : problem.set.members) options["members"].push_back(member->sha256);
   options.update(to_json(problem.constraints));
   options.update(request.method_options);
   result["options"] = options;

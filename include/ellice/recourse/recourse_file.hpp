@@ -22,7 +22,6 @@ inline constexpr std::string_view recourse_format = "ellice.recourse";
 struct Request {
   Problem problem = {};
   EpsilonRule rule = {};
-  SetKind set = SetKind::last_layer;
   std::string method = {};
   std::uint64_t seed = 0;
   Json method_options = Json::object();  // of the method, beyond the problem
@@ -61,8 +60,10 @@ struct AnswerAudit {
 /// Verifier), that they speak of the ε, the threshold and the row of the answer, that the row keeps
 /// the schema's and the request's constraints, that changes, distances and logits are those of the
 /// row, and the proofs of infeasibility. Throws Error{input} for a file that is not one, or for
-/// another model.
-[[nodiscard]] std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& model,
-                                                           const std::string& source);
+/// another model, Error{argument} where the answers are for an ensemble and not all its other
+/// models are given as `members`.
+[[nodiscard]] std::vector<AnswerAudit> audit_recourse_file(
+    const Json& file, const Model& model, const std::string& source,
+    const std::vector<const Model*>& members = {});
 
 }  // namespace ellice
