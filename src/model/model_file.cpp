@@ -57,7 +57,7 @@ Network network_from_json(JsonObject object, Index inputs) {
 }
 
 Json training_to_json(const TrainingRecord& record) {
-  return {{"rows", record.rows},
+  Json result = {{"rows", record.rows},
           {"selection", fields_to_json(record.selection)},
           {"loss_kind", std::string(enum_name(record.loss_kind))},
           {"l2", record.l2},
@@ -67,6 +67,8 @@ Json training_to_json(const TrainingRecord& record) {
           {"head_decrement", record.head_decrement},
           {"seed", record.seed},
           {"data_sha256", record.data_sha256}};
+  if (record.network) result["network"] = fields_to_json(*record.network);
+  return result;
 }
 
 TrainingRecord training_from_json(JsonObject object) {
@@ -80,6 +82,9 @@ TrainingRecord training_from_json(JsonObject object) {
                         .seed = object.seed("seed"),
                         .data_sha256 = object.string("data_sha256")};
   fields_from_json(object.object("selection"), record.selection);
+  if (object.has("network")) {
+    fields_from_json(object.object("network"), record.network.emplace());
+  }
   if (record.rows < 1) object.wrong("rows", "a whole number >= 1");
   for (const char* key : {"l2", "loss", "objective", "head_decrement"}) {
     if (object.number(key) < 0) object.wrong(key, "a number >= 0");

@@ -94,6 +94,31 @@ Network fit_hidden_layers(const FitRows& rows, const Encoder& encoder, const Row
   return std::move(fit.network);
 }
 
+/// Loss and curvature of the head as it stands; returns its gradient.
+Vector measure_head(Model& model, const Objective& head) {
+  const Vector theta = model.network.head();
+  Vector gradient;
+  model.training.loss = head.loss(theta);
+  head.derivatives(theta, gradient, model.curvature.hessian);
+  model.curvature.shift = needed_shift(model.curvature.hessian);
+  model.curvature.hessian.diagonal().array() += model.curvature.shift;
+  return gradient;
+}
+
+/// What all layers together add: their objective, how far the head is from its optimum, and the
+/// curvature in all parameters.
+void measure_network(Model& model, const Vector& head_gradient, LabelledRows rows,
+                     double damping) {
+  TrainingRecord& training = model.training;
+  const double newton_step = CholeskyFactor(model.curvature.hessian).inverse_norm(head_gradient);
+  training.head_decrement = newton_step * newton_step / 2;
+  training.objective =
+      NetworkObjective(rows, training.loss_kind,
+                       {.l2 = training.l2, .penalize_bias = training.penalize_bias})
+          .value(model.network);
+  model.curvature.full = gauss_newton(model.network, *rows.features, training.loss_kind, damping);
+}
+
 Model fit_model(const FitRows& rows, const TrainingOptions& options, std::uint64_t seed,
                 int threads, TrainingSummary& summary) {
   const Dataset& data = rows.fitted;
@@ -121,31 +146,22 @@ Model fit_model(const FitRows& rows, const TrainingOptions& options, std::uint64
       model.network = linear_network(optimum.point);
     }
   }
-  const Vector theta = model.network.head();
   model.decision.classes = data.classes;
   model.training = {.rows = data.rows(),
                     .loss_kind = options.loss,
                     .l2 = options.l2,
                     .penalize_bias = options.penalize_bias,
-                    .loss = head.loss(theta),
                     .objective = optimum.value,
                     .head_decrement = optimum.decrement,
                     .data_sha256 = data.sha256};
   summary.iterations = optimum.iterations;
   summary.gradient_norm = optimum.gradient_norm;
-
-  Vector gradient;
-  head.derivatives(theta, gradient, model.curvature.hessian);
-  model.curvature.shift = needed_shift(model.curvature.hessian);
-  model.curvature.hessian.diagonal().array() += model.curvature.shift;
+  const Vector gradient = measure_head(model, head);
   if (hidden_layers) {
-    const double newton_step = CholeskyFactor(model.curvature.hessian).inverse_norm(gradient);
-    model.training.head_decrement = newton_step * newton_step / 2;
+    model.training.network = options.network;
     summary.gradient_norm = gradient.cwiseAbs().maxCoeff();
-    model.training.objective =
-        NetworkObjective({.features = &encoded, .labels = &data.labels}, options.loss, penalty)
-            .value(model.network);
-    model.curvature.full = gauss_newton(model.network, encoded, options.loss, options.damping);
+    measure_network(model, gradient, {.features = &encoded, .labels = &data.labels},
+                    options.damping);
   }
   if (options.store_rows) model.rows = StoredRows{.encoded = encoded, .labels = data.labels};
   return model;
@@ -211,6 +227,30 @@ NewtonResult refit_head(Network& network, LabelledRows rows, LossKind kind, Pena
   NewtonResult optimum = fit_head(objective, features, *rows.labels, kind, penalty.l2, {}, "refit");
   network.set_head(optimum.point);
   return optimum;
+}
+
+Model refit_model(const Model& model, const StoredRows& rows) {
+  require(rows.encoded.rows() == model.training.rows &&
+              rows.encoded.cols() == model.encoder.columns(),
+          "the model was fitted on {} rows with {} columns, found {} with {}", model.training.rows,
+          model.encoder.columns(), rows.encoded.rows(), rows.encoded.cols());
+  Model refitted = model;
+  const TrainingRecord& training = refitted.training;
+  const Penalty penalty{.l2 = training.l2, .penalize_bias = training.penalize_bias};
+  const NewtonResult optimum =
+      refit_head(refitted.network, labelled(rows), training.loss_kind, penalty);
+  const RowMatrix features = refitted.network.features(Eigen::Ref<const RowMatrix>(rows.encoded));
+  const Objective head(features, rows.labels, training.loss_kind, penalty);
+  const Vector gradient = measure_head(refitted, head);
+  if (refitted.network.kind == NetworkKind::mlp) {
+    measure_network(refitted, gradient, labelled(rows), model.curvature.full->damping);
+  } else {
+    refitted.training.objective = optimum.value;
+    refitted.training.head_decrement = optimum.decrement;
+  }
+  refitted.recommended.reset();  // it was for another model
+  refitted.sha256 = model_sha256(to_json(refitted));
+  return refitted;
 }
 
 TrainingResult train(const Dataset& data, const Selection& given, const TrainingOptions& options,

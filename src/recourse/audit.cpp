@@ -3,6 +3,8 @@
 #include <set>
 
 #include "ellice/core/error.hpp"
+#include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/recourse_file.hpp"
 #include "recourse/audit_bounds.hpp"
@@ -28,6 +30,7 @@ bool agree(double stored, double recomputed, double floor = 1e-6) {
 struct Asked {
   double epsilon = 0;
   double threshold = 0;
+  SetChoice set = {};
   Cost cost = {};
   Constraints constraints = {};
 };
@@ -38,8 +41,9 @@ class Auditor {
       : model_(&model),
         asked_(std::move(asked)),
         source_(std::move(source)),
-        set_(last_layer_set(model, asked_.epsilon)),
-        verifier_(model) {}
+        set_(make_set(model, asked_.set)),
+        is_exact_(model.network.layers.size() == 1 && asked_.set.kind == SetKind::last_layer),
+        verifier_(model, asked_.set.members) {}
 
   [[nodiscard]] AnswerAudit audit(JsonObject answer) const {
     AnswerAudit result{.query_index = static_cast<std::size_t>(answer.integer("query_index")),
@@ -47,11 +51,11 @@ class Auditor {
                        .status = answer.choice<Status>("status"),
                        .epsilon = asked_.epsilon,
                        .threshold = asked_.threshold};
-    for (const char* echoed : {"id", "query_violations", "held", "message", "gap", "seconds",
+    for (const char* echoed : {"id", "query_violations", "held", "message", "gap", "attack", "seconds",
                                "attained_epsilon", "certificate"}) {
       if (answer.has(echoed)) (void)answer.at(echoed);
     }
-    if (result.status == Status::reduced) result.epsilon = answer.number("attained_epsilon");
+    if (result.status == Status::reduced) result.epsilon = attained_epsilon(answer, result);
     const bool has_row = answer.has("counterfactual");
     const auto fault = [&](std::string text) { result.failures.push_back(std::move(text)); };
     if (is_certified(result.status) && !answer.has("certificate")) fault("certificate is missing");
@@ -75,16 +79,26 @@ class Auditor {
   }
 
  private:
+  [[nodiscard]] RashomonEllipsoid ellipsoid(double epsilon) const {
+    return {model_->network.head(), damped_hessian(*model_, asked_.set.damping), epsilon};
+  }
+
   [[nodiscard]] RawRow row(JsonObject& answer, const char* key) const {
     return row_from_json(model_->schema(), answer.at(key), source_, key);
+  }
+
+  [[nodiscard]] double attained_epsilon(JsonObject& answer, AnswerAudit& result) const {
+    const double attained = answer.number("attained_epsilon");
+    if (attained < 0) answer.wrong("attained_epsilon", "a number >= 0");
+    if (!(attained < asked_.epsilon))
+      result.failures.emplace_back("attained_epsilon is not below the epsilon that was asked for");
+    return attained;
   }
 
   void check_with_query(JsonObject& answer, AnswerAudit& result) const {
     const RawRow query = row(answer, "query");
     const FeasibleSet feasible(model_->encoder, asked_.constraints, result.query_index,
                                model_->encoder.raw(query));
-    const RashomonEllipsoid set =
-        result.epsilon == asked_.epsilon ? set_ : last_layer_set(*model_, result.epsilon);
     const std::vector<std::string> stated = answer.has("query_violations")
                                                 ? answer.strings("query_violations")
                                                 : std::vector<std::string>{};
@@ -94,20 +108,19 @@ class Auditor {
       const RawRow counterfactual = row(answer, "counterfactual");
       if (result.status == Status::already_robust && query != counterfactual)
         result.failures.emplace_back("who is robust already changes nothing, but the rows differ");
-      check_numbers(answer, query, counterfactual, feasible, set, result);
+      check_numbers(answer, query, counterfactual, feasible, result);
       if (is_certified(result.status)) {
         check_constraints(query, counterfactual, feasible, result);
         if (answer.has("certificate")) check_certificate(answer, counterfactual, result);
         if (answer.has("gap") && result.status != Status::already_robust)
-          check_gap(answer.number("gap"), counterfactual, feasible, set, result);
+          check_gap(answer.number("gap"), counterfactual, feasible, result);
       }
     }
-    if (answer.has("infeasible")) check_proof(answer.object("infeasible"), feasible, set, result);
+    if (answer.has("infeasible")) check_proof(answer.object("infeasible"), feasible, result);
   }
 
   void check_numbers(JsonObject& answer, const RawRow& query, const RawRow& counterfactual,
-                     const FeasibleSet& feasible, const RashomonEllipsoid& set,
-                     AnswerAudit& result) const {
+                     const FeasibleSet& feasible, AnswerAudit& result) const {
     const Schema& schema = model_->schema();
     const Json from = row_to_json(schema, query);
     const Json to = row_to_json(schema, counterfactual);
@@ -143,11 +156,13 @@ class Auditor {
             cost_of(asked_.cost, model_->encoder, feasible.query(), z));
     compare("distance.changed", distance.number("changed"), static_cast<double>(differing));
     distance.finish();
-    const Vector x = with_one(z);
-    const double rounding = 1e-4 * (set.center().cwiseProduct(x).cwiseAbs().sum() +
-                                    robustness_penalty(set, x));  // times 1e-9
-    compare("logit", answer.number("logit"), model_->logit(z), rounding);
-    compare("robust_logit", answer.number("robust_logit"), robust_logit(set, x), rounding);
+    const Vector features = with_one(model_->network.features(VectorArg(z)));
+    const double logit = model_->logit(z);
+    const double robust = set_->function()->robust_logit(std::sqrt(2 * result.epsilon), z);
+    const double rounding = 1e-4 * (model_->network.head().cwiseProduct(features).cwiseAbs().sum() +
+                                    std::abs(logit - robust));  // times 1e-9
+    compare("logit", answer.number("logit"), logit, rounding);
+    compare("robust_logit", answer.number("robust_logit"), robust, rounding);
   }
 
   void check_constraints(const RawRow& query, const RawRow& counterfactual,
@@ -165,6 +180,8 @@ class Auditor {
                               fmt::format("results[{}].certificate", result.query_index));
     if (certificate.point != counterfactual)
       result.failures.emplace_back("the certificate is for another row");
+    if (certificate.set != asked_.set.kind)
+      result.failures.emplace_back("the certificate is for another set of models");
     if (certificate.epsilon != result.epsilon)
       result.failures.emplace_back("the certificate is for another epsilon");
     if (certificate.threshold != result.threshold)
@@ -178,12 +195,13 @@ class Auditor {
 
   /// No robust row may cost less than the stated gap admits (theory.md, Result 9).
   void check_gap(double gap, const RawRow& counterfactual, const FeasibleSet& feasible,
-                 const RashomonEllipsoid& set, AnswerAudit& result) const {
+                 AnswerAudit& result) const {
     const bool square_root = asked_.cost.kind == CostKind::mixed;
-    if (asked_.cost.sparsity_weight != 0 || (square_root && !feasible.held().empty())) {
+    if (!is_exact_ || asked_.cost.sparsity_weight != 0 || (square_root && !feasible.held().empty())) {
       result.failures.emplace_back("a gap is stated where the cost has no bound that proves it");
       return;
     }
+    const RashomonEllipsoid set = ellipsoid(result.epsilon);
     const Vector weights = column_weights(model_->encoder);
     const bool squares = asked_.cost.kind != CostKind::l1;
     const bool absolutes = asked_.cost.kind == CostKind::l1 || asked_.cost.kind == CostKind::l1_l2;
@@ -209,8 +227,12 @@ class Auditor {
   }
 
   /// The model of the proof must lie in the set and stay below the threshold on the whole box.
-  void check_proof(JsonObject infeasible, const FeasibleSet& feasible, const RashomonEllipsoid& set,
-                   AnswerAudit& result) const {
+  void check_proof(JsonObject infeasible, const FeasibleSet& feasible, AnswerAudit& result) const {
+    if (!is_exact_) {
+      result.failures.emplace_back("proof: there is none for networks and sets other than last-layer");
+      return;
+    }
+    const RashomonEllipsoid set = ellipsoid(result.epsilon);
     JsonObject proof = infeasible.object("proof");
     const double stated = proof.number("upper_bound");
     const Vector theta = proof.vector("model", model_->encoder.columns() + 1);
@@ -283,14 +305,16 @@ class Auditor {
   const Model* model_;
   Asked asked_;
   std::string source_;
-  RashomonEllipsoid set_;
+  std::unique_ptr<UncertaintySet> set_;
+  bool is_exact_;  // gaps and infeasibility can be proved
   Verifier verifier_;
 };
 
 }  // namespace
 
 std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& model,
-                                             const std::string& source) {
+                                             const std::string& source,
+                                             const std::vector<const Model*>& members) {
   JsonObject top(file, source);
   top.envelope(recourse_format, 1);
   if (top.string("model_sha256") != model.sha256) {
@@ -305,7 +329,7 @@ std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& mode
   (void)epsilon.string("rule");
   epsilon.finish();
   if (asked.epsilon < 0) epsilon.wrong("value", "a number >= 0");
-  (void)top.choice<SetKind>("set");
+  asked.set = {.kind = top.choice<SetKind>("set"), .members = members};
   asked.cost.kind = top.choice<CostKind>("cost");
   (void)top.string("method");
   (void)top.seed("seed");
@@ -313,6 +337,9 @@ std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& mode
   asked.threshold = options.number("threshold");
   if (options.has("sparsity_weight"))
     asked.cost.sparsity_weight = options.number("sparsity_weight");
+  if (options.has("damping")) asked.set.damping = options.number("damping");
+  if (asked.set.kind != SetKind::ensemble) asked.set.members.clear();
+  validate(asked.set, model);
   asked.constraints = constraints_from_json(options);
   validate(asked.constraints, model.schema());
 

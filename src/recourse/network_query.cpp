@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ellice/core/random.hpp"
+#include "ellice/recourse/gradient.hpp"
 #include "ellice/recourse/rounding.hpp"
 #include "ellice/solver/augmented_descent.hpp"
+#include "solver/adam.hpp"
 
 namespace ellice {
 
@@ -17,6 +20,11 @@ constexpr Index some_rows = 4000;
 constexpr double radius_tolerance = 5e-4;
 constexpr double search_margin = 1e-9;
 constexpr std::size_t wide_rows = 4;
+// Points from which the largest κ is looked for; a local search may end on a lower hill.
+constexpr std::size_t wide_points = 8;
+constexpr int most_widenings = 40;
+constexpr int climbing_steps = 200;
+constexpr int climbing_patience = 30;
 
 void sort_by_objective(std::vector<NetworkQuery::Candidate>& candidates) {
   std::stable_sort(candidates.begin(), candidates.end(),
@@ -83,7 +91,8 @@ void NetworkQuery::set_radius(double kappa, double margin) {
 
 std::vector<Vector> NetworkQuery::starts(const Piece& piece, Index most_rows) {
   const Vector home = piece.problem.query.cwiseMax(piece.box->lower).cwiseMin(piece.box->upper);
-  std::vector<Vector> result = {home, augmented_descent(constraints_, piece.problem, home)};
+  std::vector<Vector> result = {home, augmented_descent(constraints_, piece.problem, home),
+                                climb(piece, home)};
   if (context_.rows != nullptr) {
     if (context_.rows->centroid()) result.push_back(*context_.rows->centroid());
     const std::vector<Vector> near =
@@ -92,7 +101,6 @@ std::vector<Vector> NetworkQuery::starts(const Piece& piece, Index most_rows) {
     result.insert(result.end(), near.begin(), near.end());
     return result;
   }
-  result.push_back(ascend(piece));
   const Encoder& encoder = context_.feasible->encoder();
   Random random = Random(context_.options->seed).split(context_.index);
   for (int k = 0; k < context_.options->random_starts; ++k) {
@@ -107,22 +115,34 @@ std::vector<Vector> NetworkQuery::starts(const Piece& piece, Index most_rows) {
   return result;
 }
 
-Vector NetworkQuery::ascend(const Piece& piece) {
-  // Along the gradient of g at the query: 1, 2, 4 and 8 units of cost, until that is robust.
-  const Vector home = piece.problem.query.cwiseMax(piece.box->lower).cwiseMin(piece.box->upper);
-  Guide guide(*this);
-  const Vector direction = guide.slope(home).cwiseQuotient(piece.problem.weights);
-  const double length = std::sqrt(direction.cwiseAbs2().dot(piece.problem.weights));
+Vector NetworkQuery::climb(const Piece& piece, const Vector& home) {
+  // The way of the gradient method, so that no answer is longer than its.
+  const GradientSettings settings = settings_of({});
+  GradientObjective objective(*context_.set, kappa_ * kappa_ / 2, settings,
+                              context_.problem->threshold);
   Vector point = home;
-  for (double reach = 1; length > 0 && reach <= 8; reach *= 2) {
-    point =
-        (home + reach / length * direction).cwiseMax(piece.box->lower).cwiseMin(piece.box->upper);
-    if (constraints_.smallest(point) >= 0) break;
+  Adam adam(point.size());
+  double highest = -std::numeric_limits<double>::infinity();
+  for (int step = 0, idle = 0; step < climbing_steps && idle < climbing_patience; ++step, ++idle) {
+    const GradientObjective::Value value = objective.evaluate(piece.problem.query, point);
+    if (constraints_.floor() <= value.robust_logit || !value.gradient.allFinite()) break;
+    if (value.robust_logit > highest) {
+      highest = value.robust_logit;
+      idle = 0;
+    }
+    adam.step(value.gradient, settings.step, piece.box->lower, piece.box->upper, point);
   }
   return point;
 }
 
 void NetworkQuery::solve(Piece& piece, const Vector& start, std::vector<Candidate>& found) {
+  // A robust start is an answer too, should the certificate refuse what is nearer.
+  Vector inside = start.cwiseMax(piece.box->lower).cwiseMin(piece.box->upper);
+  if (constraints_.smallest(inside) >= 0) {
+    const double objective =
+        0.5 * (inside - piece.problem.query).cwiseAbs2().dot(piece.problem.weights);
+    found.push_back({.point = std::move(inside), .box = piece.box, .objective = objective});
+  }
   const SequentialQuadraticResult result = piece.solver->solve(constraints_, start);
   if (!result.found) return;
   found.push_back(
@@ -169,10 +189,7 @@ bool NetworkQuery::widen(Widest& widest, double kappa) {
   options.first_feasible = true;
   set_radius(kappa, search_margin);
   SequentialQuadratic solver(problem, constraints_.count(), options);
-  if (!solver.solve(constraints_, problem.query).found &&
-      !solver.solve(constraints_, augmented_descent(constraints_, problem, problem.query)).found) {
-    return false;
-  }
+  if (!solver.solve(constraints_, problem.query).found) return false;
   widest.candidate.point = solver.point();
   widest.kappa = largest_radius(*function_, context_.problem->threshold, solver.point());
   return true;
@@ -206,21 +223,16 @@ std::optional<NetworkQuery::Widest> NetworkQuery::widest(double kappa) {
                    [](const Widest& a, const Widest& b) { return a.kappa > b.kappa; });
   if (pool.empty() || pool.front().kappa < 0) return std::nullopt;
 
-  // From several good points, since a local search may end on a lower hill.
   Widest best = pool.front();
-  double out_of_reach = kappa;
-  const std::size_t tries = std::min<std::size_t>(pool.size(), wide_rows);
-  while (out_of_reach - best.kappa > radius_tolerance * out_of_reach) {
-    const double middle = (best.kappa + out_of_reach) / 2;
-    bool found = widen(best, middle);
-    for (std::size_t k = 1; k < tries && !found; ++k) {
-      found = widen(pool[k], middle);
-      if (found) best = pool[k];
+  pool.resize(std::min(pool.size(), wide_points));
+  for (Widest& here : pool) {
+    double more = (kappa - here.kappa) / 2;
+    for (int k = 0; k < most_widenings && best.kappa < kappa; ++k) {
+      if (more < radius_tolerance * std::max(here.kappa, 1e-3 * kappa)) break;
+      more *= widen(here, std::min(here.kappa + more, kappa)) ? 1.5 : 0.4;
     }
-    if (!found) out_of_reach = middle;
-    if (best.kappa >= out_of_reach) break;
+    if (here.kappa > best.kappa) best = here;
   }
-  best.kappa = std::min(best.kappa, kappa);
   return best;
 }
 

@@ -43,8 +43,8 @@ class NetworkQuery {
   /// The same, with the points of other candidates as starts.
   [[nodiscard]] std::vector<Candidate> search_from(const std::vector<Candidate>& starts);
 
-  /// A point with the largest κ below `kappa` (to 5e-4) at which something was found, if that is
-  /// not negative.
+  /// A point with the largest κ that was found, to 5e-4 of `kappa`, at which the search stops;
+  /// nothing where no point is accepted even at κ = 0.
   struct Widest {
     Candidate candidate = {};
     double kappa = 0;
@@ -64,8 +64,9 @@ class NetworkQuery {
     std::unique_ptr<SequentialQuadratic> solver = {};
   };
   [[nodiscard]] std::vector<Vector> starts(const Piece& piece, Index most_rows);
-  [[nodiscard]] Vector ascend(const Piece& piece);
+  [[nodiscard]] Vector climb(const Piece& piece, const Vector& home);
   void solve(Piece& piece, const Vector& start, std::vector<Candidate>& found);
+  /// Moves to a point that is robust at κ, if one is found near by.
   [[nodiscard]] bool widen(Widest& widest, double kappa);
   [[nodiscard]] SequentialQuadraticOptions solver_options() const;
 

@@ -24,9 +24,9 @@ constexpr std::array<Attempt, 4> first_order_attempts = {
     {{.factor = 1}, {.factor = 1.05}, {.factor = 1.15}, {.factor = 1.3}}};
 // Candidates that are rounded onto grids: the nearest need not stay the nearest.
 constexpr std::size_t rounded_candidates = 3;
-// By how much κ falls where a reduced answer is refused, and how often.
-constexpr double reduction = 0.93;
-constexpr int most_reductions = 60;
+// By how much κ falls where a reduced answer is lost to grids, and how often.
+constexpr double reduction = 0.9;
+constexpr int most_reductions = 30;
 
 bool is_first_order(SetKind kind) {
   return kind == SetKind::full || kind == SetKind::isotropic;
@@ -39,10 +39,12 @@ class Completion {
              Recourse& result)
       : assembler_(&assembler), search_(&search), context_(&context), result_(&result) {}
 
-  [[nodiscard]] bool certify() {
-    const double kappa = std::sqrt(2 * context_->problem->epsilon);
-    if (is_first_order(context_->problem->set.kind)) return certify(kappa, first_order_attempts);
-    return certify(kappa, exact_attempts);
+  /// From all starts, or from these.
+  [[nodiscard]] bool certify(std::vector<NetworkQuery::Candidate> starts = {}) {
+    if (is_first_order(context_->problem->set.kind)) {
+      return certify(std::move(starts), first_order_attempts);
+    }
+    return certify(std::move(starts), exact_attempts);
   }
 
   /// The largest ε that is reached instead.
@@ -50,23 +52,16 @@ class Completion {
     const double asked = context_->problem->epsilon;
     std::optional<NetworkQuery::Widest> widest = search_->widest(std::sqrt(2 * asked));
     if (!widest) return false;
-    double kappa = widest->kappa;
+    // What all starts missed may turn up here after all.
+    if (widest->kappa * widest->kappa >= 2 * asked && certify({widest->candidate})) return true;
+    double kappa = std::min(widest->kappa, std::sqrt(2 * asked));
     for (int k = 0; k < most_reductions; ++k, kappa *= reduction) {
-      search_->set_radius(kappa, k == 0 ? 0 : 1e-9);
+      search_->set_radius(kappa, 0);
       std::vector<NetworkQuery::Candidate> candidates = search_->search_from({widest->candidate});
       candidates.push_back(widest->candidate);
       for (const NetworkQuery::Candidate& candidate : candidates) {
         const std::optional<Vector> row = search_->to_row(candidate);
-        if (!row) continue;
-        // The row's own κ, which may be a little more, less what a certificate wants to spare.
-        const double own = (1 - 1e-9) * std::min(search_->radius_of(*row), kappa / reduction);
-        const double epsilon = std::min(own * own / 2, asked * (1 - 1e-9));
-        if (own < 0) continue;
-        if (!assembler_->accept_reduced(*result_, *row, *context_->feasible, epsilon)) continue;
-        result_->message = fmt::format(
-            "no answer was found for epsilon = {:.6g}; this one is certified for {:.6g}", asked,
-            epsilon);
-        return true;
+        if (row && accept_reduced(*row)) return true;
       }
     }
     return false;
@@ -74,8 +69,9 @@ class Completion {
 
  private:
   template <std::size_t n>
-  [[nodiscard]] bool certify(double kappa, const std::array<Attempt, n>& attempts) {
-    std::vector<NetworkQuery::Candidate> candidates;
+  [[nodiscard]] bool certify(std::vector<NetworkQuery::Candidate> candidates,
+                             const std::array<Attempt, n>& attempts) {
+    const double kappa = std::sqrt(2 * context_->problem->epsilon);
     for (const Attempt& attempt : attempts) {
       search_->set_radius(attempt.factor * kappa, attempt.margin);
       candidates = candidates.empty() ? search_->search() : search_->search_from(candidates);
@@ -83,6 +79,26 @@ class Completion {
       if (context_->feasible->has_grid() ? accept_rounded(candidates) : accept_first(candidates)) {
         return true;
       }
+    }
+    return false;
+  }
+
+  /// For the row's own κ, or a little less where the certificate wants that.
+  [[nodiscard]] bool accept_reduced(const Vector& row) {
+    const double asked = context_->problem->epsilon;
+    const double own = std::min(search_->radius_of(row), std::sqrt(2 * asked));
+    if (own < 0) return false;
+    const bool first_order = is_first_order(context_->problem->set.kind);
+    for (const Attempt& attempt : first_order_attempts) {
+      const double kappa = (1 - 1e-9) * own / (first_order ? attempt.factor : 1);
+      const double epsilon = kappa * kappa / 2;
+      if (assembler_->accept_reduced(*result_, row, *context_->feasible, epsilon)) {
+        result_->message = fmt::format(
+            "no answer was found for epsilon = {:.6g}; this one is certified for {:.6g}", asked,
+            epsilon);
+        return true;
+      }
+      if (!first_order) break;
     }
     return false;
   }

@@ -20,6 +20,8 @@ class RobustConstraints final : public SmoothConstraints {
     floor_ = threshold_ + margin * (1 + std::abs(threshold_));
   }
 
+  [[nodiscard]] double floor() const { return floor_; }  // what f − κ·s must reach
+
   [[nodiscard]] Index count() const override { return function_->members(); }
 
   void values(VectorArg x, Vector& values) override {

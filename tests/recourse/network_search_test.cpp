@@ -9,6 +9,7 @@
 #include "ellice/recourse/data_supported.hpp"
 #include "ellice/recourse/gradient.hpp"
 #include "ellice/recourse/linear_exact.hpp"
+#include "ellice/recourse/recourse_file.hpp"
 #include "support/network_model.hpp"
 #include "support/recourse_cases.hpp"
 
@@ -187,6 +188,39 @@ TEST(NetworkSearch, ReducedAnswersAttainTheirEpsilonAndNotMuchMore) {
     }
   }
   EXPECT_GE(reduced, 30);
+}
+
+TEST(NetworkSearch, ItsFilesPassTheAudit) {
+  for (const Case& c : cases) {
+    const Model model = network_model(c.hidden, c.activation, 55, 4);
+    for (const double epsilon : {c.epsilon, 3.0}) {
+      const Request request{
+          .problem = {.model = &model, .set = {.kind = c.set}, .epsilon = epsilon},
+          .rule = {.text = "absolute"},
+          .method = "network"};
+      RecourseWriter writer(request);
+      std::string text = writer.begin();
+      int reduced = 0;
+      for (const Recourse& answer :
+           NetworkSearch(request.problem).generate(random_queries(model, 10, 56), {})) {
+        text += writer.answer(answer);
+        reduced += answer.status == Status::reduced ? 1 : 0;
+      }
+      text += writer.end();
+      Json file = parse_json(text, "r.json");
+      for (const AnswerAudit& audit : audit_recourse_file(file, model, "r.json")) {
+        EXPECT_TRUE(audit.holds()) << audit.failures.front();
+      }
+      if (reduced == 0) continue;
+      for (Json& result : file["results"]) {
+        if (result["status"] != "reduced") continue;
+        result["attained_epsilon"] = 1.1 * result["attained_epsilon"].get<double>();
+      }
+      for (const AnswerAudit& audit : audit_recourse_file(file, model, "r.json")) {
+        EXPECT_EQ(audit.holds(), audit.status != Status::reduced);
+      }
+    }
+  }
 }
 
 TEST(NetworkSearch, AnswersLieOnTheirGrids) {

@@ -86,6 +86,11 @@ struct TrainingResult {
 /// gradient of 1e-10, the hidden layers fixed. Throws as train does where there is none.
 NewtonResult refit_head(Network& network, LabelledRows rows, LossKind kind, Penalty penalty);
 
+/// The model with its last layer refitted on the rows that it was fitted on, and what follows from
+/// it (loss, objective, curvature, hash): the optional step of the paper's Algorithm 1. A linear
+/// model is its last layer and stays what it is, to the tolerance of its training.
+[[nodiscard]] Model refit_model(const Model& model, const StoredRows& rows);
+
 /// Share of rows on the right side of the threshold.
 [[nodiscard]] double accuracy(const Model& model, const Dataset& data);
 

@@ -60,9 +60,10 @@ struct AnswerAudit {
 /// Verifier), that they speak of the ε, the threshold and the row of the answer, that the row keeps
 /// the schema's and the request's constraints, that changes, distances and logits are those of the
 /// row, that no cheaper row contradicts the stated gap, and the proofs of infeasibility with their
-/// largest ε. Throws Error{input} for a file that is not one, or for
-/// another model.
-[[nodiscard]] std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& model,
-                                                           const std::string& source);
+/// largest ε. Throws Error{input} for a file that is not one, or for another model, Error{argument}
+/// where the answers are for an ensemble and not all its other models are given as `members`.
+[[nodiscard]] std::vector<AnswerAudit> audit_recourse_file(
+    const Json& file, const Model& model, const std::string& source,
+    const std::vector<const Model*>& members = {});
 
 }  // namespace ellice
