@@ -102,7 +102,7 @@ TEST(TrainNetwork, IsTheSameForAnyNumberOfThreads) {
   }
 }
 
-TEST(TrainNetwork, ReachesThePapersAccuracyOnDiabetes) {
+TEST(TrainNetwork, ReachesTheObjectiveOfThePapersProtocolOnDiabetes) {
   ELLICE_NEEDS_DATASET("diabetes");
   const Dataset data = load_recipe("diabetes");
   const TrainingResult result =
