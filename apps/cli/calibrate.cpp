@@ -42,12 +42,16 @@ Json calibration_json(const Calibration& calibration, const CalibrateArguments& 
   document["set"] = std::string(enum_name(problem.set.kind));
   document["options"] = fields_to_json(arguments.calibration);
   document["seed"] = arguments.common.seed;
-  document["recommended"] = recommendation(calibration, problem, arguments.calibration);
+  document["people"] = {{"explained", calibration.people},
+                        {"unreachable", calibration.unreachable}};
+  if (calibration.recommended) {
+    document["recommended"] = recommendation(calibration, problem, arguments.calibration);
+    document["result"] = level_json(*calibration.recommended);
+  }
   document["levels"] = Json::array();
   for (const CalibrationLevel& level : calibration.levels) {
     document["levels"].push_back(level_json(level));
   }
-  document["result"] = level_json(calibration.result);
   document["stress"] = Json::array();
   for (const StressSet& set : calibration.stress) {
     Json objectives = Json::array();
@@ -83,21 +87,25 @@ std::string calibration_text(const Calibration& calibration, const CalibrateArgu
     cells.push_back(remark);
     table.row(cells);
   };
-  for (std::size_t i = 0; i < calibration.levels.size(); ++i) {
-    const CalibrationLevel& level = calibration.levels[i];
-    add(level, calibration.chosen == i       ? "all survive"
-               : level.deviations_hold       ? ""
-               : level.survived == calibration.people
-                   ? fmt::format("within {} deviations", number_text(arguments.calibration.deviations))
-                   : "");
+  for (const CalibrationLevel& level : calibration.levels) {
+    const bool chosen = calibration.recommended && &level == &calibration.levels.back();
+    add(level, chosen                  ? "survives"
+               : level.deviations_hold ? ""
+                                       : "retrained logits spread too widely");
   }
-  add(calibration.result, "recommended");
+  if (calibration.recommended) add(*calibration.recommended, "recommended");
   text += table.text();
+  if (calibration.unreachable > 0) {
+    text += fmt::format("\n{} more have no answer even at epsilon = 0 and were left out\n",
+                        calibration.unreachable);
+  }
+  if (!calibration.recommended) return text;
   text += fmt::format(
-      "\nepsilon = {}: {} of {} answers survive all stress models; with {} % confidence the rate for "
-      "people like these is at least {:.1f} %.\n",
-      rounded(calibration.epsilon, 4), calibration.result.survived, calibration.people,
-      rounded(100 * arguments.calibration.confidence, 3), 100 * calibration.lower_bound);
+      "\nepsilon = {}: {} of {} answers survive all stress models; with {} % confidence the rate "
+      "for people like these is at least {:.1f} %.\n",
+      rounded(calibration.recommended->epsilon, 4), calibration.recommended->survived,
+      calibration.people, rounded(100 * arguments.calibration.confidence, 3),
+      100 * calibration.lower_bound);
   return text;
 }
 
@@ -106,37 +114,37 @@ ExitStatus run_calibrate(CalibrateArguments arguments) {
   validate(arguments.calibration, "options");
   const Console console = arguments.common.console();
   if (arguments.output.empty()) arguments.output = arguments.model;
-  Model model = read_model(arguments.model);
-  const Problem problem = make_problem(arguments.problem, model);
+  Models models = read_models(arguments.model, arguments.problem);
+  Model& model = models.model;
+  const Problem problem = make_problem(arguments.problem, models);
   const TrainingRows rows = read_training_rows(arguments.rows, model, console, "calibrate");
   const bool has_validation = !rows.validation.rows.labels.empty();
-  const Calibration calibration = calibrate(
-      problem,
-      {.fitted = &rows.fitted.rows,
-       .validation = has_validation ? &rows.validation.rows : nullptr,
-       .people = has_validation ? rows.validation.raw : rows.fitted.raw},
-      arguments.calibration, Random(arguments.common.seed),
-      {.threads = arguments.common.threads, .progress = console.progress()});
+  const Calibration calibration =
+      calibrate(problem,
+                {.fitted = &rows.fitted.rows,
+                 .validation = has_validation ? &rows.validation.rows : nullptr,
+                 .people = has_validation ? rows.validation.raw : rows.fitted.raw},
+                arguments.calibration, Random(arguments.common.seed),
+                {.threads = arguments.common.threads, .progress = console.progress()});
   const std::string text = arguments.format == OutputFormat::json
                                ? to_text(calibration_json(calibration, arguments, problem))
                                : calibration_text(calibration, arguments, problem);
-  if (!model.recommended) model.recommended = Json::object();
-  (*model.recommended)[std::string(enum_name(problem.set.kind))] =
-      recommendation(calibration, problem, arguments.calibration);
-  write_model(arguments.output, model);
   write_file("-", text);
   if (!has_validation) {
     console.warning(
         "the model was fitted on all rows, so the people explained here are among them");
   }
-  if (!calibration.chosen) {
-    console.warning(fmt::format(
-        "no radius of the grid survives all stress models; {} of {} answers survive at the "
-        "recommended one",
-        calibration.result.survived, calibration.people));
+  const std::string set(enum_name(problem.set.kind));
+  if (!calibration.recommended) {
+    console.error(
+        "no radius survives the stress models, so that nothing is recommended; name one --threat, "
+        "lower --share or --target, or widen what people may change");
+    return not_certified;
   }
-  console.info(fmt::format("stored in {} for --epsilon auto with --set {}", arguments.output,
-                           enum_name(problem.set.kind)));
+  if (!model.recommended) model.recommended = Json::object();
+  (*model.recommended)[set] = recommendation(calibration, problem, arguments.calibration);
+  write_model(arguments.output, model);
+  console.info(fmt::format("stored in {} for --epsilon auto with --set {}", arguments.output, set));
   return done;
 }
 
@@ -158,7 +166,8 @@ void add_calibrate(CLI::App& program, Job& job) {
       "Examples:\n"
       "  ellice calibrate m.json --data loans.csv\n"
       "  ellice calibrate m.json --dataset diabetes --set last-layer --threat retrain\n"
-      "  ellice explain m.json people.csv --epsilon auto");
+      "  ellice explain m.json people.csv --epsilon auto\n"
+      "Exit status 4 when no radius survives: then nothing is stored.");
   verb.callback([arguments, &job] { job = [arguments] { return run_calibrate(*arguments); }; });
 }
 

@@ -74,17 +74,19 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
                                            execution);
   }
   if (request.method == "exact") return std::make_unique<LinearExact>(problem);
-  request.method_options["network"] = fields_to_json(arguments.network);
-  return std::make_unique<NetworkSearch>(
-      problem, run.rows ? &run.rows->fitted.rows : nullptr, arguments.network,
-      execution);
+  NetworkSearchOptions network = arguments.network;
+  network.seed = arguments.common.seed;
+  request.method_options["network"] = fields_to_json(network);
+  return std::make_unique<NetworkSearch>(problem, run.rows ? &run.rows->fitted.rows : nullptr,
+                                         network, execution);
 }
 
 /// The models, rows and request of a command line, in the order in which they depend on each other.
 Run prepare(const ExplainArguments& arguments, const Console& console) {
   Run run{.models = read_models(arguments.model, arguments.problem)};
   Model& model = run.models.model;
-  const bool needs_rows = arguments.method == "data" || arguments.attack || !arguments.refit.empty();
+  const bool needs_rows =
+      arguments.method == "data" || arguments.attack || !arguments.refit.empty();
   if (needs_rows || arguments.rows.given() || model.rows) {
     run.rows = read_training_rows(arguments.rows, model, console,
                                   arguments.method == "data" ? "--method data"
@@ -214,7 +216,7 @@ void add_explain(CLI::App& program, Job& job) {
   add_problem_options(verb, arguments->problem);
   add_row_options(verb, arguments->rows, "Training rows");
   add_flags(verb, arguments->data_options, {}, "Nearest training row (--method data)");
-  add_flags(verb, arguments->network, {}, "Search for networks (--method network)");
+  add_flags(verb, arguments->network, {"seed"}, "Search for networks (--method network)");
   add_flags(verb, arguments->gradient, {}, "The paper's method (--method gradient)");
   verb.add_flag("--attack", arguments->attack,
                 "look for a real network within epsilon that breaks each answer (needs training "

@@ -60,11 +60,11 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   std::sort(epsilons.begin(), epsilons.end());
   epsilons.erase(std::unique(epsilons.begin(), epsilons.end()), epsilons.end());
 
-  std::optional<TrainingRows> rows;
+  std::optional<TrainingRows> training;
   if (arguments.rows.given() || model.rows) {
-    rows = read_training_rows(arguments.rows, model, console, "frontier");
+    training = read_training_rows(arguments.rows, model, console, "frontier");
   }
-  const Frontier frontier(problem, rows ? &rows->fitted.rows : nullptr);
+  const Frontier frontier(problem, training ? &training->fitted.rows : nullptr);
   CsvReader source(arguments.queries);
   QueryReader reader(model, source, std::nullopt, QueryReader::OnError::stop);
   const bool as_json = arguments.format == OutputFormat::json;

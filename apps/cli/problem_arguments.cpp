@@ -48,15 +48,17 @@ double parse_threshold(const std::string& text) {
 }  // namespace
 
 void add_set_options(CLI::App& verb, ProblemArguments& arguments) {
-  verb.add_option("--set", arguments.set,
-                  "the models for which an answer must hold; auto is last-layer for a linear model, "
-                  "full for a network")
+  verb.add_option(
+          "--set", arguments.set,
+          "the models for which an answer must hold; auto is last-layer for a linear model, "
+          "full for a network")
       ->check(CLI::IsMember({"auto", "last-layer", "full", "isotropic", "ensemble"}))
       ->capture_default_str();
   verb.add_option("--damping", arguments.damping,
                   "λ of the set full (default: the model file's); for last-layer, what replaces "
                   "the objective's l2 in H")
-      ->check([](const std::string& given) { return number_fault<double>(given, greater_than(0)); });
+      ->check(
+          [](const std::string& given) { return number_fault<double>(given, greater_than(0)); });
   verb.add_option("--ensemble", arguments.ensemble, "further model files of the set ensemble")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -100,11 +102,10 @@ Problem make_problem(const ProblemArguments& arguments, const Models& models) {
   const Model& model = models.model;
   Problem problem{.model = &model, .threshold = model.decision.threshold, .cost = arguments.cost};
   const bool linear = model.network.layers.size() == 1;
-  problem.set.kind = arguments.set == "auto"
-                         ? !models.others.empty() ? SetKind::ensemble
-                           : linear               ? SetKind::last_layer
-                                                  : SetKind::full
-                         : *enum_from_name<SetKind>(arguments.set);
+  problem.set.kind = arguments.set == "auto" ? !models.others.empty() ? SetKind::ensemble
+                                               : linear               ? SetKind::last_layer
+                                                                      : SetKind::full
+                                             : *enum_from_name<SetKind>(arguments.set);
   problem.set.damping = arguments.damping;
   for (const Model& other : models.others) problem.set.members.push_back(&other);
   problem.constraints.range = arguments.range;

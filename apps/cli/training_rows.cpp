@@ -16,9 +16,9 @@ RowsOfModel rows_of(const Dataset& data, const std::vector<Index>& indices, cons
 
 /// Stored rows are encoded; raw numbers are what decoding them gives.
 RowsOfModel rows_of(const StoredRows& stored, const Model& model) {
-  RowsOfModel rows{.raw = RowMatrix(stored.encoded.rows(),
-                                    static_cast<Index>(model.schema().features.size())),
-                   .rows = stored};
+  RowsOfModel rows{
+      .raw = RowMatrix(stored.encoded.rows(), static_cast<Index>(model.schema().features.size())),
+      .rows = stored};
   for (Index i = 0; i < rows.raw.rows(); ++i) {
     rows.raw.row(i) = model.encoder.raw(model.encoder.decode(stored.encoded.row(i).transpose()));
   }

@@ -20,7 +20,7 @@ void add_row_options(CLI::App& verb, RowArguments& arguments, const std::string&
 
 /// Some rows in both spaces.
 struct RowsOfModel {
-  RowMatrix raw = {};  // as in Dataset::raw
+  RowMatrix raw = {};    // as in Dataset::raw
   StoredRows rows = {};  // model space
 };
 

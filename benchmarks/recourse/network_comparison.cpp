@@ -1,7 +1,7 @@
-// The paper's continuous experiments with networks, on five data sets and four folds: its own method
-// as its authors ran it, rebuilt, against ours, judged by retrained, noisy and adversarial networks.
-// Both are tuned on validation rows per evaluator, as in the paper. Prints one table; the values
-// that the paper gives stand beside.
+// The paper's continuous experiments with networks, on five data sets and four folds: its own
+// method as its authors ran it, rebuilt, against ours, judged by retrained, noisy and adversarial
+// networks. Both are tuned on validation rows per evaluator, as in the paper. Prints one table; the
+// values that the paper gives stand beside.
 //
 //   network_comparison [data sets] [--folds 4] [--people 60] [--retrains 200]
 
@@ -84,7 +84,8 @@ std::vector<Query> declined(const Model& model, const Dataset& data, int most) {
 FoldSetup prepare(const Dataset& data, const Fold& fold, int number, const Protocol& protocol,
                   const Settings& settings) {
   const Dataset outer = select_rows(data, fold.train);
-  const Fold inner = stratified_split(outer.labels, 0.2, Random(static_cast<std::uint64_t>(number)));
+  const Fold inner =
+      stratified_split(outer.labels, 0.2, Random(static_cast<std::uint64_t>(number)));
   const Dataset fitted = select_rows(outer, inner.train);
   const Dataset validation = select_rows(outer, inner.test);
   FoldSetup setup{.model = {.encoder = Encoder::fit(fitted)}};
@@ -95,9 +96,8 @@ FoldSetup prepare(const Dataset& data, const Fold& fold, int number, const Proto
   const RowMatrix validation_rows = model.encoder.encode(validation.raw);
   const LabelledRows held{.features = &validation_rows, .labels = &validation.labels};
   const Penalty penalty{.l2 = l2};
-  const NetworkFit fit =
-      fit_network(rows, held, LossKind::logistic, penalty, setup.options,
-                  Random(42 + static_cast<std::uint64_t>(number)));
+  const NetworkFit fit = fit_network(rows, held, LossKind::logistic, penalty, setup.options,
+                                     Random(42 + static_cast<std::uint64_t>(number)));
   model.network = fit.network;
   model.decision.classes = data.classes;
   NetworkObjective objective(rows, LossKind::logistic, penalty);
@@ -251,8 +251,8 @@ void run(const Protocol& protocol, const Settings& settings, TextTable& table) {
     std::vector<double> epsilons;
     for (int k = 0; k < 40; ++k) {
       epsilons.push_back(0.0025 + 0.005 * k);
-      levels.push_back(score(setup, paper_answers(setup, epsilons.back(), setup.validation,
-                                                  paper_time)));
+      levels.push_back(
+          score(setup, paper_answers(setup, epsilons.back(), setup.validation, paper_time)));
     }
     std::array<std::size_t, 3> chosen = tune(levels);
     for (std::size_t e = 0; e < 3; ++e) {
@@ -275,19 +275,22 @@ void run(const Protocol& protocol, const Settings& settings, TextTable& table) {
       for (const double factor : {1.0, 1.1}) {
         const double kappa = factor * kappas[chosen[e]];
         cells[factor == 1.0 ? "ours, full set" : "ours, full set x 1.1"].add(
-            e, score(setup, our_answers(setup, kappa * kappa / 2, setup.test, SetKind::full,
-                                        full_time)));
+            e, score(setup,
+                     our_answers(setup, kappa * kappa / 2, setup.test, SetKind::full, full_time)));
       }
     }
     (void)our_answers(setup, 0.02, setup.test, SetKind::last_layer, last_time);
     fmt::print(stderr, "{} fold {}: done after {:.0f} s\n", protocol.dataset, number,
                watch.seconds());
   }
-  const auto cell = [](double r, double length) { return fmt::format("{:.3f} / {:.2f}", r, length); };
+  const auto cell = [](double r, double length) {
+    return fmt::format("{:.3f} / {:.2f}", r, length);
+  };
   const auto n = static_cast<double>(settings.folds);
   const auto add = [&](const std::string& method, const std::string& time, const Cells& sums) {
     std::vector<std::string> row = {protocol.dataset, method};
-    for (std::size_t e = 0; e < 3; ++e) row.push_back(cell(sums.robustness[e] / n, sums.length[e] / n));
+    for (std::size_t e = 0; e < 3; ++e)
+      row.push_back(cell(sums.robustness[e] / n, sums.length[e] / n));
     row.push_back(time);
     table.row(row);
   };
@@ -328,7 +331,8 @@ int main(int argc, char** argv) {
   table.header({"data", "method", "retrain", "dropout", "awp", "us/answer"});
   for (const Protocol& protocol : protocols()) {
     const auto& wanted = settings.datasets;
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), protocol.dataset) == wanted.end())
+    if (!wanted.empty() &&
+        std::find(wanted.begin(), wanted.end(), protocol.dataset) == wanted.end())
       continue;
     run(protocol, settings, table);
   }

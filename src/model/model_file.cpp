@@ -58,15 +58,15 @@ Network network_from_json(JsonObject object, Index inputs) {
 
 Json training_to_json(const TrainingRecord& record) {
   Json result = {{"rows", record.rows},
-          {"selection", fields_to_json(record.selection)},
-          {"loss_kind", std::string(enum_name(record.loss_kind))},
-          {"l2", record.l2},
-          {"penalize_bias", record.penalize_bias},
-          {"loss", record.loss},
-          {"objective", record.objective},
-          {"head_decrement", record.head_decrement},
-          {"seed", record.seed},
-          {"data_sha256", record.data_sha256}};
+                 {"selection", fields_to_json(record.selection)},
+                 {"loss_kind", std::string(enum_name(record.loss_kind))},
+                 {"l2", record.l2},
+                 {"penalize_bias", record.penalize_bias},
+                 {"loss", record.loss},
+                 {"objective", record.objective},
+                 {"head_decrement", record.head_decrement},
+                 {"seed", record.seed},
+                 {"data_sha256", record.data_sha256}};
   if (record.network) result["network"] = fields_to_json(*record.network);
   return result;
 }

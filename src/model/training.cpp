@@ -107,8 +107,7 @@ Vector measure_head(Model& model, const Objective& head) {
 
 /// What all layers together add: their objective, how far the head is from its optimum, and the
 /// curvature in all parameters.
-void measure_network(Model& model, const Vector& head_gradient, LabelledRows rows,
-                     double damping) {
+void measure_network(Model& model, const Vector& head_gradient, LabelledRows rows, double damping) {
   TrainingRecord& training = model.training;
   const double newton_step = CholeskyFactor(model.curvature.hessian).inverse_norm(head_gradient);
   training.head_decrement = newton_step * newton_step / 2;
@@ -230,10 +229,10 @@ NewtonResult refit_head(Network& network, LabelledRows rows, LossKind kind, Pena
 }
 
 Model refit_model(const Model& model, const StoredRows& rows) {
-  require(rows.encoded.rows() == model.training.rows &&
-              rows.encoded.cols() == model.encoder.columns(),
-          "the model was fitted on {} rows with {} columns, found {} with {}", model.training.rows,
-          model.encoder.columns(), rows.encoded.rows(), rows.encoded.cols());
+  require(
+      rows.encoded.rows() == model.training.rows && rows.encoded.cols() == model.encoder.columns(),
+      "the model was fitted on {} rows with {} columns, found {} with {}", model.training.rows,
+      model.encoder.columns(), rows.encoded.rows(), rows.encoded.cols());
   Model refitted = model;
   const TrainingRecord& training = refitted.training;
   const Penalty penalty{.l2 = training.l2, .penalize_bias = training.penalize_bias};

@@ -21,10 +21,12 @@ double recommended(const Model& model, const SetChoice& set) {
   const double epsilon = object.number("epsilon");
   if (epsilon < 0) object.wrong("epsilon", "a number >= 0");
   const double calibrated = object.has("damping") ? object.number("damping") : 0;
-  require_input(!set.damping || *set.damping == calibrated,
-                "--epsilon auto: the recommendation for the set {} was calibrated with a damping of "
-                "{}, not {}; run `ellice calibrate` with --damping {}, or give a number",
-                name, calibrated, *set.damping, *set.damping);
+  const double wanted = set.damping.value_or(calibrated);
+  require_input(
+      wanted == calibrated,
+      "--epsilon auto: the recommendation for the set {} was calibrated with a damping of "
+      "{}, not {}; run `ellice calibrate` with --damping {}, or give a number",
+      name, calibrated, wanted, wanted);
   return epsilon;
 }
 

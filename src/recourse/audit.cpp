@@ -51,8 +51,8 @@ class Auditor {
                        .status = answer.choice<Status>("status"),
                        .epsilon = asked_.epsilon,
                        .threshold = asked_.threshold};
-    for (const char* echoed : {"id", "query_violations", "held", "message", "gap", "attack", "seconds",
-                               "attained_epsilon", "certificate"}) {
+    for (const char* echoed : {"id", "query_violations", "held", "message", "gap", "attack",
+                               "seconds", "attained_epsilon", "certificate"}) {
       if (answer.has(echoed)) (void)answer.at(echoed);
     }
     if (result.status == Status::reduced) result.epsilon = attained_epsilon(answer, result);
@@ -197,7 +197,8 @@ class Auditor {
   void check_gap(double gap, const RawRow& counterfactual, const FeasibleSet& feasible,
                  AnswerAudit& result) const {
     const bool square_root = asked_.cost.kind == CostKind::mixed;
-    if (!is_exact_ || asked_.cost.sparsity_weight != 0 || (square_root && !feasible.held().empty())) {
+    if (!is_exact_ || asked_.cost.sparsity_weight != 0 ||
+        (square_root && !feasible.held().empty())) {
       result.failures.emplace_back("a gap is stated where the cost has no bound that proves it");
       return;
     }
@@ -229,7 +230,8 @@ class Auditor {
   /// The model of the proof must lie in the set and stay below the threshold on the whole box.
   void check_proof(JsonObject infeasible, const FeasibleSet& feasible, AnswerAudit& result) const {
     if (!is_exact_) {
-      result.failures.emplace_back("proof: there is none for networks and sets other than last-layer");
+      result.failures.emplace_back(
+          "proof: there is none for networks and sets other than last-layer");
       return;
     }
     const RashomonEllipsoid set = ellipsoid(result.epsilon);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ellice/core/error.hpp"
 #include "ellice/core/binomial.hpp"
+#include "ellice/core/error.hpp"
 #include "ellice/recourse/automatic.hpp"
 
 namespace ellice {
@@ -103,23 +103,30 @@ std::vector<StressSet> make_stress(const Problem& problem, const CalibrationData
 bool deviations_hold(const Matrix& logits, double deviations, double threshold) {
   if (logits.cols() < 2) return true;
   const Vector mean = logits.rowwise().mean();
-  const Vector variance = (logits.colwise() - mean).rowwise().squaredNorm() /
-                          static_cast<double>(logits.cols() - 1);
+  const Vector variance =
+      (logits.colwise() - mean).rowwise().squaredNorm() / static_cast<double>(logits.cols() - 1);
   return ((mean - deviations * variance.cwiseSqrt()).array() >= threshold).all();
 }
 
+struct Measured {
+  CalibrationLevel level = {};
+  std::vector<bool> reached = {};  // by query
+};
+
 /// Explains everybody at one ε and holds the stress models against the answers.
-CalibrationLevel measure(Problem problem, double epsilon, const std::vector<Query>& queries,
-                         const CalibrationData& data, const std::vector<StressSet>& stress,
-                         const CalibrationOptions& options, const Execution& execution) {
+Measured measure(Problem problem, double epsilon, const std::vector<Query>& queries,
+                 const CalibrationData& data, const std::vector<StressSet>& stress,
+                 const CalibrationOptions& options, const Execution& execution) {
   problem.epsilon = epsilon;
   const std::unique_ptr<Generator> generator = automatic_generator(problem, data.fitted, execution);
   const std::vector<Recourse> answers = generator->generate(queries, execution);
-  CalibrationLevel level{.epsilon = epsilon};
+  Measured result{.level = {.epsilon = epsilon}};
+  CalibrationLevel& level = result.level;
   std::vector<double> distances;
   std::vector<Vector> points;
   for (const Recourse& answer : answers) {
-    if (!is_certified(answer.status)) continue;
+    result.reached.push_back(is_certified(answer.status));
+    if (!result.reached.back()) continue;
     if (answer.status != Status::reduced) ++level.answered;
     distances.push_back(answer.distance.l2);
     points.push_back(problem.model->encoder.encode(*answer.counterfactual));
@@ -142,7 +149,7 @@ CalibrationLevel measure(Problem problem, double epsilon, const std::vector<Quer
     }
   }
   level.survived = static_cast<std::size_t>(std::count(survived.begin(), survived.end(), true));
-  return level;
+  return result;
 }
 
 }  // namespace
@@ -154,31 +161,39 @@ Calibration calibrate(const Problem& problem, const CalibrationData& data,
   validate(options, "CalibrationOptions");
   const std::unique_ptr<UncertaintySet> set = make_set(*problem.model, problem.set);
   const double largest = largest_radius(problem, *set, data.fitted->encoded);
-  const std::vector<Query> queries = declined(problem, data.people, options.people);
-  Calibration result{.people = queries.size()};
+  std::vector<Query> queries = declined(problem, data.people, options.people);
+  Calibration result;
   result.stress = make_stress(problem, data, options, random, execution);
 
   const Execution inner{.threads = execution.threads};
   const auto levels = static_cast<std::size_t>(options.levels);
+  const auto at = [&](double epsilon) {
+    return measure(problem, epsilon, queries, data, result.stress, options, inner);
+  };
   for (std::size_t i = 0; i < levels; ++i) {
     report_progress(execution.progress, {"calibrating", i, levels});
-    const double kappa = largest * std::pow(static_cast<double>(i) / static_cast<double>(levels - 1),
-                                            grid_power);
-    result.levels.push_back(measure(problem, kappa * kappa / 2, queries, data, result.stress,
-                                    options, inner));
-    const CalibrationLevel& level = result.levels.back();
-    if (level.survived == queries.size() && level.deviations_hold) {
-      result.chosen = i;
-      break;  // a larger radius asks for longer moves and is not needed
+    const double kappa =
+        largest * std::pow(static_cast<double>(i) / static_cast<double>(levels - 1), grid_power);
+    Measured measured = at(kappa * kappa / 2);
+    if (i == 0) {  // whom nothing helps says nothing about radii
+      const std::size_t before = queries.size();
+      std::erase_if(queries, [&](const Query& query) { return !measured.reached[query.index]; });
+      result.people = queries.size();
+      result.unreachable = before - queries.size();
+      require_input(!queries.empty(),
+                    "calibrate: none of the {} people has an answer at epsilon = 0", before);
     }
+    result.levels.push_back(measured.level);
+    const auto needed = static_cast<std::size_t>(
+        std::ceil(options.share * static_cast<double>(queries.size()) - 1e-9));
+    if (measured.level.survived < needed || !measured.level.deviations_hold) continue;
+    // The factor is on κ = √(2ε). Larger radii ask for longer moves and are not needed.
+    result.recommended = at(options.safety * options.safety * measured.level.epsilon).level;
+    result.lower_bound =
+        clopper_pearson_lower(result.recommended->survived, queries.size(), options.confidence);
+    break;
   }
   report_progress(execution.progress, {"calibrating", levels, levels});
-  const double survivor =
-      result.chosen ? result.levels[*result.chosen].epsilon : result.levels.back().epsilon;
-  result.epsilon = options.safety * options.safety * survivor;  // the factor is on κ = √(2ε)
-  result.result = measure(problem, result.epsilon, queries, data, result.stress, options, inner);
-  result.lower_bound =
-      clopper_pearson_lower(result.result.survived, queries.size(), options.confidence);
   return result;
 }
 
@@ -188,14 +203,14 @@ Json recommendation(const Calibration& calibration, const Problem& problem,
   for (const StressSet& set : calibration.stress) {
     stress[std::string(enum_name(set.kind))] = set.models.size();
   }
-  Json result = {{"epsilon", calibration.epsilon},
+  require(calibration.recommended.has_value(), "there is nothing to recommend");
+  Json result = {{"epsilon", calibration.recommended->epsilon},
                  {"rule", fmt::format("smallest radius that survives the stress models, times {}",
                                       number_text(options.safety))},
-                 {"survived_grid", calibration.chosen.has_value()},
                  {"target", options.target},
                  {"stress", stress},
                  {"people", calibration.people},
-                 {"survived", calibration.result.survived},
+                 {"survived", calibration.recommended->survived},
                  {"survival_at_least", calibration.lower_bound},
                  {"confidence", options.confidence},
                  {"threshold", problem.threshold}};

@@ -55,7 +55,8 @@ FrontierCurve Frontier::trace(const Query& query, const std::vector<double>& eps
   std::vector<std::optional<BoxStart>> starts(feasible.boxes().size());
   double limit = 0;
   for (const Box& box : feasible.boxes()) {
-    limit = std::max(limit, factor_->max_epsilon(box.lower, box.upper, problem_->threshold).epsilon);
+    limit =
+        std::max(limit, factor_->max_epsilon(box.lower, box.upper, problem_->threshold).epsilon);
   }
   curve.max_epsilon = limit;
   for (const double epsilon : epsilons) {
@@ -64,12 +65,12 @@ FrontierCurve Frontier::trace(const Query& query, const std::vector<double>& eps
     for (std::size_t k = 0; k < starts.size(); ++k) {
       const Box& box = feasible.boxes()[k];
       const BoxProjection solved = factor_->project({.query = feasible.query(),
-                                                    .lower = box.lower,
-                                                    .upper = box.upper,
-                                                    .cost = cost_,
-                                                    .epsilon = epsilon,
-                                                    .threshold = problem_->threshold,
-                                                    .start = starts[k]});
+                                                     .lower = box.lower,
+                                                     .upper = box.upper,
+                                                     .cost = cost_,
+                                                     .epsilon = epsilon,
+                                                     .threshold = problem_->threshold,
+                                                     .start = starts[k]});
       const bool usable = solved.status != BoxStatus::infeasible && solved.margin >= 0;
       if (!usable || solved.objective >= best) continue;
       best = solved.objective;

@@ -8,9 +8,9 @@
 namespace ellice {
 namespace {
 
-using stress_cases::Trained;
 using stress_cases::expect_inside;
 using stress_cases::plain_objective;
+using stress_cases::Trained;
 
 /// The base with each parameter times 1 + σ·normal, by draws that are not those of the factory.
 double plain_share_inside(const Trained& trained, double sigma, double bound) {

@@ -15,11 +15,11 @@
 namespace ellice {
 namespace {
 
-using stress_cases::Labelled;
-using stress_cases::Trained;
 using stress_cases::expect_inside;
+using stress_cases::Labelled;
 using stress_cases::plain_logit;
 using stress_cases::random_rows;
+using stress_cases::Trained;
 using stress_cases::view;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();

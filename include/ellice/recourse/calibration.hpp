@@ -30,6 +30,7 @@ struct CalibrationOptions {
   int awp = 100;
   int people = 60;
   int levels = 16;
+  double share = 1;
   double deviations = 3;
   double safety = 1.15;
   double confidence = 0.95;
@@ -44,6 +45,8 @@ struct CalibrationOptions {
     visit("awp", self.awp, at_least(1), "networks with adversarial weights");
     visit("people", self.people, at_least(1), "declined people to explain at each level");
     visit("levels", self.levels, at_least(2), "radii to try");
+    visit("share", self.share, between(0.5, 1),
+          "share of people whose answers must survive every stress model");
     visit("deviations", self.deviations, at_least(0),
           "mean - this many standard deviations of the retrained logits must reach the threshold");
     visit("safety", self.safety, at_least(1), "factor on the radius that survives");
@@ -55,20 +58,20 @@ struct CalibrationOptions {
 /// What happened to the answers at one radius.
 struct CalibrationLevel {
   double epsilon = 0;
-  std::size_t answered = 0;                      // a row certified for this ε was found
-  std::size_t survived = 0;                      // accepted by every stress model
+  std::size_t answered = 0;                         // a row certified for this ε was found
+  std::size_t survived = 0;                         // accepted by every stress model
   std::map<StressKind, std::size_t> accepted = {};  // by every model of one kind
-  bool deviations_hold = true;                   // the test on the retrained logits
-  double median_distance = 0;                    // l2, of the rows that were found
+  bool deviations_hold = true;                      // the test on the retrained logits
+  double median_distance = 0;                       // l2, of the rows that were found
 };
 
 struct Calibration {
-  double epsilon = 0;                       // recommended
-  std::optional<std::size_t> chosen = {};   // the level it comes from; none survived: the largest
-  std::size_t people = 0;
+  std::size_t people = 0;       // who have an answer at ε = 0
+  std::size_t unreachable = 0;  // who were left out because they have none
   std::vector<CalibrationLevel> levels = {};
-  CalibrationLevel result = {};             // at the recommended ε
-  double lower_bound = 0;                   // Clopper–Pearson, of the survival rate there
+  /// At the recommended ε; nothing where no level survives, and then the last level is the largest.
+  std::optional<CalibrationLevel> recommended = {};
+  double lower_bound = 0;  // Clopper–Pearson, of the survival rate there
   std::vector<StressSet> stress = {};
 };
 
@@ -86,7 +89,7 @@ struct CalibrationData {
                                     const CalibrationOptions& options, const Random& random,
                                     const Execution& execution = {});
 
-/// What the model file keeps of it under `recommended`, by the name of the set.
+/// What the model file keeps of a recommendation under `recommended`, by the name of the set.
 [[nodiscard]] Json recommendation(const Calibration& calibration, const Problem& problem,
                                   const CalibrationOptions& options);
 
