@@ -27,8 +27,6 @@ constexpr int most_widenings = 40;
 constexpr int most_rounds = 6;
 constexpr double round_growth = 1.03;
 constexpr double round_gain = 1.005;
-constexpr int climbing_steps = 200;
-constexpr int climbing_patience = 30;
 
 void sort_by_objective(std::vector<NetworkQuery::Candidate>& candidates) {
   std::stable_sort(candidates.begin(), candidates.end(),
@@ -127,7 +125,8 @@ Vector NetworkQuery::climb(const Piece& piece, const Vector& home) {
   Vector point = home;
   Adam adam(point.size());
   double highest = -std::numeric_limits<double>::infinity();
-  for (int step = 0, idle = 0; step < climbing_steps && idle < climbing_patience; ++step, ++idle) {
+  for (int step = 0, idle = 0; step < settings.max_steps && idle < settings.patience;
+       ++step, ++idle) {
     const GradientObjective::Value value = objective.evaluate(piece.problem.query, point);
     if (constraints_.floor() <= value.robust_logit || !value.gradient.allFinite()) break;
     if (value.robust_logit > highest) {
