@@ -23,8 +23,10 @@ constexpr std::size_t wide_rows = 4;
 // Points from which the largest κ is looked for; a local search may end on a lower hill.
 constexpr std::size_t wide_points = 8;
 constexpr int most_widenings = 40;
-constexpr int climbing_steps = 200;
-constexpr int climbing_patience = 30;
+// Rounds in which a κ that is so much larger gives the starts, while they gain that much.
+constexpr int most_rounds = 6;
+constexpr double round_growth = 1.03;
+constexpr double round_gain = 1.005;
 
 void sort_by_objective(std::vector<NetworkQuery::Candidate>& candidates) {
   std::stable_sort(candidates.begin(), candidates.end(),
@@ -123,7 +125,8 @@ Vector NetworkQuery::climb(const Piece& piece, const Vector& home) {
   Vector point = home;
   Adam adam(point.size());
   double highest = -std::numeric_limits<double>::infinity();
-  for (int step = 0, idle = 0; step < climbing_steps && idle < climbing_patience; ++step, ++idle) {
+  for (int step = 0, idle = 0; step < settings.max_steps && idle < settings.patience;
+       ++step, ++idle) {
     const GradientObjective::Value value = objective.evaluate(piece.problem.query, point);
     if (constraints_.floor() <= value.robust_logit || !value.gradient.allFinite()) break;
     if (value.robust_logit > highest) {
@@ -196,44 +199,55 @@ bool NetworkQuery::widen(Widest& widest, double kappa) {
 }
 
 std::optional<NetworkQuery::Widest> NetworkQuery::widest(double kappa) {
-  std::vector<Widest> pool;
-  const auto offer = [&](const Piece& piece, const Vector& start) {
-    const Vector point = start.cwiseMax(piece.box->lower).cwiseMin(piece.box->upper);
-    pool.push_back({.candidate = {.point = point, .box = piece.box},
-                    .kappa = largest_radius(*function_, context_.problem->threshold, point)});
-  };
-  // At κ and at 0, where the model itself is asked for, the starts differ.
-  for (const double level : {kappa, 0.0}) {
-    set_radius(level, search_margin);
-    for (const Piece& piece : pieces_) {
-      for (const Vector& start : starts(piece, some_rows)) offer(piece, start);
-    }
-    for (const Candidate& found : search()) {
-      for (const Piece& piece : pieces_) {
-        if (piece.box == found.box) offer(piece, found.point);
-      }
-    }
-  }
-  if (context_.rows != nullptr) {
-    for (const Piece& piece : pieces_) {
-      for (const Vector& row : context_.rows->most_robust(*piece.box, wide_rows)) offer(piece, row);
-    }
-  }
-  std::stable_sort(pool.begin(), pool.end(),
-                   [](const Widest& a, const Widest& b) { return a.kappa > b.kappa; });
-  if (pool.empty() || pool.front().kappa < 0) return std::nullopt;
-
-  Widest best = pool.front();
-  pool.resize(std::min(pool.size(), wide_points));
-  for (Widest& here : pool) {
-    double more = (kappa - here.kappa) / 2;
-    for (int k = 0; k < most_widenings && best.kappa < kappa; ++k) {
-      if (more < radius_tolerance * std::max(here.kappa, 1e-3 * kappa)) break;
-      more *= widen(here, std::min(here.kappa + more, kappa)) ? 1.5 : 0.4;
-    }
-    if (here.kappa > best.kappa) best = here;
+  std::optional<Widest> best;
+  for (const double level : {kappa, 0.0}) widen_from(starts_at(level), kappa, best);
+  if (!best) return std::nullopt;
+  // A local search ends on its own hill. What is a little out of reach has other starts than what
+  // is far out of reach, and they may know a higher one.
+  for (int k = 0; k < most_rounds && best->kappa < kappa; ++k) {
+    const double before = best->kappa;
+    widen_from(starts_at(std::min(round_growth * before, kappa)), kappa, best);
+    if (best->kappa < round_gain * before) break;
   }
   return best;
+}
+
+std::vector<NetworkQuery::Widest> NetworkQuery::starts_at(double kappa) {
+  std::vector<Widest> pool;
+  const auto offer = [&](const Box& box, const Vector& start) {
+    const Vector point = start.cwiseMax(box.lower).cwiseMin(box.upper);
+    pool.push_back({.candidate = {.point = point, .box = &box},
+                    .kappa = largest_radius(*function_, context_.problem->threshold, point)});
+  };
+  set_radius(kappa, search_margin);
+  for (const Piece& piece : pieces_) {
+    for (const Vector& start : starts(piece, some_rows)) offer(*piece.box, start);
+    if (context_.rows == nullptr) continue;
+    for (const Vector& row : context_.rows->most_robust(*piece.box, wide_rows)) {
+      offer(*piece.box, row);
+    }
+  }
+  for (const Candidate& found : search()) offer(*found.box, found.point);
+  std::stable_sort(pool.begin(), pool.end(),
+                   [](const Widest& a, const Widest& b) { return a.kappa > b.kappa; });
+  pool.resize(std::min(pool.size(), wide_points));
+  return pool;
+}
+
+void NetworkQuery::widen_from(std::vector<Widest> pool, double kappa, std::optional<Widest>& best) {
+  for (Widest& here : pool) {
+    if (here.kappa < 0 || (best && best->kappa >= kappa)) continue;
+    widen_locally(here, kappa);
+    if (!best || here.kappa > best->kappa) best = std::move(here);
+  }
+}
+
+void NetworkQuery::widen_locally(Widest& widest, double kappa) {
+  double more = (kappa - widest.kappa) / 2;
+  for (int k = 0; k < most_widenings && widest.kappa < kappa; ++k) {
+    if (more < radius_tolerance * std::max(widest.kappa, 1e-3 * kappa)) break;
+    more *= widen(widest, std::min(widest.kappa + more, kappa)) ? 1.5 : 0.4;
+  }
 }
 
 std::optional<Vector> NetworkQuery::to_row(const Candidate& candidate) {

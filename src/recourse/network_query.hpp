@@ -43,7 +43,7 @@ class NetworkQuery {
   /// The same, with the points of other candidates as starts.
   [[nodiscard]] std::vector<Candidate> search_from(const std::vector<Candidate>& starts);
 
-  /// A point with the largest κ that was found, to 5e-4 of `kappa`, at which the search stops;
+  /// A point with the largest κ that was found, to 5e-4 of itself, at most `kappa`;
   /// nothing where no point is accepted even at κ = 0.
   struct Widest {
     Candidate candidate = {};
@@ -66,8 +66,13 @@ class NetworkQuery {
   [[nodiscard]] std::vector<Vector> starts(const Piece& piece, Index most_rows);
   [[nodiscard]] Vector climb(const Piece& piece, const Vector& home);
   void solve(Piece& piece, const Vector& start, std::vector<Candidate>& found);
+  /// The starts for κ and what is found from them, those with the largest κ of their own first.
+  [[nodiscard]] std::vector<Widest> starts_at(double kappa);
+  void widen_from(std::vector<Widest> pool, double kappa, std::optional<Widest>& best);
   /// Moves to a point that is robust at κ, if one is found near by.
   [[nodiscard]] bool widen(Widest& widest, double kappa);
+  /// As far as that goes, at most to κ.
+  void widen_locally(Widest& widest, double kappa);
   [[nodiscard]] SequentialQuadraticOptions solver_options() const;
 
   QueryContext context_;

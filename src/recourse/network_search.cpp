@@ -20,8 +20,12 @@ struct Attempt {
 };
 constexpr std::array<Attempt, 3> exact_attempts = {
     {{.margin = 1e-9}, {.margin = 1e-7}, {.margin = 1e-5}}};
-constexpr std::array<Attempt, 4> first_order_attempts = {
-    {{.factor = 1}, {.factor = 1.05}, {.factor = 1.15}, {.factor = 1.3}}};
+constexpr std::array<Attempt, 6> first_order_attempts = {{{.factor = 1},
+                                                          {.factor = 1.005},
+                                                          {.factor = 1.02},
+                                                          {.factor = 1.05},
+                                                          {.factor = 1.15},
+                                                          {.factor = 1.3}}};
 // Candidates that are rounded onto grids: the nearest need not stay the nearest.
 constexpr std::size_t rounded_candidates = 3;
 // By how much κ falls where a reduced answer is lost to grids, and how often.
@@ -41,11 +45,20 @@ class Completion {
 
   /// From all starts, or from these.
   [[nodiscard]] bool certify(std::vector<NetworkQuery::Candidate> starts = {}) {
-    if (is_first_order(context_->problem->set.kind)) {
-      return certify(std::move(starts), first_order_attempts);
+    if (!is_first_order(context_->problem->set.kind)) {
+      return certify(std::move(starts), exact_attempts);
     }
-    return certify(std::move(starts), exact_attempts);
+    const bool anew = starts.empty();
+    if (certify(std::move(starts), first_order_attempts)) return true;
+    // The starts for a larger κ are others.
+    return anew && std::any_of(first_order_attempts.begin() + 1, first_order_attempts.begin() + 3,
+                               [&](const Attempt& attempt) {
+                                 return certify({}, std::array<Attempt, 1>{attempt});
+                               });
   }
+
+  /// Whether some point was robust and yet not certified.
+  [[nodiscard]] bool was_refused() const { return was_refused_; }
 
   /// The largest ε that is reached instead.
   [[nodiscard]] bool reduce() {
@@ -72,15 +85,23 @@ class Completion {
   [[nodiscard]] bool certify(std::vector<NetworkQuery::Candidate> candidates,
                              const std::array<Attempt, n>& attempts) {
     const double kappa = std::sqrt(2 * context_->problem->epsilon);
+    std::optional<Recourse> best;
     for (const Attempt& attempt : attempts) {
       search_->set_radius(attempt.factor * kappa, attempt.margin);
       candidates = candidates.empty() ? search_->search() : search_->search_from(candidates);
-      if (candidates.empty()) return false;
-      if (context_->feasible->has_grid() ? accept_rounded(candidates) : accept_first(candidates)) {
-        return true;
+      if (candidates.empty()) break;
+      Recourse offered = *result_;
+      const bool has_grid = context_->feasible->has_grid();
+      const std::optional<std::size_t> accepted =
+          has_grid ? accept_rounded(offered, candidates) : accept_first(offered, candidates);
+      if (accepted && (!best || offered.distance.weighted < best->distance.weighted)) {
+        best = std::move(offered);
       }
+      if (accepted == 0U) break;
+      was_refused_ = true;  // the nearest was: with a little more it may pass
     }
-    return false;
+    if (best) *result_ = std::move(*best);
+    return best.has_value();
   }
 
   /// For the row's own κ, or a little less where the certificate wants that.
@@ -103,26 +124,28 @@ class Completion {
     return false;
   }
 
-  [[nodiscard]] bool accept_first(const std::vector<NetworkQuery::Candidate>& candidates) {
-    return std::any_of(candidates.begin(), candidates.end(), [&](const auto& candidate) {
-      return assembler_->accept(*result_, context_->feasible->decode(candidate.point),
-                                *context_->feasible);
-    });
+  /// The first candidate that is certified as it is written, and its place.
+  [[nodiscard]] std::optional<std::size_t> accept_first(
+      Recourse& offered, const std::vector<NetworkQuery::Candidate>& candidates) const {
+    for (std::size_t k = 0; k < candidates.size(); ++k) {
+      const Vector row = context_->feasible->decode(candidates[k].point);
+      if (assembler_->accept(offered, row, *context_->feasible)) return k;
+    }
+    return std::nullopt;
   }
 
-  [[nodiscard]] bool accept_rounded(const std::vector<NetworkQuery::Candidate>& candidates) {
-    Recourse best;
-    bool found = false;
-    for (std::size_t k = 0; k < candidates.size(); ++k) {
-      if (k >= rounded_candidates && found) break;
+  /// The cheapest of the first few on their grids, or the first one that is certified there.
+  [[nodiscard]] std::optional<std::size_t> accept_rounded(
+      Recourse& offered, const std::vector<NetworkQuery::Candidate>& candidates) {
+    std::optional<std::size_t> found;
+    for (std::size_t k = 0; k < candidates.size() && (k < rounded_candidates || !found); ++k) {
       const std::optional<Vector> row = search_->to_row(candidates[k]);
-      Recourse offered = *result_;
-      if (!row || !assembler_->accept(offered, *row, *context_->feasible)) continue;
-      if (found && offered.distance.weighted >= best.distance.weighted) continue;
-      best = std::move(offered);
-      found = true;
+      Recourse rounded = *result_;
+      if (!row || !assembler_->accept(rounded, *row, *context_->feasible)) continue;
+      if (found && rounded.distance.weighted >= offered.distance.weighted) continue;
+      offered = std::move(rounded);
+      found = found.value_or(k);
     }
-    if (found) *result_ = std::move(best);
     return found;
   }
 
@@ -130,6 +153,7 @@ class Completion {
   NetworkQuery* search_;
   const QueryContext* context_;
   Recourse* result_;
+  bool was_refused_ = false;
 };
 
 }  // namespace
@@ -139,7 +163,8 @@ NetworkSearch::NetworkSearch(const Problem& problem, const StoredRows* rows,
     : problem_(&problem),
       options_(options),
       assembler_(problem),
-      weights_(column_weights(problem.model->encoder)) {
+      weights_(column_weights(problem.model->encoder)),
+      gradient_(problem) {
   validate(problem);
   validate(options, "NetworkSearchOptions");
   require(problem.cost.kind == CostKind::l2 && problem.cost.sparsity_weight == 0,
@@ -177,7 +202,18 @@ Recourse NetworkSearch::answer(const Query& query) const {
                              .index = query.index};
   NetworkQuery search(context);
   Completion completion(assembler_, search, context, result);
-  if (completion.certify()) return result;
+  bool certified = completion.certify();
+  if (completion.was_refused()) {
+    // Where the real network has the last word, a method that asks it at every step may know more.
+    Recourse other = gradient_.generate({query}, {}).front();
+    if (other.status == Status::certified &&
+        (!certified || other.distance.weighted < result.distance.weighted)) {
+      other.held = result.held;
+      result = std::move(other);
+      certified = true;
+    }
+  }
+  if (certified) return result;
   if (problem_->epsilon > 0 && completion.reduce()) return result;
   result.status = Status::not_found;
   result.message =

@@ -1,5 +1,6 @@
 #include "ellice/recourse/problem.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ellice/core/error.hpp"
@@ -117,9 +118,13 @@ void Assembler::measure(Recourse& answer, VectorArg raw, const FeasibleSet& feas
   if (answer.certificate) {
     answer.logit = answer.certificate->logit;
     answer.robust_logit = answer.certificate->robust_logit;
+    for (const MemberCertificate& member : answer.certificate->members) {
+      answer.robust_logit = std::min(answer.robust_logit, member.robust_logit);
+    }
   } else {
-    answer.logit = problem_->model->logit(z);
-    answer.robust_logit = set_->function()->robust_logit(std::sqrt(2 * problem_->epsilon), z);
+    const Evaluation found = certifier_.evaluate(row);
+    answer.logit = found.logit;
+    answer.robust_logit = found.robust_logit;
   }
 }
 

@@ -7,6 +7,7 @@
 #include "ellice/core/fields.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/recourse/generator.hpp"
+#include "ellice/recourse/gradient.hpp"
 
 namespace ellice {
 
@@ -56,6 +57,7 @@ class NetworkSearch final : public Generator {
   Assembler assembler_;
   Vector weights_;
   std::unique_ptr<RowStarts> rows_;
+  GradientSearch gradient_;  // whose answer counts where certificates are refused
 };
 
 }  // namespace ellice
