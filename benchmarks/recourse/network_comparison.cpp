@@ -63,12 +63,12 @@ constexpr double l2 = 1e-3;
 
 /// Everything that one fold needs.
 struct FoldSetup {
-  Model model;
-  StoredRows train;
-  std::vector<Query> validation;
-  std::vector<Query> test;
-  std::vector<StressSet> sets;
-  NetworkOptions options;
+  Model model = {};
+  StoredRows train = {};
+  std::vector<Query> validation = {};
+  std::vector<Query> test = {};
+  std::vector<StressSet> sets = {};
+  NetworkOptions options = {};
 };
 
 std::vector<Query> declined(const Model& model, const Dataset& data, int most) {
@@ -106,7 +106,7 @@ FoldSetup prepare(const Dataset& data, const Fold& fold, int number, const Proto
                     .loss = objective.loss(fit.network),
                     .objective = fit.objective,
                     .data_sha256 = std::string(64, '0')};
-  const RowMatrix features = fit.network.features(setup.train.encoded);
+  const RowMatrix features = fit.network.row_features(setup.train.encoded);
   const Objective head(features, setup.train.labels, LossKind::logistic, penalty);
   model.curvature.hessian = head.hessian(fit.network.head());
   model.curvature.full = gauss_newton(fit.network, setup.train.encoded, LossKind::logistic);

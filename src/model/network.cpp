@@ -37,7 +37,7 @@ Vector Network::features(VectorArg x) const {
   return a;
 }
 
-RowMatrix Network::features(RowMatrixArg rows) const {
+RowMatrix Network::row_features(RowMatrixArg rows) const {
   RowMatrix a = rows;
   for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
     RowMatrix z = layers[l].bias.transpose().replicate(rows.rows(), 1);
@@ -57,7 +57,7 @@ double Network::logit(VectorArg x) const {
 Vector Network::logits(RowMatrixArg rows) const {
   const Layer& last = layers.back();
   Vector result = layers.size() == 1 ? Vector(rows * last.weights.row(0).transpose())
-                                     : Vector(features(rows) * last.weights.row(0).transpose());
+                                     : Vector(row_features(rows) * last.weights.row(0).transpose());
   result.array() += last.bias(0);
   return result;
 }

@@ -129,8 +129,7 @@ Model fit_model(const FitRows& rows, const TrainingOptions& options, std::uint64
     model.network =
         fit_hidden_layers(rows, model.encoder, encoded, options, penalty, seed, summary);
   }
-  const RowMatrix features =
-      hidden_layers ? model.network.features(Eigen::Ref<const RowMatrix>(encoded)) : encoded;
+  const RowMatrix features = hidden_layers ? model.network.row_features(encoded) : encoded;
   const Objective head(features, data.labels, options.loss, penalty, threads);
 
   NewtonResult optimum;
@@ -221,7 +220,7 @@ double accuracy(const Model& model, const Dataset& data) {
 
 NewtonResult refit_head(Network& network, LabelledRows rows, LossKind kind, Penalty penalty) {
   require(rows.features != nullptr && rows.labels != nullptr, "rows and labels are needed");
-  const RowMatrix features = network.features(Eigen::Ref<const RowMatrix>(*rows.features));
+  const RowMatrix features = network.row_features(*rows.features);
   const Objective objective(features, *rows.labels, kind, penalty);
   NewtonResult optimum = fit_head(objective, features, *rows.labels, kind, penalty.l2, {}, "refit");
   network.set_head(optimum.point);
@@ -238,7 +237,7 @@ Model refit_model(const Model& model, const StoredRows& rows) {
   const Penalty penalty{.l2 = training.l2, .penalize_bias = training.penalize_bias};
   const NewtonResult optimum =
       refit_head(refitted.network, labelled(rows), training.loss_kind, penalty);
-  const RowMatrix features = refitted.network.features(Eigen::Ref<const RowMatrix>(rows.encoded));
+  const RowMatrix features = refitted.network.row_features(rows.encoded);
   const Objective head(features, rows.labels, training.loss_kind, penalty);
   const Vector gradient = measure_head(refitted, head);
   if (refitted.network.kind == NetworkKind::mlp) {

@@ -50,7 +50,7 @@ class Attacker {
   }
 
   [[nodiscard]] Vector last_layer_step() const {
-    const Vector h_tilde = with_one(model_->network.features(VectorArg(x_)));
+    const Vector h_tilde = with_one(model_->network.features(x_));
     const CholeskyFactor factor(model_->curvature.hessian);
     Vector step = Vector::Zero(center_.size());
     step.tail(h_tilde.size()) = -radius_ / factor.inverse_norm(h_tilde) * factor.solve(h_tilde);

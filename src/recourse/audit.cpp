@@ -159,7 +159,7 @@ class Auditor {
     // other side.
     const Evaluation found =
         Certifier(*model_, asked_.set, result.epsilon, asked_.threshold).evaluate(counterfactual);
-    const Vector features = with_one(model_->network.features(VectorArg(z)));
+    const Vector features = with_one(model_->network.features(z));
     const double rounding = 1e-4 * (model_->network.head().cwiseProduct(features).cwiseAbs().sum() +
                                     std::abs(found.logit - found.robust_logit));  // times 1e-9
     compare("logit", answer.number("logit"), found.logit, rounding);

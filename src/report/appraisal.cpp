@@ -54,8 +54,8 @@ AlignmentMeter::AlignmentMeter(const Model& model) : model_(&model) {
 Alignment AlignmentMeter::of(const RawRow& from, const RawRow& to) const {
   const Network& network = model_->network;
   Vector move = Vector::Zero(leading_.rows());  // the bias coordinate never moves
-  move.head(leading_.rows() - 1) = network.features(VectorArg(model_->encoder.encode(to))) -
-                                   network.features(VectorArg(model_->encoder.encode(from)));
+  move.head(leading_.rows() - 1) =
+      network.features(model_->encoder.encode(to)) - network.features(model_->encoder.encode(from));
   const double whole = move.squaredNorm();
   if (whole == 0) return {};
   const Vector parts = leading_.transpose() * move;

@@ -58,7 +58,7 @@ TEST(TrainNetwork, RecordsWhatRefersToTheRowsFitted) {
   for (const Layer& layer : model.network.layers) weights += layer.weights.squaredNorm();
   EXPECT_NEAR(model.training.loss, loss, 1e-12);
   EXPECT_NEAR(model.training.objective, loss + 1e-3 / 2 * weights, 1e-12);
-  const RowMatrix features = model.network.features(Eigen::Ref<const RowMatrix>(rows.encoded));
+  const RowMatrix features = model.network.row_features(rows.encoded);
   const Objective head(features, rows.labels, LossKind::logistic,
                        {.l2 = 1e-3, .penalize_bias = false});
   Matrix hessian = head.hessian(model.network.head());

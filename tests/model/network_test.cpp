@@ -100,7 +100,7 @@ TEST_P(NetworkDerivatives, FeatureJacobianAgreesWithDifferences) {
   Matrix jacobian;
   pass.feature_jacobian(jacobian);
   const Matrix expected = oracles::numerical_jacobian(
-      [&](const Vector& at) -> Vector { return network.features(VectorArg(at)); }, x);
+      [&](const Vector& at) -> Vector { return network.features(at); }, x);
   ASSERT_EQ(jacobian.rows(), expected.rows());
   EXPECT_LE((jacobian - expected).lpNorm<Eigen::Infinity>(), 1e-8);
 }

@@ -70,7 +70,7 @@ class EverySet : public testing::TestWithParam<std::size_t> {
   [[nodiscard]] double dense_spread(Index k) const {
     const Network& network = member(k).network;
     if (at.set == SetKind::last_layer || at.set == SetKind::ensemble) {
-      const Vector j = with_one(network.features(VectorArg(seen_by(k, x))));
+      const Vector j = with_one(network.features(seen_by(k, x)));
       Matrix h = member(k).curvature.hessian;
       if (at.damping) h.diagonal().array() += *at.damping - 1e-3;
       return std::sqrt(j.dot(h.inverse() * j));

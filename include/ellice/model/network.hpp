@@ -47,7 +47,7 @@ struct Network {
   void set_head(VectorArg theta);
   /// What the head sees, a_{L−1}, for one point or for each row; x itself without hidden layers.
   [[nodiscard]] Vector features(VectorArg x) const;
-  [[nodiscard]] RowMatrix features(RowMatrixArg rows) const;
+  [[nodiscard]] RowMatrix row_features(RowMatrixArg rows) const;
   [[nodiscard]] double logit(VectorArg x) const;
   [[nodiscard]] Vector logits(RowMatrixArg rows) const;
 };
