@@ -76,12 +76,12 @@ int run(int argc, char** argv) {
       "certificate failed.");
   Job job;
   add_demo(program, job);
-  add_calibrate(program, job);
   add_schema(program, job);
   add_train(program, job);
   add_explain(program, job);
   add_verify(program, job);
   add_frontier(program, job);
+  add_calibrate(program, job);
   add_options(program, job);
   try {
     program.parse(argc, argv);

@@ -174,7 +174,9 @@ class Certificate(CliTestCase):
         self.expect_refused(["c.json: epsilon: found -0.5, expected a number >= 0"], {**self.good, "epsilon": -0.5})
         self.expect_refused(["c.json: version: found 2, expected 1"], {**self.good, "version": 2})
         self.expect_refused(['c.json: format: found "ellice.model"'], self.model)
-        self.expect_refused(["c.json: set: found \"full\", expected one of last-layer"], {**self.good, "set": "full"})
+        self.expect_refused(["c.json: set: found \"round\", expected one of last-layer, full"],
+                            {**self.good, "set": "round"})
+        self.expect_refused(['c.json: key "damping" is missing'], {**self.good, "set": "full"})
         self.expect_refused(['c.json: unknown key "note"'], {**self.good, "note": "trust me"})
         self.expect_refused(['unknown key "point.age"'], replaced(self.good, ("point", "age"), 30))
         self.expect_refused(["c.json: point.purpose: found \"yacht\"", "there are: boat, car, home"],
