@@ -70,7 +70,9 @@ std::string calibration_text(const Calibration& calibration, const CalibrateArgu
   using enum TextTable::Align;
   std::string text = fmt::format("Set {}: {} declined people, explained at each radius\n\n",
                                  enum_name(problem.set.kind), calibration.people);
-  TextTable table(std::vector<TextTable::Align>(calibration.stress.size() + 5, right));
+  std::vector<TextTable::Align> columns(calibration.stress.size() + 5, right);
+  columns.back() = left;
+  TextTable table(columns);
   std::vector<std::string> header = {"epsilon", "answered"};
   for (const StressSet& set : calibration.stress) {
     header.push_back(fmt::format("{} ({})", enum_name(set.kind), set.models.size()));
