@@ -229,6 +229,10 @@ std::string notes(const Recourse& answer) {
         "<p class=\"note\">Kept as they are, because whole numbers and levels are not searched: " +
         escape(fmt::format("{}", fmt::join(answer.held, ", "))) + ".</p>\n";
   }
+  if (answer.attack) {
+    text +=
+        fmt::format("<p class=\"note\">Attack: {}.</p>\n", escape(attack_words(*answer.attack)));
+  }
   // Without a plan the sentence holds the message already.
   if (!answer.message.empty() && (answer.counterfactual || answer.infeasible)) {
     text += "<p class=\"note\">" + escape(answer.message) + "</p>\n";

@@ -4,6 +4,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/report/display.hpp"
+#include "ellice/report/text_table.hpp"
 
 namespace ellice {
 
@@ -104,6 +105,16 @@ std::string outcome_clause(const Recourse& answer, const Schema& schema) {
 
 std::string sentence(const Recourse& answer, const Schema& schema) {
   return capitalized(plan_phrase(answer, schema) + outcome_clause(answer, schema));
+}
+
+std::string attack_words(const Attack& attack) {
+  return attack.broken
+             ? fmt::format(
+                   "a real network whose training objective is {} higher gives it a logit of {}",
+                   rounded(attack.excess, 3), rounded(attack.logit, 3))
+             : fmt::format(
+                   "no real network within ε was found that declines it; the lowest logit was {}",
+                   rounded(attack.logit, 3));
 }
 
 std::string capitalized(std::string text) {

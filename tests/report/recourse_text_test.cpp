@@ -122,5 +122,15 @@ TEST(SummaryText, OfNothingSaysSo) {
   EXPECT_EQ(summary_text(BatchSummary(lending_schema())), "no queries\n");
 }
 
+TEST(RecourseText, SaysWhatAnAttackFound) {
+  const auto example = lending_example(8, 0.03);
+  Recourse answer = first_with(example.answers, Status::certified);
+  const Appraiser appraiser(example.model, 0.03, 0);
+  answer.attack = Attack{.broken = true, .logit = -0.25, .excess = 0.0125};
+  expect_words(recourse_text(answer, appraiser), {"attack: a real network", "0.0125", "-0.25"});
+  answer.attack = Attack{.broken = false, .logit = 0.5, .excess = 0.03};
+  expect_words(recourse_text(answer, appraiser), {"attack: no real network", "0.5"});
+}
+
 }  // namespace
 }  // namespace ellice

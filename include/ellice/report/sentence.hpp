@@ -34,6 +34,9 @@ struct PlanStep {
 /// The whole answer as one sentence that a person can act on.
 [[nodiscard]] std::string sentence(const Recourse& answer, const Schema& schema);
 
+/// What an attack on an answer found.
+[[nodiscard]] std::string attack_words(const Attack& attack);
+
 /// The text with its first letter, where that is a to z, in upper case.
 [[nodiscard]] std::string capitalized(std::string text);
 
