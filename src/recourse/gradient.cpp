@@ -238,9 +238,10 @@ void GradientSearch::run_corrected(Recourse& answer, const FeasibleSet& feasible
   }
   answer.status = Status::not_found;
   answer.message = fmt::format(
-      "no certified point in {} steps; the best worst-case logit was {:.6g}, asked for {}. The "
+      "no certified point in {} steps; the best worst-case logit {}was {:.6g}, asked for {}. The "
       "search is local and proves nothing",
-      farthest.steps, farthest.best_logit, problem_->threshold);
+      farthest.steps, is_first_order(problem_->set.kind) ? "of the linearised network " : "",
+      farthest.best_logit, problem_->threshold);
 }
 
 GradientSearch::DescentEnd GradientSearch::descend(Recourse& answer, const FeasibleSet& feasible,

@@ -125,15 +125,7 @@ std::string recourse_text(const Recourse& answer, const Appraiser& appraiser,
                         fmt::join(answer.held, ", "));
   }
   if (answer.attack) {
-    text += answer.attack->broken
-                ? fmt::format(
-                      "  attack: a real network whose objective is {} higher gives it a logit of "
-                      "{}\n",
-                      rounded(answer.attack->excess, 3), rounded(answer.attack->logit, 3))
-                : fmt::format(
-                      "  attack: no network within ε was found that declines it; lowest "
-                      "logit {}\n",
-                      rounded(answer.attack->logit, 3));
+    text += "  " + attack_text(*answer.attack) + '\n';
   }
   // Without a plan the sentence holds the message already.
   if (!answer.message.empty() && (answer.counterfactual || answer.infeasible)) {
