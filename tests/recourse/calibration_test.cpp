@@ -25,13 +25,18 @@ struct Fitted {
 
 Fitted fitted(NetworkKind kind, std::uint64_t seed) {
   const Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(300, 3, seed));
-  const Selection selection{.validation = 0.3};
-  const TrainingOptions options{
-      .model = kind, .l2 = 1e-2, .folds = 0, .refit = true, .network = {.hidden = {6}}};
+  const bool is_network = kind == NetworkKind::mlp;
+  Selection selection;
+  if (is_network) selection.validation = 0.3;
+  TrainingOptions options{.model = kind, .l2 = 1e-2, .folds = 0};
+  if (is_network) {
+    options.refit = true;
+    options.network.hidden = {6};
+  }
   Fitted result{.model = train(data, selection, options).model};
   const SelectedRows selected = apply_selection(data, selection);
   const Dataset fit = select_rows(data, selected.fit);
-  const Dataset rest = select_rows(data, selected.validation);
+  const Dataset rest = is_network ? select_rows(data, selected.validation) : fit;
   result.rows = {.encoded = result.model.encoder.encode(fit.raw), .labels = fit.labels};
   result.validation = {.encoded = result.model.encoder.encode(rest.raw), .labels = rest.labels};
   result.people = rest.raw;
