@@ -104,7 +104,8 @@ std::string calibration_text(const Calibration& calibration, const CalibrateArgu
   if (!calibration.recommended) return text;
   text += fmt::format(
       "\nepsilon = {}: {} of {} answers survive all stress models; with {} % confidence the rate "
-      "for people like these is at least {:.1f} %.\n",
+      "for people like these is at least {:.1f} %, leaving aside that epsilon was chosen on "
+      "these.\n",
       rounded(calibration.recommended->epsilon, 4), calibration.recommended->survived,
       calibration.people, rounded(100 * arguments.calibration.confidence, 3),
       100 * calibration.lower_bound);
@@ -133,8 +134,7 @@ ExitStatus run_calibrate(CalibrateArguments arguments) {
                                : calibration_text(calibration, arguments, problem);
   write_file("-", text);
   if (!has_validation) {
-    console.warning(
-        "the model was fitted on all rows, so the people explained here are among them");
+    console.warning("the people explained here are among the rows that the model was fitted on");
   }
   const std::string set(enum_name(problem.set.kind));
   if (!calibration.recommended) {

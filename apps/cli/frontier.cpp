@@ -7,6 +7,7 @@
 #include "ellice/core/file.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
+#include "ellice/recourse/automatic.hpp"
 #include "ellice/recourse/query_reader.hpp"
 #include "ellice/report/text_table.hpp"
 #include "problem_arguments.hpp"
@@ -67,6 +68,7 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   const Frontier frontier(problem, training ? &training->fitted.rows : nullptr);
   CsvReader source(arguments.queries);
   QueryReader reader(model, source, std::nullopt, QueryReader::OnError::stop);
+  const bool proved = is_exact(problem);
   const bool as_json = arguments.format == OutputFormat::json;
   Json document = make_envelope("ellice.frontier", 1);
   document["model_sha256"] = model.sha256;
@@ -107,9 +109,10 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   const std::string text =
       as_json
           ? to_text(document)
-          : "Distance (l2, model space) of the nearest robust point by "
-            "epsilon; - where there is none; grids and\nrules between features are left out\n\n" +
-                table.text();
+          : fmt::format(
+                "Distance (l2, model space) of the nearest robust point {}by epsilon; - where "
+                "{}; grids and\nrules between features are left out\n\n{}",
+                proved ? "" : "found ", proved ? "there is none" : "none was found", table.text());
   write_file(arguments.output, text);
   return done;
 }

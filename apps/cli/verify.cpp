@@ -132,7 +132,9 @@ void add_verify(CLI::App& program, Job& job) {
   CLI::App& verb =
       *program.add_subcommand("verify", "re-check certificates without the code that issued them");
   verb.add_option("model", arguments->model, "model file")->required();
-  verb.add_option("file", arguments->file, "recourse or certificate file, or - for standard input")
+  verb.add_option(
+          "file", arguments->file,
+          "recourse file (explain --format json) or certificate file, or - for standard input")
       ->required();
   verb.add_option("--ensemble", arguments->ensemble,
                   "the other model files, for answers of the set ensemble")

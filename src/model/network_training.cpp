@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "ellice/core/error.hpp"
+#include "solver/adam.hpp"
 
 namespace ellice {
 
@@ -31,41 +32,6 @@ Network initial_network(Index inputs, const NetworkOptions& options, Random& ran
   return network;
 }
 
-/// Adam's state; one step is one pass over the parameters.
-class Adam {
- public:
-  Adam(Index parameters, double learning_rate)
-      : learning_rate_(learning_rate),
-        mean_(Vector::Zero(parameters)),
-        square_(Vector::Zero(parameters)) {}
-
-  void step(const Vector& gradient, Vector& parameters) {
-    mean_decay_ *= first_decay;
-    square_decay_ *= second_decay;
-    const double length = learning_rate_ / (1 - mean_decay_);
-    const double scale = 1 / std::sqrt(1 - square_decay_);
-    for (Index i = 0; i < gradient.size(); ++i) {
-      const double g = gradient.coeff(i);
-      const double mean = first_decay * mean_.coeff(i) + (1 - first_decay) * g;
-      const double square = second_decay * square_.coeff(i) + (1 - second_decay) * g * g;
-      mean_.coeffRef(i) = mean;
-      square_.coeffRef(i) = square;
-      parameters.coeffRef(i) -= length * mean / (std::sqrt(square) * scale + floor);
-    }
-  }
-
- private:
-  static constexpr double first_decay = 0.9;
-  static constexpr double second_decay = 0.999;
-  static constexpr double floor = 1e-8;
-
-  double learning_rate_;
-  double mean_decay_ = 1;
-  double square_decay_ = 1;
-  Vector mean_;
-  Vector square_;
-};
-
 /// One network on its way: an epoch allocates nothing.
 class Fitting {
  public:
@@ -76,7 +42,8 @@ class Fitting {
         network_(initial_network(rows.features->cols(), options, random_)),
         parameters_(parameter_vector(network_)),
         gradient_(parameters_.size()),
-        adam_(parameters_.size(), options.learning_rate) {
+        learning_rate_(options.learning_rate),
+        adam_(parameters_.size()) {
     const auto count = static_cast<std::size_t>(rows.features->rows());
     const auto size = static_cast<std::size_t>(options.batch_size);
     if (size == 0 || size >= count) return;
@@ -109,7 +76,7 @@ class Fitting {
 
  private:
   void step() {
-    adam_.step(gradient_, parameters_);
+    adam_.step(gradient_, learning_rate_, parameters_);
     set_parameters(network_, parameters_);
   }
 
@@ -118,6 +85,7 @@ class Fitting {
   Network network_;
   Vector parameters_;
   Vector gradient_;
+  double learning_rate_;
   Adam adam_;
   std::size_t batch_size_ = 0;
   std::vector<Index> order_;  // empty: all rows at once

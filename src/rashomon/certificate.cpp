@@ -130,7 +130,7 @@ Certifier::Certifier(const Model& model, const SetChoice& choice, double epsilon
   validate(choice, model);
   choice_ = with_stated_damping(choice, model);
   claim_ = claim_text(model, choice_, epsilon, threshold);
-  if (choice.kind == SetKind::full || choice.kind == SetKind::isotropic) return;
+  if (is_first_order(choice.kind)) return;
   std::vector<const Model*> models = {&model};
   models.insert(models.end(), choice.members.begin(), choice.members.end());
   for (const Model* one : models) {

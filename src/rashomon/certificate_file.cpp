@@ -8,10 +8,6 @@ namespace {
 constexpr std::string_view format_name = "ellice.certificate";
 constexpr int newest_version = 1;
 
-bool is_first_order(SetKind kind) {
-  return kind == SetKind::full || kind == SetKind::isotropic;
-}
-
 }  // namespace
 
 Json to_json(const Certificate& certificate, const Schema& schema) {

@@ -60,9 +60,7 @@ std::string claim_text(const Model& model, const SetChoice& choice, double epsil
                        double threshold) {
   const std::string e = number_text(epsilon);
   const std::string t = number_text(threshold);
-  if (choice.kind == SetKind::full || choice.kind == SetKind::isotropic) {
-    return first_order_text(model, choice, epsilon, t);
-  }
+  if (is_first_order(choice.kind)) return first_order_text(model, choice, epsilon, t);
   std::vector<const Model*> models = {&model};
   models.insert(models.end(), choice.members.begin(), choice.members.end());
   const bool is_ensemble = choice.kind == SetKind::ensemble;

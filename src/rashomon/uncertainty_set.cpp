@@ -53,7 +53,9 @@ void validate(const SetChoice& choice, const Model& model) {
     if (choice.damping) validate_hessian(model, *choice.damping);
   }
   if (choice.kind == SetKind::ensemble) {
-    require(!choice.members.empty(), "an ensemble needs at least one model beside the first");
+    require(
+        !choice.members.empty(),
+        "an ensemble needs at least one model beside the first: name the others with --ensemble");
     for (std::size_t k = 0; k < choice.members.size(); ++k) {
       require(choice.members[k] != nullptr, "model {} of the ensemble is missing", k + 2);
       const Model& member = *choice.members[k];

@@ -196,9 +196,8 @@ Verifier::Verifier(const Model& model, std::vector<const Model*> members)
       eliminated_(std::make_shared<EliminatedHessian>(hessian_of(model, {}))) {}
 
 Verification Verifier::verify(const Certificate& certificate) const {
-  const bool is_first_order =
-      certificate.set == SetKind::full || certificate.set == SetKind::isotropic;
-  const Index head = is_first_order ? 0 : model_->network.layers.back().weights.cols() + 1;
+  const bool linearised = is_first_order(certificate.set);
+  const Index head = linearised ? 0 : model_->network.layers.back().weights.cols() + 1;
   require(certificate.model_sha256 == model_->sha256 &&
               certificate.point.size() == model_->schema().features.size() &&
               certificate.encoded.size() == model_->encoder.columns() &&
@@ -232,7 +231,7 @@ Verification Verifier::verify(const Certificate& certificate) const {
                       .epsilon = certificate.epsilon,
                       .threshold = certificate.threshold};
   Recomputed recomputed;
-  if (is_first_order) {
+  if (linearised) {
     recomputed = check_first_order(*model_, certificate, z, stated, result.failures);
   } else if (certificate.damping) {
     const EliminatedHessian eliminated(hessian_of(*model_, certificate.damping));
@@ -255,8 +254,10 @@ Verification Verifier::verify(const Certificate& certificate) const {
     own.prefix = fmt::format("members[{}].", k);
     own.logit = member.logit;
     own.robust_logit = member.robust_logit;
-    (void)check_head(model, EliminatedHessian(hessian_of(model, certificate.damping)),
-                     encode(model, certificate.point), own, member.worst_model, result.failures);
+    const Recomputed one =
+        check_head(model, EliminatedHessian(hessian_of(model, certificate.damping)),
+                   encode(model, certificate.point), own, member.worst_model, result.failures);
+    result.robust_logit = std::min(result.robust_logit, one.robust_logit);
   }
   if (with_stated_damping(choice, *model_).damping != certificate.damping ||
       certificate.claim !=

@@ -67,6 +67,9 @@ std::vector<StressSet> make_stress(const Problem& problem, const CalibrationData
                                    const CalibrationOptions& options, const Random& random,
                                    const Execution& execution) {
   const Model& model = *problem.model;
+  require(options.threat != Threat::retrain || model.network.layers.size() > 1,
+          "a model without hidden layers has one optimum, so that retraining it says nothing about "
+          "a radius; use --threat dropout, awp or all");
   const StressSource source{
       .base = &model.network,
       .train = labelled(*data.fitted),
@@ -186,9 +189,15 @@ Calibration calibrate(const Problem& problem, const CalibrationData& data,
     result.levels.push_back(measured.level);
     const auto needed = static_cast<std::size_t>(
         std::ceil(options.share * static_cast<double>(queries.size()) - 1e-9));
-    if (measured.level.survived < needed || !measured.level.deviations_hold) continue;
-    // The factor is on κ = √(2ε). Larger radii ask for longer moves and are not needed.
-    result.recommended = at(options.safety * options.safety * measured.level.epsilon).level;
+    const auto survives = [&](const CalibrationLevel& level) {
+      return level.survived >= needed && level.deviations_hold;
+    };
+    if (!survives(measured.level)) continue;
+    // The factor is on κ = √(2ε). Answers for it are others and can fail where these did not.
+    // Larger radii ask for longer moves and are not needed.
+    CalibrationLevel widened = at(options.safety * options.safety * measured.level.epsilon).level;
+    if (!survives(widened)) continue;
+    result.recommended = std::move(widened);
     result.lower_bound =
         clopper_pearson_lower(result.recommended->survived, queries.size(), options.confidence);
     break;

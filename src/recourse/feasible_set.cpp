@@ -17,6 +17,9 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 // together.
 constexpr std::size_t most_pieces = 6;
 
+// How far from the grid, in steps, a value of the grid may be by rounding.
+constexpr double grid_tolerance = 1e-9;
+
 /// Left and right side of a rule at a row, and the rounding that their difference may have.
 struct RuleValue {
   double sum = 0;
@@ -55,7 +58,18 @@ bool FeatureRange::contains(double value) const {
   if (fixed || value < lower || value > upper) return false;
   if (!allowed.empty()) return std::binary_search(allowed.begin(), allowed.end(), value);
   if (!step) return true;
-  return std::abs(value - grid_value(std::round((value - origin) / *step))) <= 1e-9 * *step;
+  return std::abs(value - nearest_grid_value(value)) <= grid_tolerance * *step;
+}
+
+double FeatureRange::nearest_grid_value(double value) const {
+  return grid_value(std::round((value - origin) / *step));
+}
+
+double FeatureRange::snapped(double value) const {
+  if (fixed || !allowed.empty() || !step) return value;
+  const double nearest = nearest_grid_value(value);
+  const bool is_rounding = std::abs(value - nearest) <= grid_tolerance * *step;
+  return is_rounding && nearest >= lower && nearest <= upper ? nearest : value;
 }
 
 double FeatureRange::grid_value(double k) const {
@@ -315,6 +329,7 @@ Vector FeasibleSet::decode(VectorArg z) const {
     const double value = z(column) * encoder_->scale()(column) + encoder_->mean()(column);
     raw(static_cast<Index>(j)) =
         std::clamp(value, std::min(range.lower, range.query), std::max(range.upper, range.query));
+    raw(static_cast<Index>(j)) = range.snapped(raw(static_cast<Index>(j)));
     if (z(column) == to_model(j, range.lower)) raw(static_cast<Index>(j)) = range.lower;
     if (z(column) == to_model(j, range.upper)) raw(static_cast<Index>(j)) = range.upper;
   }

@@ -22,6 +22,7 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
   FrontierCurve curve{.query_index = query.index};
   Problem problem = *problem_;
   problem.display_steps.clear();
+  double reached = 0;
   for (const double epsilon : epsilons) {
     FrontierPoint point{.epsilon = epsilon, .feasible = false};
     if (!curve.max_epsilon) {  // what fails at one level is not tried at larger ones
@@ -34,8 +35,10 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
                  .feasible = true,
                  .distance = answer.distance.l2,
                  .cost = answer.distance.weighted};
+        reached = epsilon;
       } else {
-        curve.max_epsilon = answer.attained_epsilon.value_or(0);
+        // A local search may attain less than what it found for the level before.
+        curve.max_epsilon = std::max(answer.attained_epsilon.value_or(0), reached);
       }
     }
     curve.points.push_back(point);
@@ -51,7 +54,7 @@ FrontierCurve Frontier::trace(const Query& query, const std::vector<double>& eps
   if (!factor_) return search(query, epsilons);
   const FeasibleSet feasible(problem_->model->encoder, problem_->constraints, query.index,
                              query.raw);
-  FrontierCurve curve{.query_index = query.index};
+  FrontierCurve curve{.query_index = query.index, .is_proved = true};
   std::vector<std::optional<BoxStart>> starts(feasible.boxes().size());
   double limit = 0;
   for (const Box& box : feasible.boxes()) {

@@ -6,6 +6,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/loss.hpp"
+#include "solver/adam.hpp"
 
 namespace ellice {
 
@@ -33,44 +34,30 @@ class Descent {
   Descent(const GradientSettings& settings, const Vector& start, const Box& box)
       : settings_(&settings),
         x_(start),
-        mean_(Vector::Zero(x_.size())),
-        square_(Vector::Zero(x_.size())) {
-    for (Index j = 0; j < x_.size(); ++j) {
-      if (box.lower[j] < box.upper[j]) free_.push_back(j);
-    }
-  }
+        is_free_(box.lower.array() < box.upper.array()),
+        adam_(x_.size()) {}
 
   [[nodiscard]] const Vector& x() const { return x_; }
 
   void step(const Vector& gradient) {
+    slope_ = is_free_.select(gradient, 0);
     if (settings_->optimizer == Optimizer::gd) {
-      for (const Index j : free_) x_[j] -= settings_->step * gradient[j];
-      return;
-    }
-    // Kingma and Ba (2015), Algorithm 1 with its default decay rates.
-    constexpr double decay_mean = 0.9;
-    constexpr double decay_square = 0.999;
-    ++steps_;
-    const double mean_share = 1 - std::pow(decay_mean, steps_);
-    const double square_share = 1 - std::pow(decay_square, steps_);
-    for (const Index j : free_) {
-      mean_[j] = decay_mean * mean_[j] + (1 - decay_mean) * gradient[j];
-      square_[j] = decay_square * square_[j] + (1 - decay_square) * gradient[j] * gradient[j];
-      x_[j] -=
-          settings_->step * (mean_[j] / mean_share) / (std::sqrt(square_[j] / square_share) + 1e-8);
+      x_ -= settings_->step * slope_;
+    } else {
+      adam_.step(slope_, settings_->step, x_);
     }
   }
 
   void clip(const Box& box) {
-    for (const Index j : free_) x_[j] = std::clamp(x_[j], box.lower[j], box.upper[j]);
+    x_ = is_free_.select(x_.cwiseMax(box.lower).cwiseMin(box.upper), x_);
   }
 
  private:
   const GradientSettings* settings_;
   Vector x_;
-  std::vector<Index> free_ = {};
-  Vector mean_, square_;  // Adam's moments
-  int steps_ = 0;
+  Eigen::Array<bool, Eigen::Dynamic, 1> is_free_;
+  Vector slope_;
+  Adam adam_;
 };
 
 /// Raw numbers of a point, not brought back into any range.
@@ -251,9 +238,10 @@ void GradientSearch::run_corrected(Recourse& answer, const FeasibleSet& feasible
   }
   answer.status = Status::not_found;
   answer.message = fmt::format(
-      "no certified point in {} steps; the best worst-case logit was {:.6g}, asked for {}. The "
+      "no certified point in {} steps; the best worst-case logit {}was {:.6g}, asked for {}. The "
       "search is local and proves nothing",
-      farthest.steps, farthest.best_logit, problem_->threshold);
+      farthest.steps, is_first_order(problem_->set.kind) ? "of the linearised network " : "",
+      farthest.best_logit, problem_->threshold);
 }
 
 GradientSearch::DescentEnd GradientSearch::descend(Recourse& answer, const FeasibleSet& feasible,

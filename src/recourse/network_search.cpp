@@ -32,10 +32,6 @@ constexpr std::size_t rounded_candidates = 3;
 constexpr double reduction = 0.9;
 constexpr int most_reductions = 30;
 
-bool is_first_order(SetKind kind) {
-  return kind == SetKind::full || kind == SetKind::isotropic;
-}
-
 /// Makes an answer of the searches for one query.
 class Completion {
  public:
@@ -77,6 +73,7 @@ class Completion {
         if (row && accept_reduced(*row)) return true;
       }
     }
+    was_refused_ = true;
     return false;
   }
 
@@ -216,9 +213,11 @@ Recourse NetworkSearch::answer(const Query& query) const {
   if (certified) return result;
   if (problem_->epsilon > 0 && completion.reduce()) return result;
   result.status = Status::not_found;
-  result.message =
-      "no allowed point was found that even the model itself accepts; the search is local and "
-      "proves nothing";
+  result.message = fmt::format(
+      "{}; the search is local and proves nothing",
+      completion.was_refused()
+          ? "points that the model accepts were found, but none that is certified as it is written"
+          : "no allowed point was found that even the model itself accepts");
   return result;
 }
 

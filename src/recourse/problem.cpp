@@ -7,6 +7,28 @@
 
 namespace ellice {
 
+namespace {
+
+/// Why a row inside the constraints has no certificate.
+std::string why_uncertified(const Evaluation& found, double threshold) {
+  if (found.robust_logit < threshold) {
+    return fmt::format("not robust: the worst model's logit is {:.6g}, below {}",
+                       found.robust_logit, threshold);
+  }
+  if (found.real_logit && *found.real_logit < threshold) {
+    return fmt::format(
+        "not robust: the linearised network's worst logit is {:.6g}, but the real network gives "
+        "{:.6g} there, below {}",
+        found.robust_logit, *found.real_logit, threshold);
+  }
+  return fmt::format(
+      "not certified: the worst model's logit is {:.6g}, but the row lies on a kink of the network "
+      "or within rounding of {}",
+      found.robust_logit, threshold);
+}
+
+}  // namespace
+
 void validate(const Problem& problem) {
   require(problem.model != nullptr, "a problem needs a model");
   validate(problem.set, *problem.model);
@@ -93,10 +115,9 @@ void Assembler::take(Recourse& answer, VectorArg raw, const FeasibleSet& feasibl
   measure(answer, raw, feasible);
   answer.status = Status::uncertified;
   const std::vector<std::string> broken = feasible.violations(raw);
-  answer.message = broken.empty()
-                       ? fmt::format("not robust: the worst model's logit is {:.6g}, below {}",
-                                     answer.robust_logit, problem_->threshold)
-                       : fmt::format("breaks {}", fmt::join(broken, "; "));
+  answer.message = broken.empty() ? why_uncertified(certifier_.evaluate(*answer.counterfactual),
+                                                    problem_->threshold)
+                                  : fmt::format("breaks {}", fmt::join(broken, "; "));
 }
 
 void Assembler::measure(Recourse& answer, VectorArg raw, const FeasibleSet& feasible) const {

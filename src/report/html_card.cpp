@@ -160,14 +160,14 @@ std::string unchanged(const Recourse& answer, const Schema& schema) {
                      count == 1 ? "1 feature" : grouped(count) + " features", items);
 }
 
-std::string certificate(const Certificate& certificate, const Schema& schema) {
+std::string certificate(const Recourse& answer, const Schema& schema) {
+  const Certificate& certificate = *answer.certificate;
   return fmt::format(
       R"(<details class="certificate"><summary>Certificate: robust logit <span class="num">{}</span> ≥ <span class="num">{}</span></summary>
 <p>{}</p><p class="quiet">Model <code>{}</code></p><pre>{}</pre></details>
 )",
-      rounded(certificate.robust_logit, 6), rounded(certificate.threshold, 6),
-      escape(certificate.claim), escape(certificate.model_sha256),
-      escape(to_text(to_json(certificate, schema))));
+      rounded(answer.robust_logit, 6), rounded(certificate.threshold, 6), escape(certificate.claim),
+      escape(certificate.model_sha256), escape(to_text(to_json(certificate, schema))));
 }
 
 std::string infeasibility(const Recourse& answer, const Appraiser& appraiser) {
@@ -230,8 +230,7 @@ std::string notes(const Recourse& answer) {
         escape(fmt::format("{}", fmt::join(answer.held, ", "))) + ".</p>\n";
   }
   if (answer.attack) {
-    text +=
-        fmt::format("<p class=\"note\">Attack: {}.</p>\n", escape(attack_words(*answer.attack)));
+    text += "<p class=\"note\">" + escape(capitalized(attack_text(*answer.attack))) + "</p>\n";
   }
   // Without a plan the sentence holds the message already.
   if (!answer.message.empty() && (answer.counterfactual || answer.infeasible)) {
@@ -276,7 +275,7 @@ std::string card(const Recourse& answer, const FrontierCurve* curve, const Appra
   }
   if (answer.infeasible) text += best_reachable(answer, appraiser) + proof(answer, schema);
   if (!answer.query.empty()) text += unchanged(answer, schema);
-  if (answer.certificate) text += certificate(*answer.certificate, schema);
+  if (answer.certificate) text += certificate(answer, schema);
   return text + "</article>\n";
 }
 

@@ -111,11 +111,16 @@ std::string frontier(const FrontierCurve& curve, double epsilon) {
   std::string caption =
       "How far this person would have to move if more (or fewer) models were to agree.";
   if (curve.max_epsilon) {
-    caption += fmt::format(" No plan exists beyond ε = {}.", rounded(*curve.max_epsilon, 4));
+    const std::string limit = rounded(*curve.max_epsilon, 4);
+    caption += curve.is_proved
+                   ? fmt::format(" No plan exists beyond ε = {}.", limit)
+                   : fmt::format(" No plan was found beyond ε = {}; none is ruled out.", limit);
     // A limit far to the right would squeeze the curve into a corner; the caption names it.
     if (*curve.max_epsilon <= 1.5 * std::max(last, epsilon)) {
-      chart.marks.push_back(
-          {*curve.max_epsilon, "no plan beyond " + rounded(*curve.max_epsilon, 3), "limit"});
+      chart.marks.push_back({*curve.max_epsilon,
+                             (curve.is_proved ? "no plan beyond " : "none found beyond ") +
+                                 rounded(*curve.max_epsilon, 3),
+                             "limit"});
       chart.closed_from = curve.max_epsilon;
     }
   }

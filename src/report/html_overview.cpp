@@ -96,29 +96,49 @@ std::string promise(const Model& model, const PageOptions& options) {
            "this one model accepts, and need not survive retraining.";
   }
   const std::string epsilon = display_rounded(options.epsilon, 4);
-  if (options.set.kind == SetKind::full || options.set.kind == SetKind::isotropic) {
+  if (is_first_order(options.set.kind)) {
     return fmt::format(
         "Every plan is accepted by the network and, to first order in its parameters, by every "
         "network within the radius ε = {} around it. The real network at the worst of these "
         "parameters was evaluated for each plan and accepts it, too. More is not proved.",
         epsilon);
   }
+  const bool linear = model.network.layers.size() == 1;
+  std::string who = "the trained one";
+  if (options.set.kind == SetKind::ensemble) {
+    who = fmt::format("one of the {} models", options.set.members.size() + 1);
+  }
+  const std::string_view part = linear ? "" : " and differs from it in the last layer only";
+  if (options.set.damping) {
+    return fmt::format(
+        "Every plan is accepted by every model of the ellipsoid of size ε = {} around {}{}, with "
+        "the damping {} in place of the objective's own l2. These are not all models that are "
+        "nearly as good.",
+        epsilon, who, linear ? "" : " that differs from it in the last layer only",
+        number_text(*options.set.damping));
+  }
   const double objective = model.training.objective;
   const std::string share =
       objective > 0
           ? fmt::format(" (that is {} of it)", display_percent(options.epsilon / objective))
           : "";
-  const bool linear = model.network.layers.size() == 1;
   const bool exact = model.training.loss_kind == LossKind::squared && model.curvature.shift == 0 &&
-                     linear && !options.set.damping;
-  return fmt::format(
-      "Every plan is accepted by every model that is nearly as good as the trained one{}: by all "
-      "whose training objective is at most ε = {} above the best, {}{}. {}",
-      linear ? "" : " and differs from it in the last layer only", epsilon, rounded(objective),
-      share,
-      exact ? "For this loss the set is exact."
-            : "The set is described by the curvature of the objective at the best model (to second "
-              "order).");
+                     linear && options.set.kind == SetKind::last_layer;
+  std::string text = fmt::format(
+      "Every plan is accepted by every model that is nearly as good as {}{}: ", who, part);
+  text +=
+      options.set.kind == SetKind::ensemble
+          ? fmt::format("by all whose training objective is at most ε = {} above its. ", epsilon)
+          : fmt::format("by all whose training objective is at most ε = {} above the best, {}{}. ",
+                        epsilon, rounded(objective), share);
+  text += exact ? "For this loss the set is exact."
+                : "The set is described by the curvature of the objective at the best model (to "
+                  "second order).";
+  if (model.training.head_decrement > 0.01 * options.epsilon) {
+    text += fmt::format(" The trained model itself is {} above the best.",
+                        rounded(model.training.head_decrement, 3));
+  }
+  return text;
 }
 
 /// Which models, in words.

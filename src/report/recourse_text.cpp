@@ -124,7 +124,9 @@ std::string recourse_text(const Recourse& answer, const Appraiser& appraiser,
     text += fmt::format("  kept, as whole numbers and levels are not searched: {}\n",
                         fmt::join(answer.held, ", "));
   }
-  if (answer.attack) text += fmt::format("  attack: {}\n", attack_words(*answer.attack));
+  if (answer.attack) {
+    text += "  " + attack_text(*answer.attack) + '\n';
+  }
   // Without a plan the sentence holds the message already.
   if (!answer.message.empty() && (answer.counterfactual || answer.infeasible)) {
     text += fmt::format("  note: {}\n", answer.message);

@@ -82,8 +82,10 @@ std::string outcome_clause(const Recourse& answer, const Schema& schema) {
     case Status::certified:
       return answer.changes.empty() ? "Nothing needs to change." : ".";
     case Status::already_robust:
-      return fmt::format("Nothing needs to change: every model of the set already answers {}.",
-                         favourable_answer(schema));
+      return fmt::format(
+          "Nothing needs to change: {}every model of the set already answers {}.",
+          answer.certificate && is_first_order(answer.certificate->set) ? "to first order, " : "",
+          favourable_answer(schema));
     case Status::reduced:
       return answer.attained_epsilon
                  ? fmt::format("; this is certified only up to ε = {}, less than was asked.",
@@ -107,13 +109,13 @@ std::string sentence(const Recourse& answer, const Schema& schema) {
   return capitalized(plan_phrase(answer, schema) + outcome_clause(answer, schema));
 }
 
-std::string attack_words(const Attack& attack) {
+std::string attack_text(const Attack& attack) {
   return attack.broken
              ? fmt::format(
-                   "a real network whose training objective is {} higher gives it a logit of {}",
+                   "attack: a real network whose objective is {} higher gives it a logit of {}",
                    rounded(attack.excess, 3), rounded(attack.logit, 3))
              : fmt::format(
-                   "no real network within ε was found that declines it; the lowest logit was {}",
+                   "attack: no network within ε was found that declines it; lowest logit {}",
                    rounded(attack.logit, 3));
 }
 

@@ -7,32 +7,53 @@
 
 namespace ellice {
 
-/// Steps of Kingma and Ba (2015), Algorithm 1 with its default decay rates, projected onto a box.
-/// Coordinates that the box holds stay where they are.
+/// Steps of Kingma and Ba (2015), Algorithm 1 with its default decay rates.
 class Adam {
  public:
   explicit Adam(Index size) : mean_(Vector::Zero(size)), square_(Vector::Zero(size)) {}
 
+  /// A coordinate whose gradient was always 0 stays where it is.
+  void step(const Vector& gradient, double rate, Vector& x) {
+    const Scale scale = advance(rate);
+    for (Index i = 0; i < x.size(); ++i) x.coeffRef(i) -= change(i, gradient.coeff(i), scale);
+  }
+
+  /// Projected onto a box. Coordinates that the box holds stay where they are.
   void step(const Vector& gradient, double rate, const Vector& lower, const Vector& upper,
             Vector& x) {
-    constexpr double decay_mean = 0.9;
-    constexpr double decay_square = 0.999;
-    ++steps_;
-    const double mean_share = 1 - std::pow(decay_mean, steps_);
-    const double square_share = 1 - std::pow(decay_square, steps_);
+    const Scale scale = advance(rate);
     for (Index i = 0; i < x.size(); ++i) {
       if (!(lower[i] < upper[i])) continue;
-      mean_[i] += (1 - decay_mean) * (gradient[i] - mean_[i]);
-      square_[i] += (1 - decay_square) * (gradient[i] * gradient[i] - square_[i]);
-      const double change =
-          rate * (mean_[i] / mean_share) / (std::sqrt(square_[i] / square_share) + 1e-8);
-      x[i] = std::clamp(x[i] - change, lower[i], upper[i]);
+      x[i] = std::clamp(x[i] - change(i, gradient[i], scale), lower[i], upper[i]);
     }
   }
 
  private:
+  static constexpr double mean_decay = 0.9;
+  static constexpr double square_decay = 0.999;
+  static constexpr double floor = 1e-8;
+
+  struct Scale {
+    double length = 0;  // of the step, the bias of the mean undone
+    double root = 0;    // what undoes the bias of √square
+  };
+  Scale advance(double rate) {
+    mean_share_ *= mean_decay;
+    square_share_ *= square_decay;
+    return {.length = rate / (1 - mean_share_), .root = 1 / std::sqrt(1 - square_share_)};
+  }
+  double change(Index i, double gradient, const Scale& scale) {
+    const double mean = mean_decay * mean_.coeff(i) + (1 - mean_decay) * gradient;
+    const double square =
+        square_decay * square_.coeff(i) + (1 - square_decay) * gradient * gradient;
+    mean_.coeffRef(i) = mean;
+    square_.coeffRef(i) = square;
+    return scale.length * mean / (std::sqrt(square) * scale.root + floor);
+  }
+
   Vector mean_, square_;
-  int steps_ = 0;
+  double mean_share_ = 1;  // of the zeros that the means began with
+  double square_share_ = 1;
 };
 
 }  // namespace ellice

@@ -224,6 +224,22 @@ TEST(EnsembleCertificate, NeedsItsModelsToBeVerified) {
   EXPECT_THROW((void)Verifier(model, {&second}).verify(fewer), Error);
 }
 
+TEST(EnsembleCertificate, ItsVerifiedLogitIsTheSmallestOfAllModels) {
+  const Model model = network_model({6}, Activation::relu, 21);
+  const Model second = network_model({5}, Activation::relu, 22);
+  int other_is_worse = 0;
+  for (const auto& [first, other] : {std::pair(&model, &second), std::pair(&second, &model)}) {
+    const SetChoice choice{.kind = SetKind::ensemble, .members = {other}};
+    const auto certificate = Certifier(*first, choice, 0.01, -1e6).certify({0.5, -0.2, 1.0, 0.3});
+    ASSERT_TRUE(certificate);
+    const double of_other = certificate->members.front().robust_logit;
+    other_is_worse += of_other < certificate->robust_logit ? 1 : 0;
+    EXPECT_NEAR(Verifier(*first, {other}).verify(*certificate).robust_logit,
+                std::min(certificate->robust_logit, of_other), 1e-9);
+  }
+  EXPECT_EQ(other_is_worse, 1);
+}
+
 TEST(NetworkCertificateFile, RefusesWhatBelongsToAnotherSet) {
   const Model model = network_model({6}, Activation::relu, 21);
   const auto json = [&](SetKind kind) {

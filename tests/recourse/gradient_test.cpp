@@ -196,6 +196,22 @@ TEST(GradientSearch, RowsThatFailTheCheckAreCalledUncertified) {
   EXPECT_GT(uncertified, 10);
 }
 
+TEST(GradientSearch, WhatOnlyTheRealNetworkRefusesIsSaidToBeThat) {
+  const Model model = network_model({8, 8}, Activation::tanh, 17, 4);
+  int refused = 0;
+  for (const double epsilon : {0.02, 0.1, 0.5}) {
+    const Problem problem{.model = &model, .set = {.kind = SetKind::isotropic}, .epsilon = epsilon};
+    for (const Recourse& answer :
+         descend(problem, random_queries(model, 60, 18), {.preset = GradientPreset::as_run})) {
+      if (answer.status != Status::uncertified || answer.message.starts_with("breaks")) continue;
+      const bool is_real = answer.message.find("but the real network gives") != std::string::npos;
+      EXPECT_EQ(is_real, answer.robust_logit >= problem.threshold) << answer.message;
+      refused += is_real ? 1 : 0;
+    }
+  }
+  EXPECT_GT(refused, 0);
+}
+
 TEST(GradientSearch, CorrectedSearchesEveryPieceWhereTheQueryLiesOutsideARange) {
   const Model model = numeric_model(2, 17);
   const double towards = model.network.head()(0) > 0 ? 1 : -1;

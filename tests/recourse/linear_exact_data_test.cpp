@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ellice/recourse/linear_exact.hpp"
+#include "support/continuous_dataset.hpp"
 #include "support/datasets.hpp"
 #include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"
@@ -14,34 +15,8 @@ using problem_zoo::expect_audited;
 using problem_zoo::queries_of;
 using problem_zoo::solve;
 
-/// A schema in which every column is a number of its own, as the paper treats its data.
-/// `swapped` makes the other class the favourable one.
 Model continuous_model(const std::string& name, Dataset& data, bool swapped = false) {
-  Dataset original = load_recipe(name);
-  const Encoder encoder = Encoder::fit(original);
-  data = original;
-  data.raw = RowMatrix(original.rows(), encoder.columns());
-  data.schema.features.clear();
-  data.schema.constraints.clear();
-  for (std::size_t j = 0; j < original.schema.features.size(); ++j) {
-    const Feature& feature = original.schema.features[j];
-    for (Index c = 0; c < encoder.column_count(j); ++c) {
-      const Index column = encoder.first_column(j) + c;
-      data.schema.features.push_back(
-          {.name = encoder.column_names()[static_cast<std::size_t>(column)]});
-      for (Index i = 0; i < original.rows(); ++i) {
-        const double raw = original.raw(i, static_cast<Index>(j));
-        data.raw(i, column) = feature.kind == FeatureKind::categorical
-                                  ? (raw == static_cast<double>(c) ? 1 : 0)
-                                  : raw;
-      }
-    }
-  }
-  if (swapped) {
-    for (int& label : data.labels) label = 1 - label;
-    std::swap(data.classes[0], data.classes[1]);
-    data.schema.target.favourable = data.classes[1];
-  }
+  data = continuous_dataset(name, swapped);
   return train(data, {.balance = true}, {.folds = 0}).model;
 }
 

@@ -184,6 +184,31 @@ TEST(Html, GivesACurveToTheFirstPlanOnly) {
   expect_words(cards[1], {"plan 2"});
 }
 
+TEST(Html, DoesNotCallALocalSearchAProof) {
+  auto example = lending_example(1, 0.03);
+  example.answers.resize(1);
+  example.answers[0].attack = Attack{.logit = 0.5};
+  example.curves[0].max_epsilon = 0.04;
+  example.curves[0].is_proved = false;
+  const std::string page = to_html(example.model, example.page, example.answers, example.curves);
+  EXPECT_EQ(markup_fault(page), "");
+  expect_words(page,
+               {"No plan was found beyond ε = 0.04; none is ruled out", "none found beyond 0.04",
+                "Attack: no network within ε was found that declines it"});
+  EXPECT_EQ(page.find("No plan exists"), std::string::npos);
+}
+
+TEST(Html, DoesNotPromiseMoreThanTheCertificates) {
+  auto example = lending_example(1, 0.03);
+  example.model.training.head_decrement = 0.01;
+  expect_words(to_html(example.model, example.page, example.answers),
+               {"The trained model itself is 0.01 above the best"});
+  example.page.set.damping = 0.1;
+  const std::string damped = to_html(example.model, example.page, example.answers);
+  expect_words(damped, {"damping 0.1 in place of the objective", "not all models that are nearly"});
+  EXPECT_EQ(damped.find("training objective is at most"), std::string::npos);
+}
+
 TEST(Html, ShowsScoresWhereTheLossHasNoProbabilities) {
   auto example = lending_example(2, 0.03);
   example.model.training.loss_kind = LossKind::squared;

@@ -166,7 +166,7 @@ inline LendingExample lending_example(std::size_t people, double epsilon) {
     if (index % 9 == 8 ? score < 6 : score >= 0.3) continue;
     const bool hindrance = index % 6 == 5;
     example.answers.push_back(lending_answer(model, hindrance ? hindered : climber, index, row));
-    FrontierCurve curve{.query_index = index};
+    FrontierCurve curve{.query_index = index, .is_proved = true};
     for (int k = 0; k <= 8; ++k) {
       const double level = epsilon * k / 4;
       RawRow reached;

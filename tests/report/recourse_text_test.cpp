@@ -129,7 +129,7 @@ TEST(RecourseText, SaysWhatAnAttackFound) {
   answer.attack = Attack{.broken = true, .logit = -0.25, .excess = 0.0125};
   expect_words(recourse_text(answer, appraiser), {"attack: a real network", "0.0125", "-0.25"});
   answer.attack = Attack{.broken = false, .logit = 0.5, .excess = 0.03};
-  expect_words(recourse_text(answer, appraiser), {"attack: no real network", "0.5"});
+  expect_words(recourse_text(answer, appraiser), {"attack: no network within", "0.5"});
 }
 
 }  // namespace

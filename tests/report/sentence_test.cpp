@@ -48,6 +48,21 @@ TEST(Sentence, SpeaksOfEveryKindOfFeature) {
             "lower loan amount from 800 to 700 EUR");
 }
 
+TEST(Sentence, SaysWhereAPromiseIsToFirstOrderOnly) {
+  Recourse answer = plan({}, Status::already_robust);
+  answer.certificate = Certificate{.set = SetKind::full};
+  EXPECT_EQ(told(answer),
+            "Nothing needs to change: to first order, every model of the set already answers "
+            "approved = yes.");
+}
+
+TEST(Sentence, SaysWhatAnAttackFound) {
+  EXPECT_EQ(attack_text({.broken = true, .logit = -0.25, .excess = 0.01}),
+            "attack: a real network whose objective is 0.01 higher gives it a logit of -0.25");
+  EXPECT_EQ(attack_text({.logit = 0.125}),
+            "attack: no network within ε was found that declines it; lowest logit 0.125");
+}
+
 TEST(Sentence, SaysForEveryStatusWhatItMeans) {
   const std::vector<Change> changes = {{"income", 1.0, 2.0}};
   EXPECT_EQ(told(plan(changes, Status::certified)), "Raise income from 1 to 2 EUR/year.");

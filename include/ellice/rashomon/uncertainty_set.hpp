@@ -30,6 +30,11 @@ struct EnumNames<SetKind> {
                                                             "ensemble"};
 };
 
+/// Whether the set's worst logit is that of the network linearised in its parameters.
+[[nodiscard]] constexpr bool is_first_order(SetKind kind) {
+  return kind == SetKind::full || kind == SetKind::isotropic;
+}
+
 /// Which set of which models. The models must outlive it.
 struct SetChoice {
   SetKind kind = SetKind::last_layer;

@@ -15,7 +15,7 @@ class EliminatedHessian;
 /// What an independent look at a certificate found.
 struct Verification {
   double logit = 0;                        // recomputed
-  double robust_logit = 0;                 // recomputed
+  double robust_logit = 0;                 // recomputed; of an ensemble the smallest
   std::vector<std::string> failures = {};  // empty: the certificate holds
   [[nodiscard]] bool holds() const { return failures.empty(); }
 };

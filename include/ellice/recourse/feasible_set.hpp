@@ -35,9 +35,12 @@ struct FeatureRange {
   [[nodiscard]] bool contains(double value) const;
   /// The nearest value of range and grid strictly beyond `value` in a direction (+1 or −1), if any.
   [[nodiscard]] std::optional<double> beyond(double value, int direction) const;
+  /// The grid value that differs from `value` by rounding only, else `value`.
+  [[nodiscard]] double snapped(double value) const;
 
  private:
   [[nodiscard]] double grid_value(double k) const;
+  [[nodiscard]] double nearest_grid_value(double value) const;
 };
 
 /// A box in model space.

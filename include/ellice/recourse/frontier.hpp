@@ -20,8 +20,9 @@ struct FrontierPoint {
 struct FrontierCurve {
   std::size_t query_index = 0;
   std::vector<FrontierPoint> points = {};  // by rising ε
-  /// Beyond it there is no answer; for a search that proves nothing, none was found.
+  /// Beyond it there is no answer; where the curve is not proved, none was found.
   std::optional<double> max_epsilon = {};
+  bool is_proved = false;  // no point is nearer than these, and none is robust beyond max_epsilon
 };
 
 /// Traces frontiers for one problem (its ε is not used). For a linear model and its last-layer set

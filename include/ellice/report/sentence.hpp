@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ellice/data/schema.hpp"
+#include "ellice/rashomon/attack.hpp"
 #include "ellice/recourse/recourse.hpp"
 
 namespace ellice {
@@ -34,8 +35,8 @@ struct PlanStep {
 /// The whole answer as one sentence that a person can act on.
 [[nodiscard]] std::string sentence(const Recourse& answer, const Schema& schema);
 
-/// What an attack on an answer found.
-[[nodiscard]] std::string attack_words(const Attack& attack);
+/// What the search for a real network that breaks an answer came to.
+[[nodiscard]] std::string attack_text(const Attack& attack);
 
 /// The text with its first letter, where that is a to z, in upper case.
 [[nodiscard]] std::string capitalized(std::string text);
