@@ -182,6 +182,15 @@ std::vector<NetworkQuery::Candidate> NetworkQuery::search_from(
   return found;
 }
 
+std::vector<NetworkQuery::Candidate> NetworkQuery::candidates_at(const Vector& point) const {
+  std::vector<Candidate> result;
+  for (const Piece& piece : pieces_) {
+    result.push_back(
+        {.point = point.cwiseMax(piece.box->lower).cwiseMin(piece.box->upper), .box = piece.box});
+  }
+  return result;
+}
+
 bool NetworkQuery::widen(Widest& widest, double kappa) {
   // The nearest point to the widest one, not to the query: what counts is that there is one.
   const NearestPoint problem{.query = widest.candidate.point,

@@ -64,7 +64,8 @@ RowStarts::RowStarts(const StoredRows& rows, const UncertaintySet& set, double t
 }
 
 std::vector<Vector> RowStarts::nearest(VectorArg query, VectorArg weights, const Box& box,
-                                       double kappa, std::size_t count, Index most_rows) const {
+                                       double kappa, std::size_t count, Index most_rows,
+                                       const RowFilter* filter) const {
   // Sorted by falling radius: those robust at κ are the first.
   const auto robust = static_cast<Index>(
       std::lower_bound(radii_.begin(), radii_.end(), kappa, std::greater_equal<>()) -
@@ -80,12 +81,18 @@ std::vector<Vector> RowStarts::nearest(VectorArg query, VectorArg weights, const
     const double* row = rows_.row(r).data();
     double distance = 0;
     bool is_inside = true;
-    for (Index i = 0; i < query.size(); ++i) {
+    bool counts = true;
+    for (Index i = 0; i < query.size() && counts; ++i) {
       const double clipped = std::clamp(row[i], box.lower[i], box.upper[i]);
       is_inside = is_inside && clipped == row[i];
+      counts = clipped == row[i] || filter == nullptr ||
+               !filter->must_lie_inside[static_cast<std::size_t>(i)];
       distance += weights[i] * (clipped - query[i]) * (clipped - query[i]);
     }
-    if (is_inside && distance < inside.distance) inside = {.distance = distance, .row = r};
+    if (!counts) continue;
+    if (is_inside && distance < inside.distance &&
+        (filter == nullptr || filter->allows(rows_.row(r).transpose())))
+      inside = {.distance = distance, .row = r};
     if (count == 0 || distance >= best.back().distance) continue;
     best.back() = {.distance = distance, .row = r};
     for (std::size_t k = count - 1; k > 0 && best[k].distance < best[k - 1].distance; --k) {
