@@ -51,6 +51,7 @@ DiscreteSearch::DiscreteSearch(const QueryContext& context)
 
 DiscreteSearch::Outcome DiscreteSearch::search(double kappa, const std::vector<Vector>& starts,
                                                double limit) {
+  kappa_ = kappa;
   constraints_.set_radius(kappa, search_margin);
   const bool mixed = context_.problem->cost.kind == CostKind::mixed;
   best_square_ = mixed ? limit * limit : limit;
@@ -171,22 +172,37 @@ std::optional<Vector> DiscreteSearch::nearest(const Box& box, const Vector& star
 
 DiscreteSearch::Solved DiscreteSearch::solve(const Levels& levels, const Vector& start) {
   const Box box = box_of(levels);
-  Solved solved{.levels = levels, .point = start.cwiseMax(box.lower).cwiseMin(box.upper)};
-  std::optional<Vector> point = nearest(box, solved.point);
-  if (!point) {
-    const NearestPoint problem{.query = context_.feasible->query(),
-                               .lower = box.lower,
-                               .upper = box.upper,
-                               .weights = *context_.weights};
-    const Vector home = problem.query.cwiseMax(box.lower).cwiseMin(box.upper);
-    const Vector descended = augmented_descent(constraints_, problem, home);
-    point = nearest(box, descended);
-    if (!point && constraints_.smallest(descended) > constraints_.smallest(solved.point)) {
-      solved.point = descended;
-    }
+  const NearestPoint problem{.query = context_.feasible->query(),
+                             .lower = box.lower,
+                             .upper = box.upper,
+                             .weights = *context_.weights};
+  // Other levels may have another way to the border: one start is where the parent ended, one
+  // where the numbers are the query's own.
+  const Vector inside = start.cwiseMax(box.lower).cwiseMin(box.upper);
+  const Vector home = problem.query.cwiseMax(box.lower).cwiseMin(box.upper);
+  Solved solved{.levels = levels, .point = inside};
+  const auto take = [&](const std::optional<Vector>& point) {
+    if (!point) return;
+    const double square = square_of(*point);
+    if (solved.found && square >= solved.square) return;
+    solved.found = true;
+    solved.square = square;
+    solved.point = *point;
+  };
+  take(nearest(box, inside));
+  if (home != inside) take(nearest(box, home));
+  if (solved.found) return solved;
+  // As long as there is no answer at all, whatever else may lead to one.
+  std::vector<Vector> others = {augmented_descent(constraints_, problem, home)};
+  if (choices_.empty()) {
+    others.push_back(climb(*context_.set, kappa_, context_.problem->threshold, constraints_.floor(),
+                           problem.query, box, home));
   }
-  solved.found = point.has_value();
-  if (point) solved.point = std::move(*point);
+  for (const Vector& other : others) {
+    take(nearest(box, other));
+    if (solved.found) return solved;
+    if (constraints_.smallest(other) > constraints_.smallest(solved.point)) solved.point = other;
+  }
   solved.square = square_of(solved.point);
   return solved;
 }

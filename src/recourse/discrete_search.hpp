@@ -91,6 +91,7 @@ class DiscreteSearch {
   std::vector<Whole> wholes_;
   std::vector<Solved> solved_;
   std::vector<Choice> choices_;
+  double kappa_ = 0;
   double best_square_ = 0;  // of the cheapest choice, or the limit
   int nodes_ = 0;           // solves so far
 };

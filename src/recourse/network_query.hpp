@@ -74,7 +74,6 @@ class NetworkQuery {
     std::unique_ptr<SequentialQuadratic> solver = {};
   };
   [[nodiscard]] std::vector<Vector> starts(const Piece& piece, Index most_rows);
-  [[nodiscard]] Vector climb(const Piece& piece, const Vector& home);
   void solve(Piece& piece, const Vector& start, std::vector<Candidate>& found);
   /// The starts for κ and what is found from them, those with the largest κ of their own first.
   [[nodiscard]] std::vector<Widest> starts_at(double kappa);

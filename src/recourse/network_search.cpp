@@ -258,6 +258,12 @@ std::vector<Vector> NetworkSearch::choose(Recourse& result, const Recourse& blan
     Completion completion(assembler_, search, part, offered);
     if (!completion.certify(search.candidates_at(choice.point))) continue;
     ++accepted;
+    // The choice was made from few starts; with all of them its numbers may come nearer.
+    Recourse again = blank;
+    if (Completion(assembler_, search, part, again).certify() &&
+        again.distance.weighted < offered.distance.weighted) {
+      offered = std::move(again);
+    }
     if (!has_answer() || offered.distance.weighted < result.distance.weighted) {
       result = std::move(offered);
     }

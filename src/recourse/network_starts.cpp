@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "ellice/core/error.hpp"
+#include "ellice/recourse/gradient.hpp"
+#include "solver/adam.hpp"
 
 namespace ellice {
 
@@ -26,6 +28,27 @@ double largest_radius(RobustFunction& function, double threshold, VectorArg x) {
                                                    : -infinity);
   }
   return smallest;
+}
+
+Vector climb(const UncertaintySet& set, double kappa, double threshold, double floor,
+             const Vector& query, const Box& box, const Vector& start) {
+  // The way of the gradient method, so that no answer is longer than its.
+  const GradientSettings settings = settings_of({});
+  GradientObjective objective(set, kappa * kappa / 2, settings, threshold);
+  Vector point = start;
+  Adam adam(point.size());
+  double highest = -infinity;
+  for (int step = 0, idle = 0; step < settings.max_steps && idle < settings.patience;
+       ++step, ++idle) {
+    const GradientObjective::Value value = objective.evaluate(query, point);
+    if (floor <= value.robust_logit || !value.gradient.allFinite()) break;
+    if (value.robust_logit > highest) {
+      highest = value.robust_logit;
+      idle = 0;
+    }
+    adam.step(value.gradient, settings.step, box.lower, box.upper, point);
+  }
+  return point;
 }
 
 RowStarts::RowStarts(const StoredRows& rows, const UncertaintySet& set, double threshold,

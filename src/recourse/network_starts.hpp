@@ -15,6 +15,11 @@ namespace ellice {
 /// least t; negative where some f_k(x) < t.
 [[nodiscard]] double largest_radius(RobustFunction& function, double threshold, VectorArg x);
 
+/// Where the gradient method ends inside a box: at the first point whose worst logit at κ is at
+/// least `floor`, or where it gets no farther.
+[[nodiscard]] Vector climb(const UncertaintySet& set, double kappa, double threshold, double floor,
+                           const Vector& query, const Box& box, const Vector& start);
+
 /// Which rows count for a query whose categories are searched.
 struct RowFilter {
   std::vector<bool> must_lie_inside = {};          // columns that are not brought into the box

@@ -156,7 +156,7 @@ TEST(DiscreteSearch, ComesNearTheBestOfAllChoicesAndIsNeverWorseThanNone) {
 }
 
 /// Whoever has a robust training row within the constraints gets an answer that costs no more.
-void expect_no_row_missed(const Dataset& data, Index count, int epochs) {
+void expect_no_row_missed(const Dataset& data, Index count, int epochs, int least) {
   TrainingOptions options{.model = NetworkKind::mlp, .refit = true};
   options.network.hidden = {8};
   options.network.learning_rate = 0.01;
@@ -174,16 +174,16 @@ void expect_no_row_missed(const Dataset& data, Index count, int epochs) {
     ASSERT_EQ(found[i].status, Status::certified) << i;
     EXPECT_LE(found[i].distance.weighted, nearest[i].distance.weighted * (1 + 1e-9)) << i;
   }
-  EXPECT_GE(asked, count / 5);
+  EXPECT_GE(asked, least);
 }
 
 TEST(DiscreteSearch, MissesNoRobustRowOfLending) {
-  expect_no_row_missed(load_recipe("lending"), 25, 60);
+  expect_no_row_missed(load_recipe("lending"), 120, 60, 5);
 }
 
 TEST(DiscreteSearch, MissesNoRobustRowOfGerman) {
   ELLICE_NEEDS_DATASET("german");
-  expect_no_row_missed(load_recipe("german"), 10, 30);
+  expect_no_row_missed(load_recipe("german"), 12, 30, 4);
 }
 
 TEST(DiscreteSearch, AnswersDoNotDependOnThreads) {
@@ -203,8 +203,8 @@ TEST(FeasibleSet, HoldsOtherValuesOnlyWhereTheyAreAllowed) {
   const FeasibleSet feasible(mixed.model.encoder, {}, 0, query);
   Vector row = query;
   row(5) = query(5) == 2 ? 0 : 2;
-  row(6) = query(6) == 1 ? 1 : 1;  // q is not allowed
-  row(0) = query(0) + 1;           // numeric: not held
+  row(6) = 1;             // q: not allowed
+  row(0) = query(0) + 1;  // numeric: not held
   const FeasibleSet part = feasible.holding(row);
   const Vector raw = part.decode(
       part.boxes().front().lower.cwiseMax(feasible.query()).cwiseMin(part.boxes().front().upper));

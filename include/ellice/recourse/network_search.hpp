@@ -15,7 +15,7 @@ struct NetworkSearchOptions {
   int row_starts = 2;
   int random_starts = 4;
   int max_iterations = 25;
-  int discrete_nodes = 100;
+  int discrete_nodes = 200;
   std::uint64_t seed = 1;
 
   static void fields(auto& self, auto&& visit) {
