@@ -200,7 +200,8 @@ TEST(DiscreteSearch, AnswersDoNotDependOnThreads) {
 TEST(FeasibleSet, HoldsOtherValuesOnlyWhereTheyAreAllowed) {
   const MixedCase mixed = mixed_case(1, true);
   const Vector query = mixed.raw.row(0);
-  const FeasibleSet feasible(mixed.model.encoder, {}, 0, query);
+  const Constraints constraints;
+  const FeasibleSet feasible(mixed.model.encoder, constraints, 0, query);
   Vector row = query;
   row(5) = query(5) == 2 ? 0 : 2;
   row(6) = 1;             // q: not allowed
