@@ -364,13 +364,21 @@ void DiscreteSearch::finish(Box box, Vector point, const Levels& levels) {
   offer(point);
 }
 
-void DiscreteSearch::offer(const Vector& point) {
+void DiscreteSearch::offer(const Vector& candidate) {
+  // Whole numbers as they will be written: a training row that was brought into a range may lie
+  // beside its grid.
+  const Encoder& encoder = context_.feasible->encoder();
+  const Vector row = allowed_row(*context_.feasible, slope(candidate), candidate);
+  Vector written(encoder.columns());
+  encoder.encode({row.data(), static_cast<std::size_t>(row.size())}, written);
+  Vector point = candidate;
+  for (const Whole& whole : wholes_) point(whole.column) = written(whole.column);
   if (constraints_.smallest(point) < 0) return;
   const double square = square_of(point);
-  Choice choice{.row = allowed_row(*context_.feasible, slope(point), point),
-                .point = point,
-                .cost = cost_of(context_.problem->cost, context_.feasible->encoder(),
-                                context_.feasible->query(), point)};
+  Choice choice{
+      .row = row,
+      .point = point,
+      .cost = cost_of(context_.problem->cost, encoder, context_.feasible->query(), point)};
   const auto has_same_values = [&](const Choice& other) {
     const std::vector<FeatureRange>& ranges = context_.feasible->ranges();
     for (std::size_t j = 0; j < ranges.size(); ++j) {

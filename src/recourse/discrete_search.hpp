@@ -73,7 +73,7 @@ class DiscreteSearch {
   void branch(const Solved& root);
   /// Rounds what is not on its grid, coarse grids first, and solves the rest again each time.
   void finish(Box box, Vector point, const Levels& levels);
-  void offer(const Vector& point);
+  void offer(const Vector& candidate);
   [[nodiscard]] Vector slope(const Vector& z);
   /// The coarse feature farthest from its grid and its values on both sides, in model space.
   struct Split {
