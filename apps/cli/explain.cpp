@@ -12,6 +12,8 @@
 #include "ellice/recourse/automatic.hpp"
 #include "ellice/recourse/data_supported.hpp"
 #include "ellice/recourse/gradient.hpp"
+#include "ellice/recourse/greedy.hpp"
+#include "ellice/recourse/gumbel.hpp"
 #include "ellice/recourse/linear_exact.hpp"
 #include "ellice/recourse/network_search.hpp"
 #include "ellice/recourse/query_reader.hpp"
@@ -36,6 +38,8 @@ struct ExplainArguments {
   std::string method = "auto";
   ProblemArguments problem = {};
   GradientOptions gradient = {};
+  GreedyOptions greedy = {};
+  GumbelOptions gumbel = {};
   DataSupportedOptions data_options = {};
   NetworkSearchOptions network = {};
   RowArguments rows = {};
@@ -67,6 +71,18 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
   if (request.method == "gradient") {
     request.method_options["gradient"] = fields_to_json(arguments.gradient);
     return std::make_unique<GradientSearch>(problem, arguments.gradient);
+  }
+  if (request.method == "greedy") {
+    request.method_options["greedy"] = fields_to_json(arguments.greedy);
+    request.method_options["gradient"] = fields_to_json(arguments.gradient);
+    return std::make_unique<GreedySearch>(problem, arguments.greedy, arguments.gradient);
+  }
+  if (request.method == "gumbel") {
+    GumbelOptions gumbel = arguments.gumbel;
+    gumbel.seed = arguments.common.seed;
+    request.method_options["gumbel"] = fields_to_json(gumbel);
+    request.method_options["gradient"] = fields_to_json(arguments.gradient);
+    return std::make_unique<GumbelSearch>(problem, gumbel, arguments.gradient);
   }
   if (request.method == "data") {
     request.method_options["data"] = fields_to_json(arguments.data_options);
@@ -211,13 +227,15 @@ void add_explain(CLI::App& program, Job& job) {
       ->type_name("E");
   verb.add_option("--method", arguments->method,
                   "how to search; auto is exact for linear models, network otherwise")
-      ->check(CLI::IsMember({"auto", "exact", "network", "gradient", "data"}))
+      ->check(CLI::IsMember({"auto", "exact", "network", "gradient", "greedy", "gumbel", "data"}))
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
   add_row_options(verb, arguments->rows, "Training rows");
   add_flags(verb, arguments->data_options, {}, "Nearest training row (--method data)");
   add_flags(verb, arguments->network, {"seed"}, "Search for networks (--method network)");
   add_flags(verb, arguments->gradient, {}, "The paper's method (--method gradient)");
+  add_flags(verb, arguments->greedy, {}, "The paper's few changes (--method greedy)");
+  add_flags(verb, arguments->gumbel, {"seed"}, "The paper's mixed features (--method gumbel)");
   verb.add_flag("--attack", arguments->attack,
                 "look for a real network within epsilon that breaks each answer (needs training "
                 "rows)");

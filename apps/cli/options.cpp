@@ -5,6 +5,9 @@
 #include "ellice/model/training.hpp"
 #include "ellice/recourse/data_supported.hpp"
 #include "ellice/recourse/gradient.hpp"
+#include "ellice/recourse/greedy.hpp"
+#include "ellice/recourse/gumbel.hpp"
+#include "ellice/recourse/network_search.hpp"
 #include "ellice/report/text_table.hpp"
 #include "verb.hpp"
 
@@ -26,7 +29,13 @@ std::vector<Group> all_groups() {
           {.title = "explain: training rows (--method data)",
            .fields = describe_fields<DataSupportedOptions>()},
           {.title = "explain: the paper's method (--method gradient)",
-           .fields = describe_fields<GradientOptions>()}};
+           .fields = describe_fields<GradientOptions>()},
+          {.title = "explain: the paper's few changes (--method greedy)",
+           .fields = describe_fields<GreedyOptions>()},
+          {.title = "explain: the paper's mixed features (--method gumbel)",
+           .fields = describe_fields<GumbelOptions>()},
+          {.title = "explain: the search for networks (--method network)",
+           .fields = describe_fields<NetworkSearchOptions>()}};
 }
 
 std::string markdown() {

@@ -124,6 +124,17 @@ FeasibleSet FeasibleSet::without(const NamedConstraint& constraint) const {
   return result;
 }
 
+FeasibleSet FeasibleSet::holding(VectorArg raw) const {
+  FeasibleSet result = *this;
+  for (std::size_t j = 0; j < ranges_.size(); ++j) {
+    const auto i = static_cast<Index>(j);
+    const bool takes = ranges_[j].held && ranges_[j].contains(raw(i));
+    result.base_(i) = takes ? raw(i) : raw_(i);
+  }
+  result.build_boxes();
+  return result;
+}
+
 bool FeasibleSet::is_dropped(NamedConstraint::Kind kind, std::size_t feature) const {
   return std::any_of(dropped_.begin(), dropped_.end(), [&](const NamedConstraint& constraint) {
     return constraint.kind == kind && constraint.feature == feature;
@@ -136,6 +147,7 @@ void FeasibleSet::build() {
   held_.clear();
   has_grid_ = false;
   for (std::size_t j = 0; j < ranges_.size(); ++j) build_range(j);
+  base_ = raw_;
   build_boxes();
 }
 
@@ -218,7 +230,9 @@ double FeasibleSet::to_model(std::size_t j, double raw) const {
 
 void FeasibleSet::build_boxes() {
   relaxed_ = {.lower = query_, .upper = query_};
-  Box searched = relaxed_;
+  Box searched = {.lower = Vector(query_.size()), .upper = {}};
+  encoder_->encode({base_.data(), static_cast<std::size_t>(base_.size())}, searched.lower);
+  searched.upper = searched.lower;
   std::vector<Index> outside;  // columns whose range does not contain the query's value
   for (std::size_t j = 0; j < ranges_.size(); ++j) {
     const FeatureRange& range = ranges_[j];
@@ -318,7 +332,7 @@ std::vector<std::string> FeasibleSet::query_violations() const {
 }
 
 Vector FeasibleSet::decode(VectorArg z) const {
-  Vector raw = raw_;
+  Vector raw = base_;
   for (std::size_t j = 0; j < ranges_.size(); ++j) {
     const FeatureRange& range = ranges_[j];
     const Index column = encoder_->first_column(j);

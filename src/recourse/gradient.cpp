@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "allowed_row.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/model/loss.hpp"
 #include "solver/adam.hpp"
@@ -71,22 +72,6 @@ Vector decode_freely(const FeasibleSet& feasible, const Vector& z) {
       continue;
     }
     raw[static_cast<Index>(j)] = z[column] * encoder.scale()[column] + encoder.mean()[column];
-  }
-  return raw;
-}
-
-/// Raw numbers of a point of the box, each feature with a grid at the next grid value on the side
-/// on which the robust logit grows by its slope, else on the other.
-Vector decode_to_grid(const FeasibleSet& feasible, const Vector& slope, const Vector& z) {
-  Vector raw = feasible.decode(z);
-  if (!feasible.has_grid()) return raw;
-  for (std::size_t j = 0; j < feasible.ranges().size(); ++j) {
-    const FeatureRange& range = feasible.ranges()[j];
-    double& value = raw[static_cast<Index>(j)];
-    if (range.contains(value)) continue;
-    const int side = slope[feasible.encoder().first_column(j)] >= 0 ? 1 : -1;
-    const std::optional<double> next = range.beyond(value, side);
-    value = next ? *next : range.beyond(value, -side).value_or(range.query);
   }
   return raw;
 }
@@ -252,10 +237,9 @@ GradientSearch::DescentEnd GradientSearch::descend(Recourse& answer, const Feasi
   int idle = 0;
   while (true) {
     const GradientObjective::Value value = objective.evaluate(feasible.query(), descent.x());
-    end.accepted =
-        value.robust_logit >= problem_->threshold &&
-        assembler_.accept(answer, decode_to_grid(feasible, value.robust_gradient, descent.x()),
-                          feasible);
+    end.accepted = value.robust_logit >= problem_->threshold &&
+                   assembler_.accept(
+                       answer, allowed_row(feasible, value.robust_gradient, descent.x()), feasible);
     ++idle;
     if (value.robust_logit > end.best_logit) {
       end.best_logit = value.robust_logit;

@@ -5,10 +5,8 @@
 #include <limits>
 
 #include "ellice/core/random.hpp"
-#include "ellice/recourse/gradient.hpp"
 #include "ellice/recourse/rounding.hpp"
 #include "ellice/solver/augmented_descent.hpp"
-#include "solver/adam.hpp"
 
 namespace ellice {
 
@@ -94,7 +92,8 @@ void NetworkQuery::set_radius(double kappa, double margin) {
 std::vector<Vector> NetworkQuery::starts(const Piece& piece, Index most_rows) {
   const Vector home = piece.problem.query.cwiseMax(piece.box->lower).cwiseMin(piece.box->upper);
   std::vector<Vector> result = {home, augmented_descent(constraints_, piece.problem, home),
-                                climb(piece, home)};
+                                climb(*context_.set, kappa_, context_.problem->threshold,
+                                      constraints_.floor(), piece.problem.query, *piece.box, home)};
   if (context_.rows != nullptr) {
     if (context_.rows->centroid()) result.push_back(*context_.rows->centroid());
     const std::vector<Vector> near =
@@ -115,27 +114,6 @@ std::vector<Vector> NetworkQuery::starts(const Piece& piece, Index most_rows) {
     result.push_back(std::move(point));
   }
   return result;
-}
-
-Vector NetworkQuery::climb(const Piece& piece, const Vector& home) {
-  // The way of the gradient method, so that no answer is longer than its.
-  const GradientSettings settings = settings_of({});
-  GradientObjective objective(*context_.set, kappa_ * kappa_ / 2, settings,
-                              context_.problem->threshold);
-  Vector point = home;
-  Adam adam(point.size());
-  double highest = -std::numeric_limits<double>::infinity();
-  for (int step = 0, idle = 0; step < settings.max_steps && idle < settings.patience;
-       ++step, ++idle) {
-    const GradientObjective::Value value = objective.evaluate(piece.problem.query, point);
-    if (constraints_.floor() <= value.robust_logit || !value.gradient.allFinite()) break;
-    if (value.robust_logit > highest) {
-      highest = value.robust_logit;
-      idle = 0;
-    }
-    adam.step(value.gradient, settings.step, piece.box->lower, piece.box->upper, point);
-  }
-  return point;
 }
 
 void NetworkQuery::solve(Piece& piece, const Vector& start, std::vector<Candidate>& found) {
@@ -180,6 +158,15 @@ std::vector<NetworkQuery::Candidate> NetworkQuery::search_from(
   }
   sort_by_objective(found);
   return found;
+}
+
+std::vector<NetworkQuery::Candidate> NetworkQuery::candidates_at(const Vector& point) const {
+  std::vector<Candidate> result;
+  for (const Piece& piece : pieces_) {
+    result.push_back(
+        {.point = point.cwiseMax(piece.box->lower).cwiseMin(piece.box->upper), .box = piece.box});
+  }
+  return result;
 }
 
 bool NetworkQuery::widen(Widest& widest, double kappa) {

@@ -21,6 +21,13 @@ struct QueryContext {
   const Vector* weights = nullptr;  // by column
   const FeasibleSet* feasible = nullptr;
   std::size_t index = 0;  // of the query
+
+  /// The same for a part of the feasible set, which must outlive it.
+  [[nodiscard]] QueryContext with(const FeasibleSet& part) const {
+    QueryContext result = *this;
+    result.feasible = &part;
+    return result;
+  }
 };
 
 /// The searches for one query: points in model space, grids left to the rounding.
@@ -43,6 +50,9 @@ class NetworkQuery {
   /// The same, with the points of other candidates as starts.
   [[nodiscard]] std::vector<Candidate> search_from(const std::vector<Candidate>& starts);
 
+  /// A point as a candidate of every box, brought into it.
+  [[nodiscard]] std::vector<Candidate> candidates_at(const Vector& point) const;
+
   /// A point with the largest κ that was found, to 5e-4 of itself, at most `kappa`;
   /// nothing where no point is accepted even at κ = 0.
   struct Widest {
@@ -64,7 +74,6 @@ class NetworkQuery {
     std::unique_ptr<SequentialQuadratic> solver = {};
   };
   [[nodiscard]] std::vector<Vector> starts(const Piece& piece, Index most_rows);
-  [[nodiscard]] Vector climb(const Piece& piece, const Vector& home);
   void solve(Piece& piece, const Vector& start, std::vector<Candidate>& found);
   /// The starts for κ and what is found from them, those with the largest κ of their own first.
   [[nodiscard]] std::vector<Widest> starts_at(double kappa);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
+#include "discrete_search.hpp"
 #include "ellice/core/error.hpp"
 #include "network_query.hpp"
 
@@ -29,6 +31,9 @@ constexpr std::array<Attempt, 6> first_order_attempts = {{{.factor = 1},
 // Candidates that are rounded onto grids: the nearest need not stay the nearest.
 constexpr std::size_t rounded_candidates = 3;
 // By how much κ falls where a reduced answer is lost to grids, and how often.
+constexpr double infinity = std::numeric_limits<double>::infinity();
+// Choices of whole numbers and levels for which a smaller ε is looked for.
+constexpr std::size_t reduced_choices = 3;
 constexpr double reduction = 0.9;
 constexpr int most_reductions = 30;
 
@@ -164,9 +169,10 @@ NetworkSearch::NetworkSearch(const Problem& problem, const StoredRows* rows,
       gradient_(problem) {
   validate(problem);
   validate(options, "NetworkSearchOptions");
-  require(problem.cost.kind == CostKind::l2 && problem.cost.sparsity_weight == 0,
-          "the search for networks minimises the cost l2 only; use --method data for {}",
-          problem.cost.kind == CostKind::l2 ? "--sparsity-weight" : enum_name(problem.cost.kind));
+  const bool known = problem.cost.kind == CostKind::l2 || problem.cost.kind == CostKind::mixed;
+  require(known && problem.cost.sparsity_weight == 0,
+          "the search for networks minimises the costs l2 and mixed only; use --method data for {}",
+          known ? "--sparsity-weight" : enum_name(problem.cost.kind));
   if (rows == nullptr) return;
   require(rows->encoded.cols() == problem.model->encoder.columns(),
           "the training rows have {} columns, the model has {}", rows->encoded.cols(),
@@ -189,7 +195,9 @@ Recourse NetworkSearch::answer(const Query& query) const {
                              query.raw, problem_->display_steps);
   Recourse result = assembler_.begin(query, feasible);
   if (assembler_.already_robust(result, feasible)) return result;
-  result.held = feasible.held();
+  const bool chooses = options_.discrete_nodes > 0 && !feasible.held().empty();
+  if (!chooses) result.held = feasible.held();
+  const Recourse blank = result;
   const QueryContext context{.problem = problem_,
                              .options = &options_,
                              .set = &assembler_.set(),
@@ -210,8 +218,14 @@ Recourse NetworkSearch::answer(const Query& query) const {
       certified = true;
     }
   }
-  if (certified) return result;
-  if (problem_->epsilon > 0 && completion.reduce()) return result;
+  std::vector<Vector> others;  // rows whose whole numbers and levels may reach farther
+  if (chooses) others = choose(result, blank, context);
+  if (result.status == Status::certified) return result;
+  if (problem_->epsilon > 0) {
+    (void)completion.reduce();
+    reduce(result, blank, context, others);
+    if (is_certified(result.status)) return result;
+  }
   result.status = Status::not_found;
   result.message = fmt::format(
       "{}; the search is local and proves nothing",
@@ -219,6 +233,63 @@ Recourse NetworkSearch::answer(const Query& query) const {
           ? "points that the model accepts were found, but none that is certified as it is written"
           : "no allowed point was found that even the model itself accepts");
   return result;
+}
+
+std::vector<Vector> NetworkSearch::choose(Recourse& result, const Recourse& blank,
+                                          const QueryContext& context) const {
+  const auto has_answer = [&] { return result.status == Status::certified; };
+  std::vector<Vector> starts;
+  if (has_answer()) {
+    starts.push_back(problem_->model->encoder.encode(*result.counterfactual));
+  }
+  starts.push_back(context.feasible->query());
+  DiscreteSearch discrete(context);
+  const DiscreteSearch::Outcome outcome = discrete.search(
+      std::sqrt(2 * problem_->epsilon), starts, has_answer() ? result.distance.weighted : infinity);
+  std::size_t accepted = 0;
+  for (const DiscreteSearch::Choice& choice : outcome.robust) {
+    if (accepted == rounded_candidates) break;
+    if (has_answer() && choice.cost >= result.distance.weighted) break;
+    const FeasibleSet pinned = context.feasible->holding(choice.row);
+    const QueryContext part = context.with(pinned);
+    NetworkQuery search(part);
+    Recourse offered = blank;
+    Completion completion(assembler_, search, part, offered);
+    if (!completion.certify(search.candidates_at(choice.point))) continue;
+    ++accepted;
+    // The choice was made from few starts; with all of them its numbers may come nearer.
+    Recourse again = blank;
+    if (Completion(assembler_, search, part, again).certify() &&
+        again.distance.weighted < offered.distance.weighted) {
+      offered = std::move(again);
+    }
+    if (!has_answer() || offered.distance.weighted < result.distance.weighted) {
+      result = std::move(offered);
+    }
+  }
+  // Robust as the search sees it and yet refused, or not robust at this ε.
+  std::vector<Vector> rows;
+  for (const DiscreteSearch::Choice& choice :
+       outcome.robust.empty() ? outcome.widest : outcome.robust) {
+    if (rows.size() < reduced_choices) rows.push_back(choice.row);
+  }
+  return rows;
+}
+
+void NetworkSearch::reduce(Recourse& result, const Recourse& blank, const QueryContext& context,
+                           const std::vector<Vector>& rows) const {
+  for (const Vector& row : rows) {
+    const FeasibleSet pinned = context.feasible->holding(row);
+    const QueryContext part = context.with(pinned);
+    NetworkQuery search(part);
+    Recourse offered = blank;
+    if (!Completion(assembler_, search, part, offered).reduce()) continue;
+    if (offered.status == Status::certified || !result.attained_epsilon ||
+        *offered.attained_epsilon > *result.attained_epsilon) {
+      result = std::move(offered);
+    }
+    if (result.status == Status::certified) return;
+  }
 }
 
 }  // namespace ellice

@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "ellice/core/error.hpp"
+#include "ellice/recourse/gradient.hpp"
+#include "solver/adam.hpp"
 
 namespace ellice {
 
@@ -26,6 +28,27 @@ double largest_radius(RobustFunction& function, double threshold, VectorArg x) {
                                                    : -infinity);
   }
   return smallest;
+}
+
+Vector climb(const UncertaintySet& set, double kappa, double threshold, double floor,
+             const Vector& query, const Box& box, const Vector& start) {
+  // The way of the gradient method, so that no answer is longer than its.
+  const GradientSettings settings = settings_of({});
+  GradientObjective objective(set, kappa * kappa / 2, settings, threshold);
+  Vector point = start;
+  Adam adam(point.size());
+  double highest = -infinity;
+  for (int step = 0, idle = 0; step < settings.max_steps && idle < settings.patience;
+       ++step, ++idle) {
+    const GradientObjective::Value value = objective.evaluate(query, point);
+    if (floor <= value.robust_logit || !value.gradient.allFinite()) break;
+    if (value.robust_logit > highest) {
+      highest = value.robust_logit;
+      idle = 0;
+    }
+    adam.step(value.gradient, settings.step, box.lower, box.upper, point);
+  }
+  return point;
 }
 
 RowStarts::RowStarts(const StoredRows& rows, const UncertaintySet& set, double threshold,
@@ -64,7 +87,8 @@ RowStarts::RowStarts(const StoredRows& rows, const UncertaintySet& set, double t
 }
 
 std::vector<Vector> RowStarts::nearest(VectorArg query, VectorArg weights, const Box& box,
-                                       double kappa, std::size_t count, Index most_rows) const {
+                                       double kappa, std::size_t count, Index most_rows,
+                                       const RowFilter* filter) const {
   // Sorted by falling radius: those robust at κ are the first.
   const auto robust = static_cast<Index>(
       std::lower_bound(radii_.begin(), radii_.end(), kappa, std::greater_equal<>()) -
@@ -80,12 +104,18 @@ std::vector<Vector> RowStarts::nearest(VectorArg query, VectorArg weights, const
     const double* row = rows_.row(r).data();
     double distance = 0;
     bool is_inside = true;
-    for (Index i = 0; i < query.size(); ++i) {
+    bool counts = true;
+    for (Index i = 0; i < query.size() && counts; ++i) {
       const double clipped = std::clamp(row[i], box.lower[i], box.upper[i]);
       is_inside = is_inside && clipped == row[i];
+      counts = clipped == row[i] || filter == nullptr ||
+               !filter->must_lie_inside[static_cast<std::size_t>(i)];
       distance += weights[i] * (clipped - query[i]) * (clipped - query[i]);
     }
-    if (is_inside && distance < inside.distance) inside = {.distance = distance, .row = r};
+    if (!counts) continue;
+    if (is_inside && distance < inside.distance &&
+        (filter == nullptr || filter->allows(rows_.row(r).transpose())))
+      inside = {.distance = distance, .row = r};
     if (count == 0 || distance >= best.back().distance) continue;
     best.back() = {.distance = distance, .row = r};
     for (std::size_t k = count - 1; k > 0 && best[k].distance < best[k - 1].distance; --k) {

@@ -73,6 +73,25 @@ class Recourse(CliTestCase):
             self.assertTrue(any(result["status"] == "certified" for result in answers["results"]))
             self.expect_verified()
 
+    def test_the_papers_methods_for_few_changes_and_categories_verify(self):
+        for options in (("greedy",), ("greedy", "--greedy-step", "quadratic"), ("gumbel", "--extra-samples", "20")):
+            answers = self.explain("--epsilon", "0.0001", "--method", *options)
+            self.assertEqual(answers["method"], options[0])
+            self.assertIn(options[0], answers["options"])
+            self.assertTrue(any(result["status"] == "certified" for result in answers["results"]))
+            self.expect_verified()
+        run = self.run_ellice("explain", "m.json", "people.csv", "--epsilon", "0.0001", "--method", "gumbel",
+                              "--preset", "printed")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("corrected", run.stderr)
+
+    def test_whole_numbers_and_levels_are_kept_only_when_asked(self):
+        for nodes, is_held in (("0", True), ("50", False)):
+            answers = self.explain("--epsilon", "0.0001", "--discrete-nodes", nodes)
+            held = [result["held"] for result in answers["results"] if "held" in result]
+            self.assertEqual(bool(held), is_held)
+            self.expect_verified()
+
     def test_an_altered_network_answer_is_found(self):
         answers = self.explain("--epsilon", "0.0001")
         index = next(i for i, r in enumerate(answers["results"]) if "certificate" in r)

@@ -82,6 +82,10 @@ class FeasibleSet {
   [[nodiscard]] const std::vector<NamedConstraint>& constraints() const { return constraints_; }
   /// The same set without one of them; for finding out which ones block.
   [[nodiscard]] FeasibleSet without(const NamedConstraint& constraint) const;
+  /// The same set, in whose boxes held features have the values of a row (raw numbers) in place of
+  /// the query's; values that their ranges do not contain are the query's. For searches that choose
+  /// whole numbers and levels themselves.
+  [[nodiscard]] FeasibleSet holding(VectorArg raw) const;
 
   /// Which constraints a row (raw numbers) breaks, in words; empty for a row of the set.
   [[nodiscard]] std::vector<std::string> violations(VectorArg raw) const;
@@ -106,6 +110,7 @@ class FeasibleSet {
   std::vector<std::optional<double>> display_steps_;
   std::vector<NamedConstraint> dropped_;
   Vector raw_, query_;
+  Vector base_;  // raw_, with held features where the boxes hold them
   std::vector<FeatureRange> ranges_;
   std::vector<NamedConstraint> constraints_;
   std::vector<std::string> held_;

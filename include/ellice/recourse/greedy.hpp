@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "ellice/core/fields.hpp"
+#include "ellice/recourse/generator.hpp"
+#include "ellice/recourse/gradient.hpp"
+
+namespace ellice {
+
+/// How a greedy search optimises the features that may change.
+enum class GreedyStep {
+  gradient,   // Adam on the paper's loss, from where the last one ended, to the first robust point
+  quadratic,  // the nearest robust point, by sequential quadratic steps
+};
+template <>
+struct EnumNames<GreedyStep> {
+  static constexpr std::array<std::string_view, 2> names = {"gradient", "quadratic"};
+};
+
+struct GreedyOptions {
+  GreedyStep greedy_step = GreedyStep::gradient;
+
+  static void fields(auto& self, auto&& visit) {
+    visit("greedy_step", self.greedy_step, any_value(),
+          "how the features that may change are optimised: the paper's loss, or nearest");
+  }
+  bool operator==(const GreedyOptions&) const = default;
+};
+
+/// The paper's Algorithm 3, few changes by greedy choice: an optimisation of all features that may
+/// change ranks them by the gradients it sees; then one after another is let go, in that order, and
+/// those let go are optimised until the row is certified. The units are original features. Whole
+/// numbers are rounded; a category that is let go takes the allowed level with the largest robust
+/// logit, so that none is ever fractional.
+///
+/// Statuses: certified, already_robust, not_found.
+class GreedySearch final : public Generator {
+ public:
+  /// `problem` must outlive the generator. Of the gradient options the weights of the loss, the
+  /// step, its number and the patience count; their preset must be corrected.
+  explicit GreedySearch(const Problem& problem, const GreedyOptions& options = {},
+                        const GradientOptions& gradient = {});
+
+  [[nodiscard]] std::vector<Recourse> generate(const std::vector<Query>& queries,
+                                               const Execution& execution) const override;
+  /// The features that the constraints let change, in the order in which they are let go.
+  [[nodiscard]] std::vector<std::size_t> ranking(const Query& query) const;
+
+ private:
+  [[nodiscard]] FeasibleSet feasible_of(const Query& query) const;
+  [[nodiscard]] Recourse answer(const Query& query) const;
+  [[nodiscard]] std::vector<std::size_t> ranking(const FeasibleSet& feasible) const;
+
+  const Problem* problem_;
+  GreedyOptions options_;
+  GradientSettings settings_;
+  Assembler assembler_;
+  Vector weights_;
+};
+
+}  // namespace ellice
