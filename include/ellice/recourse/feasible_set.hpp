@@ -35,6 +35,8 @@ struct FeatureRange {
   [[nodiscard]] bool contains(double value) const;
   /// The nearest value of range and grid strictly beyond `value` in a direction (+1 or −1), if any.
   [[nodiscard]] std::optional<double> beyond(double value, int direction) const;
+  /// The value of the grid (not necessarily of the range) that is nearest.
+  [[nodiscard]] double nearest(double value) const;
 
  private:
   [[nodiscard]] double grid_value(double k) const;
