@@ -5,6 +5,7 @@
 #include "ellice/model/training.hpp"
 #include "ellice/recourse/data_supported.hpp"
 #include "ellice/recourse/gradient.hpp"
+#include "ellice/recourse/mixed_exact.hpp"
 #include "ellice/report/text_table.hpp"
 #include "verb.hpp"
 
@@ -23,6 +24,8 @@ std::vector<Group> all_groups() {
           {.title = "train: how", .fields = describe_fields<TrainingOptions>()},
           {.title = "train: how a network is fitted (--model mlp)",
            .fields = describe_fields<NetworkOptions>()},
+          {.title = "explain: the exact search (--method exact)",
+           .fields = describe_fields<ExactOptions>()},
           {.title = "explain: training rows (--method data)",
            .fields = describe_fields<DataSupportedOptions>()},
           {.title = "explain: the paper's method (--method gradient)",

@@ -1,6 +1,7 @@
 #include "ellice/solver/branch_and_bound.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "ellice/core/error.hpp"
@@ -14,6 +15,23 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t most_cuts = 32;
 constexpr std::size_t cuts_per_node = 2;
 constexpr int most_rounds = 12;
+// Steps of the ascent, the longest first, and the share of the missing bound that one must gain.
+constexpr std::array<double, 2> shares = {1, 0.4};
+constexpr double least_progress = 0.02;
+
+/// A half-space of a model between the models of two.
+Cut between(const Cut& from, const Cut& to, double share) {
+  Cut result = to;
+  result.need = (1 - share) * from.need + share * to.need;
+  result.gradient = (1 - share) * from.gradient + share * to.gradient;
+  for (std::size_t u = 0; u < to.option_gains.size(); ++u) {
+    for (std::size_t k = 0; k < to.option_gains[u].size(); ++k) {
+      result.option_gains[u][k] =
+          (1 - share) * from.option_gains[u][k] + share * to.option_gains[u][k];
+    }
+  }
+  return result;
+}
 
 bool comes_later(const MixedNode& a, const MixedNode& b) {
   return a.bound != b.bound ? a.bound > b.bound : a.sequence < b.sequence;
@@ -34,8 +52,7 @@ MixedSearch::MixedSearch(const BoxFactor& factor, const MixedProblem& problem)
 
 MixedResult MixedSearch::run() {
   const Stopwatch watch;
-  RobustLogit::State start = evaluate(problem_->query);
-  add_cut(start);
+  add_cut(make_cut(evaluate(problem_->query)));
   MixedNode root;
   for (const UnitView& unit : units_) root.domains.push_back(unit.whole());
   open_.push_back(std::move(root));
@@ -120,12 +137,6 @@ bool MixedSearch::breaks_rules(const std::vector<Domain>& domains) const {
   return false;
 }
 
-bool MixedSearch::satisfies_rules(VectorArg x) const {
-  return std::all_of(problem_->rules.begin(), problem_->rules.end(), [&](const MixedRule& rule) {
-    return rule.coefficients.dot(x) <= rule.bound + rule.tolerance;
-  });
-}
-
 bool MixedSearch::is_charged(std::size_t u, const Domain& domain, const Room& room) const {
   return room.limited || units_[u].unit().charge > 0 || units_[u].is_apart(domain);
 }
@@ -166,33 +177,33 @@ bool MixedSearch::bound_by_pool(MixedNode& node, const Room& room, DualBound& bo
   return true;
 }
 
-// Cuts at the point between the two sides of the bound, while that raises it; on the way, points
-// near it are tried as answers.
+// Frank and Wolfe's ascent over the models of the ellipsoid: towards the worst model at the point
+// between the two sides of the bound, as far as that raises it. On the way, points near it are
+// tried as answers.
 bool MixedSearch::improve(MixedNode& node, const Room& room, DualBound& bound) {
-  node_cut_ = *bound.cut;  // the pool changes on the way
+  node_cut_ = *bound.cut;
   for (int round = 0; round < most_rounds; ++round) {
     bound.cut = &node_cut_;
     try_choices(node, room, bound);
-    node.bound = std::max(node.bound, bound.value);
     node.multiplier = bound.best().multiplier;
-    if (node.bound >= enough()) return false;
-    const Vector between = (1 - bound.share) * point_of(bound.below.choices) +
-                           bound.share * point_of(bound.above.choices);
-    const RobustLogit::State state = evaluate(between);
+    if (bound.value >= enough()) return false;
+    const RobustLogit::State state = evaluate((1 - bound.share) * point_of(bound.below.choices) +
+                                              bound.share * point_of(bound.above.choices));
     if (state.value >= problem_->threshold) break;
-    add_cut(state);
-    DualBound next =
-        dual_.maximise(cuts_.front(), node.domains, room.slots, node.multiplier, enough());
-    if (next.infeasible || next.value >= enough()) return false;
-    const double target = found_ ? enough() : 2 * bound.value;
-    const bool better = next.value > bound.value;
-    const double gained = next.value - bound.value;
-    const double missing = target - bound.value;
-    if (better) {
+    const Cut towards = make_cut(state);
+    add_cut(towards);
+    const double before = bound.value;
+    for (const double share : shares) {
+      Cut trial = between(node_cut_, towards, share);
+      DualBound next = dual_.maximise(trial, node.domains, room.slots, node.multiplier, enough());
+      if (next.infeasible || next.value >= enough()) return false;
+      if (!(next.value > bound.value)) continue;
       bound = std::move(next);
-      node_cut_ = *bound.cut;
+      node_cut_ = std::move(trial);
+      break;
     }
-    if (!(gained > 0.02 * missing)) break;
+    const double target = found_ ? enough() : 2 * before;
+    if (!(bound.value - before > least_progress * (target - before))) break;
   }
   bound.cut = &node_cut_;
   node.bound = std::max(node.bound, bound.value);
@@ -210,7 +221,7 @@ double MixedSearch::scale(const RobustLogit::State& state) const {
   return state.scale + std::abs(problem_->threshold);
 }
 
-void MixedSearch::add_cut(const RobustLogit::State& state) {
+Cut MixedSearch::make_cut(const RobustLogit::State& state) const {
   Cut cut{.need = problem_->threshold - state.value - state.gradient.dot(problem_->query - state.x),
           .gradient = state.gradient,
           .option_gains = std::vector<std::vector<double>>(units_.size())};
@@ -222,42 +233,12 @@ void MixedSearch::add_cut(const RobustLogit::State& state) {
       cut.option_gains[u].push_back(slope.dot(option.values - own));
     }
   }
+  return cut;
+}
+
+void MixedSearch::add_cut(Cut cut) {
   if (cuts_.size() == most_cuts) cuts_.pop_back();
   cuts_.insert(cuts_.begin(), std::move(cut));
-}
-
-void MixedSearch::place(Vector& x, std::size_t u, const Choice& choice) const {
-  if (!choice.moves) return;
-  const MixedUnit& unit = units_[u].unit();
-  if (unit.is_group()) {
-    x.segment(unit.column, unit.width) = unit.options[choice.option].values;
-  } else {
-    x[unit.column] = choice.value;
-  }
-}
-
-Vector MixedSearch::point_of(const std::vector<Choice>& choices) const {
-  Vector x = problem_->query;
-  for (std::size_t u = 0; u < units_.size(); ++u) place(x, u, choices[u]);
-  return x;
-}
-
-double MixedSearch::cost_of(const Vector& x) const {
-  double sum = 0;
-  for (const UnitView& view : units_) {
-    const MixedUnit& unit = view.unit();
-    const auto now = x.segment(unit.column, unit.width);
-    if (now == problem_->query.segment(unit.column, unit.width)) continue;
-    if (!unit.is_group()) {
-      sum += unit.charge + view.cost(x[unit.column]);
-      continue;
-    }
-    const auto option =
-        std::find_if(unit.options.begin(), unit.options.end(),
-                     [&](const MixedOption& candidate) { return candidate.values == now; });
-    sum += option->cost;
-  }
-  return sum;
 }
 
 void MixedSearch::push(const MixedNode& parent, std::size_t u, Domain domain) {

@@ -21,6 +21,46 @@ std::uint64_t mixed_with(std::uint64_t hash, std::uint64_t value) {
 
 }  // namespace
 
+void MixedSearch::place(Vector& x, std::size_t u, const Choice& choice) const {
+  if (!choice.moves) return;
+  const MixedUnit& unit = units_[u].unit();
+  if (unit.is_group()) {
+    x.segment(unit.column, unit.width) = unit.options[choice.option].values;
+  } else {
+    x[unit.column] = choice.value;
+  }
+}
+
+Vector MixedSearch::point_of(const std::vector<Choice>& choices) const {
+  Vector x = problem_->query;
+  for (std::size_t u = 0; u < units_.size(); ++u) place(x, u, choices[u]);
+  return x;
+}
+
+double MixedSearch::cost_of(const Vector& x) const {
+  double sum = 0;
+  for (const UnitView& view : units_) {
+    const MixedUnit& unit = view.unit();
+    const auto now = x.segment(unit.column, unit.width);
+    if (now == problem_->query.segment(unit.column, unit.width)) continue;
+    if (!unit.is_group()) {
+      sum += unit.charge + view.cost(x[unit.column]);
+      continue;
+    }
+    const auto option =
+        std::find_if(unit.options.begin(), unit.options.end(),
+                     [&](const MixedOption& candidate) { return candidate.values == now; });
+    sum += option->cost;
+  }
+  return sum;
+}
+
+bool MixedSearch::satisfies_rules(VectorArg x) const {
+  return std::all_of(problem_->rules.begin(), problem_->rules.end(), [&](const MixedRule& rule) {
+    return rule.coefficients.dot(x) <= rule.bound + rule.tolerance;
+  });
+}
+
 void MixedSearch::offer(const Vector& x) {
   const double cost = cost_of(x);
   if (!(cost < best_cost_) || !satisfies_rules(x)) return;
@@ -110,7 +150,7 @@ MixedSearch::Leaf MixedSearch::solve_leaf(const std::vector<Domain>& domains) {
   const RobustLogit::State state = evaluate(std::move(x));
   const double missing = problem_->threshold + problem_->margin * scale(state) - state.value;
   if (missing > 0) {
-    add_cut(state);
+    add_cut(make_cut(state));
     return {.infeasible = true, .missing = missing};
   }
   offer(state.x);
@@ -145,12 +185,12 @@ MixedSearch::Leaf MixedSearch::solve_numbers(Vector x, const std::vector<Domain>
   };
   RobustLogit::State state = full(solved.point);
   if (solved.status == BoxStatus::infeasible) {
-    add_cut(state);
+    add_cut(make_cut(state));
     return {.infeasible = true, .missing = problem_->threshold - state.value};
   }
   const Leaf leaf{.lower_bound = paid + solved.lower_bound +
                                  solved.multiplier * certificate_margin * scale(state)};
-  add_cut(state);
+  add_cut(make_cut(state));
   // Above the threshold by the margin, and by what rounding of the restricted logit may have taken.
   double raised = problem_->threshold;
   for (int k = 0; k < 4; ++k) {

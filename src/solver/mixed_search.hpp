@@ -63,7 +63,8 @@ class MixedSearch {
   void push(const MixedNode& parent, std::size_t u, Domain domain);
 
   [[nodiscard]] RobustLogit::State evaluate(Vector x) const;
-  void add_cut(const RobustLogit::State& state);
+  [[nodiscard]] Cut make_cut(const RobustLogit::State& state) const;
+  void add_cut(Cut cut);
   [[nodiscard]] Vector point_of(const std::vector<Choice>& choices) const;
   void place(Vector& x, std::size_t u, const Choice& choice) const;
   [[nodiscard]] double cost_of(const Vector& x) const;

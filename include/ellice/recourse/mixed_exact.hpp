@@ -14,7 +14,7 @@ struct ExactOptions {
   std::optional<int> max_changes = {};
   bool sparse = false;
   int plans = 1;
-  int node_limit = 20000;
+  int node_limit = 5000;
   std::optional<double> time_limit = {};
 
   static void fields(auto& self, auto&& visit) {
