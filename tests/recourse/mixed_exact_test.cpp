@@ -213,7 +213,7 @@ TEST(MixedExact, WholeNumbersOfDiabetesEqualTheFullGrid) {
     const bool whole = feature.kind == FeatureKind::integer;
     if (!whole || ++free > 3) problem.constraints.features[feature.name].locked = true;
   }
-  expect_cheapest(problem, queries_of(data, 12));
+  expect_cheapest(problem, queries_of(data, 4));
 }
 
 }  // namespace
