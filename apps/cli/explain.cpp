@@ -40,6 +40,7 @@ struct ExplainArguments {
   GradientOptions gradient = {};
   GreedyOptions greedy = {};
   GumbelOptions gumbel = {};
+  ExactOptions exact = {};
   DataSupportedOptions data_options = {};
   NetworkSearchOptions network = {};
   RowArguments rows = {};
@@ -65,9 +66,12 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
   Request& request = run.request;
   const Problem& problem = request.problem;
   const Execution execution{.threads = arguments.common.threads};
-  require(request.method == "data" || arguments.data_options.plans == 1,
-          "--plans {}: several plans are found by --method data only",
+  const bool exact = request.method == "exact";
+  require(exact || request.method == "data" || arguments.data_options.plans == 1,
+          "--plans {}: several plans are found by --method exact and data only",
           arguments.data_options.plans);
+  require(exact || arguments.exact == ExactOptions{},
+          "--max-changes, --sparse, --node-limit and --time-limit belong to --method exact");
   if (request.method == "gradient") {
     request.method_options["gradient"] = fields_to_json(arguments.gradient);
     return std::make_unique<GradientSearch>(problem, arguments.gradient);
@@ -89,7 +93,12 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
     return std::make_unique<DataSupported>(problem, run.rows->fitted.raw, arguments.data_options,
                                            execution);
   }
-  if (request.method == "exact") return std::make_unique<LinearExact>(problem);
+  if (exact) {
+    ExactOptions options = arguments.exact;
+    options.plans = arguments.data_options.plans;
+    if (options != ExactOptions{}) request.method_options["exact"] = fields_to_json(options);
+    return std::make_unique<LinearExact>(problem, options);
+  }
   NetworkSearchOptions network = arguments.network;
   network.seed = arguments.common.seed;
   request.method_options["network"] = fields_to_json(network);
@@ -231,6 +240,7 @@ void add_explain(CLI::App& program, Job& job) {
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
   add_row_options(verb, arguments->rows, "Training rows");
+  add_flags(verb, arguments->exact, {"plans"}, "Exact search (--method exact)");
   add_flags(verb, arguments->data_options, {}, "Nearest training row (--method data)");
   add_flags(verb, arguments->network, {"seed"}, "Search for networks (--method network)");
   add_flags(verb, arguments->gradient, {}, "The paper's method (--method gradient)");

@@ -8,6 +8,7 @@
 #include "ellice/recourse/greedy.hpp"
 #include "ellice/recourse/gumbel.hpp"
 #include "ellice/recourse/network_search.hpp"
+#include "ellice/recourse/mixed_exact.hpp"
 #include "ellice/report/text_table.hpp"
 #include "verb.hpp"
 
@@ -26,6 +27,8 @@ std::vector<Group> all_groups() {
           {.title = "train: how", .fields = describe_fields<TrainingOptions>()},
           {.title = "train: how a network is fitted (--model mlp)",
            .fields = describe_fields<NetworkOptions>()},
+          {.title = "explain: the exact search (--method exact)",
+           .fields = describe_fields<ExactOptions>()},
           {.title = "explain: training rows (--method data)",
            .fields = describe_fields<DataSupportedOptions>()},
           {.title = "explain: the paper's method (--method gradient)",

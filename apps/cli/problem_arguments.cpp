@@ -69,7 +69,7 @@ void add_problem_options(CLI::App& verb, ProblemArguments& arguments) {
   add_set_options(verb, arguments);
   add_choice(verb, "--cost", arguments.cost.kind, "what is minimised");
   verb.add_option("--sparsity-weight", arguments.cost.sparsity_weight,
-                  "adds this much per changed feature (--method data)");
+                  "adds this much per changed feature (--method exact and data)");
   verb.add_option("--lock", arguments.lock, "features that keep their values")
       ->delimiter(',')
       ->allow_extra_args(false)

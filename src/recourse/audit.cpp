@@ -33,6 +33,8 @@ struct Asked {
   SetChoice set = {};
   Cost cost = {};
   Constraints constraints = {};
+  std::optional<std::int64_t> max_changes = {};
+  bool counts_changes = false;  // limited or made few
 };
 
 class Auditor {
@@ -140,6 +142,11 @@ class Auditor {
       differing += query[j] != counterfactual[j] ? 1 : 0;
     if (differing != changed.size())
       result.failures.emplace_back("changes: not all of them are listed");
+    if (asked_.max_changes && static_cast<std::int64_t>(differing) > *asked_.max_changes &&
+        result.status != Status::already_robust) {
+      result.failures.push_back(fmt::format("changes: {}, but at most {} were asked for", differing,
+                                            *asked_.max_changes));
+    }
 
     const Vector z = model_->encoder.encode(counterfactual);
     const Vector move = z - feasible.query();
@@ -198,9 +205,13 @@ class Auditor {
   void check_gap(double gap, const RawRow& counterfactual, const FeasibleSet& feasible,
                  AnswerAudit& result) const {
     const bool square_root = asked_.cost.kind == CostKind::mixed;
-    if (!is_exact_ || asked_.cost.sparsity_weight != 0 ||
-        (square_root && !feasible.held().empty())) {
+    if (!is_exact_) {
       result.failures.emplace_back("a gap is stated where the cost has no bound that proves it");
+      return;
+    }
+    if (asked_.cost.sparsity_weight != 0 || asked_.counts_changes || result.plan > 0 ||
+        feasible.has_grid() || !feasible.held().empty() || !model_->schema().constraints.empty()) {
+      check_not_beaten(gap, counterfactual, feasible, result);
       return;
     }
     const RashomonEllipsoid set = ellipsoid(result.epsilon);
@@ -209,9 +220,8 @@ class Auditor {
     const bool absolutes = asked_.cost.kind == CostKind::l1 || asked_.cost.kind == CostKind::l1_l2;
     const ColumnCost cost{.squares = squares ? weights : Vector::Zero(weights.size()),
                           .absolutes = absolutes ? weights : Vector::Zero(weights.size())};
-    const std::vector<Box> boxes = feasible.held().empty() && feasible.boxes_cover()
-                                       ? feasible.boxes()
-                                       : std::vector<Box>{feasible.relaxed()};
+    const std::vector<Box> boxes =
+        feasible.boxes_cover() ? feasible.boxes() : std::vector<Box>{feasible.relaxed()};
     const Vector z = model_->encoder.encode(counterfactual);
     const Vector x = with_one(z);
     // Certified rows keep this distance from the threshold.
@@ -226,6 +236,22 @@ class Auditor {
     result.failures.push_back(
         fmt::format("gap is {}, but the bound recomputed proves {:.9g} only", gap,
                     1 - (square_root ? std::sqrt(std::max(0.0, proved)) : proved) / paid));
+  }
+
+  /// What is discrete was searched, and no short proof shows that nothing cheaper exists; but
+  /// nothing near may contradict the gap.
+  void check_not_beaten(double gap, const RawRow& counterfactual, const FeasibleSet& feasible,
+                        AnswerAudit& result) const {
+    const Vector z = model_->encoder.encode(counterfactual);
+    const double paid = cost_of(asked_.cost, model_->encoder, feasible.query(), z);
+    const Certifier certifier(*model_, asked_.set, result.epsilon, asked_.threshold);
+    const auto feature = beaten_by_retreat(certifier, asked_.cost, feasible, counterfactual,
+                                           paid * (1 - gap - gap_tolerance));
+    if (!feature) return;
+    result.failures.push_back(
+        fmt::format("gap is {}, but a row that changes {} less passes and costs less than that "
+                    "admits",
+                    gap, model_->schema().features[*feature].name));
   }
 
   /// The model of the proof must lie in the set and stay below the threshold on the whole box.
@@ -339,6 +365,11 @@ std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& mode
   asked.threshold = options.number("threshold");
   if (options.has("sparsity_weight"))
     asked.cost.sparsity_weight = options.number("sparsity_weight");
+  if (options.has("exact")) {
+    JsonObject exact = options.object("exact");
+    if (exact.has("max_changes")) asked.max_changes = exact.integer("max_changes");
+    asked.counts_changes = asked.max_changes || exact.boolean("sparse");
+  }
   if (options.has("damping")) asked.set.damping = options.number("damping");
   if (asked.set.kind != SetKind::ensemble) asked.set.members.clear();
   validate(asked.set, model);

@@ -177,6 +177,33 @@ double cost_lower_bound(const RashomonEllipsoid& set, double threshold, VectorAr
   return bound;
 }
 
+std::optional<std::size_t> beaten_by_retreat(const Certifier& certifier, const Cost& cost,
+                                             const FeasibleSet& feasible,
+                                             const RawRow& counterfactual, double claimed) {
+  const Encoder& encoder = feasible.encoder();
+  const Vector raw = encoder.raw(counterfactual);
+  for (std::size_t j = 0; j < feasible.ranges().size(); ++j) {
+    const auto i = static_cast<Index>(j);
+    const FeatureRange& range = feasible.ranges()[j];
+    if (raw(i) == range.query) continue;
+    std::vector<double> retreats = {range.query};
+    if (range.has_grid()) {
+      const auto step = range.beyond(raw(i), raw(i) < range.query ? 1 : -1);
+      if (step) retreats.push_back(*step);
+    }
+    for (const double value : retreats) {
+      Vector nearer = raw;
+      nearer(i) = value;
+      const RawRow row = encoder.values({nearer.data(), static_cast<std::size_t>(nearer.size())});
+      if (cost_of(cost, encoder, feasible.query(), encoder.encode(row)) < claimed &&
+          feasible.violations(nearer).empty() && certifier.certify(row)) {
+        return j;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 Vector most_robust_point(const RashomonEllipsoid& set, double threshold, const Box& box) {
   const Index d = box.lower.size();
   const Vector& theta = set.center();

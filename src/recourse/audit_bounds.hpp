@@ -3,9 +3,12 @@
 // What an answer claims about all other points: that none is much cheaper, and up to which ε there
 // is one. Recomputed here by methods that share nothing with those that find answers.
 
+#include <optional>
 #include <vector>
 
+#include "ellice/rashomon/certificate.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/recourse/cost.hpp"
 #include "ellice/recourse/feasible_set.hpp"
 
 namespace ellice {
@@ -27,6 +30,14 @@ struct ColumnCost {
 [[nodiscard]] double cost_lower_bound(const RashomonEllipsoid& set, double threshold,
                                       VectorArg query, const std::vector<Box>& boxes,
                                       const ColumnCost& cost, VectorArg worst, double enough);
+
+/// A changed feature that can go back to the query's value, or by a step of its grid, in a row that
+/// is allowed, certified and costs less than `claimed`; nothing if there is none.
+[[nodiscard]] std::optional<std::size_t> beaten_by_retreat(const Certifier& certifier,
+                                                           const Cost& cost,
+                                                           const FeasibleSet& feasible,
+                                                           const RawRow& counterfactual,
+                                                           double claimed);
 
 /// A point of the box that is robust up to as large an ε as cyclic maximisation over its columns
 /// finds (theory.md, Result 8: λ is quasi-concave, so that this ends at the maximum); infinite

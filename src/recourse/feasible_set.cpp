@@ -102,6 +102,13 @@ std::optional<double> FeatureRange::beyond(double value, int direction) const {
   return best;
 }
 
+double FeatureRange::nearest(double value) const {
+  if (allowed.empty()) return step ? grid_value(std::round((value - origin) / *step)) : value;
+  return *std::min_element(allowed.begin(), allowed.end(), [&](double a, double b) {
+    return std::abs(a - value) < std::abs(b - value);
+  });
+}
+
 FeasibleSet::FeasibleSet(const Encoder& encoder, const Constraints& constraints,
                          std::size_t query_index, VectorArg raw,
                          const std::vector<std::optional<double>>& display_steps)

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "ellice/core/error.hpp"
 #include "ellice/recourse/infeasibility.hpp"
@@ -97,15 +99,20 @@ RashomonEllipsoid linear_set(const Problem& problem) {
   return {model.network.head(), damped_hessian(model, problem.set.damping), problem.epsilon};
 }
 
-LinearExact::LinearExact(const Problem& problem)
+LinearExact::LinearExact(const Problem& problem, const ExactOptions& options)
     : problem_(&problem),
+      options_(options),
       assembler_(problem),
       set_(linear_set(problem)),
       box_(set_.center(), set_.hessian()),
+      mixed_(problem, assembler_, box_, options),
       cost_(separable_cost(problem.cost, problem.model->encoder)) {
   validate(problem);
-  require(problem.cost.sparsity_weight == 0,
-          "--sparsity-weight is understood by --method data only; leave it out");
+  validate(options, "options");
+  require(
+      problem.cost.sparsity_weight == 0 || problem.cost.kind != CostKind::mixed,
+      "--sparsity-weight adds to the root that --cost mixed takes, which the exact search cannot "
+      "minimise; use another cost or --method data");
   const Encoder& encoder = problem.model->encoder;
   for (Index column = 0; column < encoder.columns(); ++column) {
     const Feature& feature = encoder.schema().features[encoder.feature_of(column)];
@@ -124,7 +131,7 @@ LinearExact::LinearExact(const Problem& problem)
 
 std::vector<Recourse> LinearExact::generate(const std::vector<Query>& queries,
                                             const Execution& execution) const {
-  std::vector<Recourse> answers(queries.size());
+  std::vector<std::vector<Recourse>> plans(queries.size());
   const std::size_t blocks = (queries.size() + block_queries - 1) / block_queries;
   parallel_for("explaining", blocks, execution, [&](std::size_t block) {
     const std::size_t first = block * block_queries;
@@ -148,10 +155,14 @@ std::vector<Recourse> LinearExact::generate(const std::vector<Query>& queries,
       if (free)
         projection = {.point = free->points.row(static_cast<Index>(k)),
                       .summary = free->summaries[k]};
-      answers[first + k] =
+      plans[first + k] =
           answer(queries[first + k], feasible[k], projection ? &*projection : nullptr);
     }
   });
+  std::vector<Recourse> answers;
+  for (std::vector<Recourse>& of_query : plans) {
+    std::move(of_query.begin(), of_query.end(), std::back_inserter(answers));
+  }
   return answers;
 }
 
@@ -203,7 +214,7 @@ double LinearExact::lower_bound(const FeasibleSet& feasible, const Solution& sea
   // Certified points keep 1e-12 of the scale from the threshold; a bound on their cost may count
   // that in (theory.md, Result 9).
   const double margin = certificate_margin * scale(searched.point);
-  if (feasible.held().empty() && feasible.boxes_cover()) {
+  if (feasible.boxes_cover()) {
     return searched.lower_bound + searched.multiplier * margin;
   }
   const BoxProjection relaxed = box_.project(box_problem(feasible, feasible.relaxed()));
@@ -224,11 +235,7 @@ void LinearExact::explain_no_answer(Recourse& result, const FeasibleSet& feasibl
     return;
   }
   result.status = Status::not_found;
-  if (!feasible.held().empty()) {
-    result.message = fmt::format(
-        "no answer while {} keep their values; whole numbers and levels are not searched",
-        fmt::join(feasible.held(), ", "));
-  } else if (!feasible.boxes_cover()) {
+  if (!feasible.boxes_cover()) {
     result.message =
         "the query lies outside so many ranges that not every way into them is searched";
   } else {
@@ -236,24 +243,74 @@ void LinearExact::explain_no_answer(Recourse& result, const FeasibleSet& feasibl
   }
 }
 
-Recourse LinearExact::answer(const Query& query, const FeasibleSet& feasible,
-                             const ConeProjection* free) const {
-  Recourse result = assembler_.begin(query, feasible);
-  if (assembler_.already_robust(result, feasible)) return result;
-  result.held = feasible.held();
+std::vector<Recourse> LinearExact::answer(const Query& query, const FeasibleSet& feasible,
+                                          const ConeProjection* free) const {
+  std::vector<Recourse> plans = {assembler_.begin(query, feasible)};
+  Recourse& result = plans.front();
+  if (assembler_.already_robust(result, feasible)) return plans;
+  if (mixed_.is_needed(feasible)) {
+    answer_mixed(result, feasible);
+  } else {
+    answer_numbers(result, feasible, free);
+  }
+  if (options_.plans > 1 && is_certified(result.status)) add_plans(plans, query, feasible);
+  return plans;
+}
+
+void LinearExact::answer_mixed(Recourse& result, const FeasibleSet& feasible) const {
+  const MixedExact::Outcome outcome = mixed_.answer(result, feasible, {});
+  if (outcome == MixedExact::Outcome::answered) return;
+  const std::string message = std::exchange(result.message, {});
+  explain_no_answer(result, feasible);
+  if (result.status == Status::infeasible) return;
+  if (outcome == MixedExact::Outcome::blocked) {
+    result.message = message;
+    return;
+  }
+  const bool ruled = !problem_->model->schema().constraints.empty();
+  result.message = fmt::format(
+      "no row passes: every combination of whole numbers, levels and grid values{}{} is ruled out",
+      ruled ? " that keeps the rules" : "",
+      options_.max_changes ? fmt::format(" with at most {} changes", *options_.max_changes) : "");
+}
+
+void LinearExact::add_plans(std::vector<Recourse>& plans, const Query& query,
+                            const FeasibleSet& feasible) const {
+  MixedExact::Plans earlier;
+  const Schema& schema = problem_->model->schema();
+  while (plans.size() < static_cast<std::size_t>(options_.plans)) {
+    std::vector<std::size_t> changed;
+    for (const Change& change : plans.back().changes)
+      changed.push_back(*schema.find(change.feature));
+    earlier.push_back(std::move(changed));
+    Recourse next = assembler_.begin(query, feasible);
+    next.plan = static_cast<int>(plans.size());
+    const MixedExact::Outcome outcome = mixed_.answer(next, feasible, earlier);
+    if (outcome == MixedExact::Outcome::answered) {
+      plans.push_back(std::move(next));
+      continue;
+    }
+    // Said with the first plan that is missing, so that fewer plans read the same.
+    next.status = Status::not_found;
+    if (outcome == MixedExact::Outcome::impossible)
+      next.message = "no further plan: every other answer changes all that one of these changes";
+    plans.push_back(std::move(next));
+    return;
+  }
+}
+
+void LinearExact::answer_numbers(Recourse& result, const FeasibleSet& feasible,
+                                 const ConeProjection* free) const {
   const Solution solution = solve(feasible, free);
   if (!solution.found) {
     explain_no_answer(result, feasible);
-    return result;
+    return;
   }
   if (!complete(result, feasible, solution)) {
     result.status = Status::not_found;
-    return result;
+    return;
   }
   const bool square_root = problem_->cost.kind == CostKind::mixed;
-  if (square_root && !feasible.held().empty()) {
-    return result;  // a category's charge has no useful relaxation
-  }
   const double bound = lower_bound(feasible, solution);
   const double comparable = square_root ? std::sqrt(std::max(0.0, bound)) : bound;
   result.gap = std::clamp(1 - comparable / result.distance.weighted, 0.0, 1.0);
@@ -261,7 +318,6 @@ Recourse LinearExact::answer(const Query& query, const FeasibleSet& feasible,
     result.status = Status::optimal;
     result.gap = 0;
   }
-  return result;
 }
 
 bool LinearExact::complete(Recourse& result, const FeasibleSet& feasible,

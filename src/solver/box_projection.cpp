@@ -156,6 +156,26 @@ BoxFactor::BoxFactor(VectorArg theta, MatrixArg hessian) : theta_(theta) {
   inverse_ = ((inverse_ + inverse_.transpose()) / 2).eval();
 }
 
+// x̃ = J·[y; 1], so that x̃ᵀH⁻¹x̃ has the matrix JᵀH⁻¹J.
+BoxFactor BoxFactor::restricted(const std::vector<Index>& columns, VectorArg point) const {
+  require(point.size() == dimension(), "the point has length {}; expected {}", point.size(),
+          dimension());
+  const auto size = static_cast<Index>(columns.size());
+  Vector rest(dimension() + 1);
+  rest << point, 1;
+  for (const Index column : columns) rest[column] = 0;
+  const Vector image = inverse_ * rest;
+  BoxFactor result;
+  result.theta_.resize(size + 1);
+  result.theta_ << theta_(columns), theta_.dot(rest);
+  result.inverse_.resize(size + 1, size + 1);
+  result.inverse_.topLeftCorner(size, size) = inverse_(columns, columns);
+  result.inverse_.col(size).head(size) = image(columns);
+  result.inverse_.row(size).head(size) = image(columns).transpose();
+  result.inverse_(size, size) = rest.dot(image);
+  return result;
+}
+
 BoxProjection BoxFactor::project(const BoxProblem& problem) const {
   check(problem, dimension());
   const BoxCost cost = cost_of(problem);

@@ -36,11 +36,10 @@ bool speaks_of(const std::vector<std::string>& failures, std::string_view word) 
 }
 
 TEST(Audit, FindsARoundedAnswerThatIsCalledOptimal) {
-  const Model model = numeric_model(4, 31, [](Schema& schema) {
-    for (Feature& feature : schema.features) feature.step = 0.125;
-  });
+  const Model model = numeric_model(4, 31);
   for (const CostKind kind : every_cost) {
-    const Problem problem{.model = &model, .epsilon = 0.01, .cost = {.kind = kind}};
+    Problem problem{.model = &model, .epsilon = 0.01, .cost = {.kind = kind}};
+    problem.display_steps.assign(4, 0.125);
     const std::vector<Recourse> answers = solve(problem, random_queries(model, 30, 32));
     int altered = 0;
     for (const Recourse& answer : answers) {
@@ -60,15 +59,11 @@ TEST(Audit, FindsARoundedAnswerThatIsCalledOptimal) {
 }
 
 TEST(Audit, FindsAGapThatIsTooSmall) {
-  const Model model = numeric_model(4, 33, [](Schema& schema) {
-    schema.features[0].kind = FeatureKind::integer;
-    schema.features[1].step = 0.25;
-  });
+  const Model model = numeric_model(4, 33);
   for (const CostKind kind : {CostKind::l2, CostKind::l1, CostKind::l1_l2}) {
-    const Problem problem{.model = &model, .epsilon = 0.01, .cost = {.kind = kind}};
-    std::vector<Query> queries = random_queries(model, 30, 34);
-    for (Query& query : queries) query.raw(0) = std::round(query.raw(0));
-    const std::vector<Recourse> answers = solve(problem, queries);
+    Problem problem{.model = &model, .epsilon = 0.01, .cost = {.kind = kind}};
+    problem.display_steps = {std::nullopt, 0.5, std::nullopt, 0.5};
+    const std::vector<Recourse> answers = solve(problem, random_queries(model, 60, 34));
     int altered = 0;
     for (const Recourse& answer : answers) {
       if (answer.status != Status::certified || *answer.gap < 1e-3) continue;
@@ -82,6 +77,36 @@ TEST(Audit, FindsAGapThatIsTooSmall) {
     EXPECT_GT(altered, 5);
     expect_audited(problem, answers);
   }
+}
+
+TEST(Audit, FindsADiscreteAnswerThatAStepBackBeats) {
+  const Model model = numeric_model(4, 33, [](Schema& schema) {
+    for (Feature& feature : schema.features) feature.step = 0.25;
+  });
+  const Problem problem{.model = &model, .epsilon = 0.01};
+  const std::vector<Query> queries = random_queries(model, 30, 34);
+  const std::vector<Recourse> answers = solve(problem, queries);
+  expect_audited(problem, answers);
+  const Assembler assembler(problem);
+  int altered = 0;
+  for (const Recourse& answer : answers) {
+    if (answer.status != Status::optimal) continue;
+    const FeasibleSet feasible(model.encoder, problem.constraints, answer.query_index,
+                               model.encoder.raw(answer.query));
+    Vector farther = model.encoder.raw(*answer.counterfactual);
+    const std::size_t j = *model.schema().find(answer.changes.front().feature);
+    const auto i = static_cast<Index>(j);
+    const auto next =
+        feasible.ranges()[j].beyond(farther(i), farther(i) > feasible.query_raw()(i) ? 1 : -1);
+    if (!next) continue;
+    farther(i) = *next;
+    Recourse worse = answer;
+    if (!assembler.accept(worse, farther, feasible)) continue;
+    worse.status = Status::optimal;
+    ++altered;
+    EXPECT_TRUE(speaks_of(failures(problem, worse, [](Json&) {}), "gap"));
+  }
+  EXPECT_GT(altered, 5);
 }
 
 TEST(Audit, FindsAnOptimalAnswerWithoutItsGap) {

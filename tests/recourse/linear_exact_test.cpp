@@ -162,7 +162,7 @@ TEST(LinearExact, KeepsEveryConstraintOnTheRowAsWritten) {
   expect_audited(problem, answers);
 }
 
-TEST(LinearExact, GridAnswersAreCloseToTheBestOfTheGrid) {
+TEST(LinearExact, GridAnswersAreTheBestOfTheGrid) {
   const Model model = numeric_model(2, 13, [](Schema& schema) {
     for (Feature& feature : schema.features) feature.step = 0.25;
   });
@@ -188,10 +188,8 @@ TEST(LinearExact, GridAnswersAreCloseToTheBestOfTheGrid) {
         best = std::min(best, cost_of(problem.cost, model.encoder, feasible.query(), z));
       }
     }
-    EXPECT_GE(answer.distance.weighted, best - 1e-9);
-    EXPECT_LE(answer.distance.weighted, 1.5 * best + 1e-9);
-    EXPECT_GE(best * (1 + 1e-9), answer.distance.weighted * (1 - answer.gap.value_or(0)))
-        << "the bound is not one";
+    EXPECT_EQ(answer.status, Status::optimal);
+    EXPECT_NEAR(answer.distance.weighted, best, 1e-9 * best);
   }
 }
 
@@ -257,7 +255,7 @@ TEST(LinearExact, RoundingLeavesAQueryOutsideARangeWhereItIsCheapest) {
     const Recourse with = solve(problem, {query}).front();
     const Recourse without = solve(locked, {query}).front();
     // To enter the range costs 9: staying outside is better.
-    if (without.status != Status::certified || without.distance.weighted >= 9) continue;
+    if (without.status != Status::optimal || without.distance.weighted >= 9) continue;
     ++compared;
     ASSERT_TRUE(is_certified(with.status));
     EXPECT_LE(with.distance.weighted, without.distance.weighted * (1 + 1e-9)) << query.index;
@@ -278,7 +276,7 @@ TEST(LinearExact, FeaturesWithoutAGridMakeUpForOneThatEndsEarly) {
                   : FeatureLimits{.min = query.raw(0) - 1, .max = query.raw(0)};
     const Recourse answer = solve(problem, {query}).front();
     EXPECT_TRUE(is_certified(answer.status)) << query.index << ": " << answer.message;
-    moved += answer.status == Status::certified ? 1 : 0;
+    moved += answer.status == Status::optimal ? 1 : 0;
   }
   EXPECT_GT(moved, 5);
 }
@@ -330,33 +328,13 @@ TEST(LinearExact, AnswersDoNotDependOnThreadsOrCompany) {
   }
 }
 
-TEST(LinearExact, HoldsWhatItDoesNotSearchAndSaysSo) {
-  const Model model = train(lending_dataset(600, 1), {}, {.folds = 0}).model;
-  const Problem problem{.model = &model, .epsilon = 0.01};
-  const std::vector<Recourse> answers = solve(problem, queries_of(lending_dataset(150, 3), 150));
-  for (const Recourse& answer : answers) {
-    for (const Change& change : answer.changes) {
-      EXPECT_EQ(model.schema().features[*model.schema().find(change.feature)].kind,
-                FeatureKind::numeric);
-    }
-    if (answer.status == Status::certified) {
-      EXPECT_FALSE(answer.held.empty());
-      EXPECT_TRUE(answer.gap.has_value());
-    }
-    if (answer.status == Status::not_found) {
-      EXPECT_FALSE(answer.message.empty());
-    }
-  }
-  expect_audited(problem, answers);
-}
-
 TEST(LinearExact, RefusesWhatCannotBe) {
   const Model model = numeric_model(2, 21);
   Problem problem{.model = &model, .epsilon = -1};
   EXPECT_THROW(LinearExact{problem}, Error);
   problem.epsilon = std::numeric_limits<double>::infinity();
   EXPECT_THROW(LinearExact{problem}, Error);
-  problem = {.model = &model, .cost = {.sparsity_weight = 1}};
+  problem = {.model = &model, .cost = {.kind = CostKind::mixed, .sparsity_weight = 1}};
   EXPECT_THROW(LinearExact{problem}, Error);
   problem = {.model = &model};
   problem.constraints.features["x9"].locked = true;

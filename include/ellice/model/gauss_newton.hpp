@@ -17,9 +17,10 @@ struct GaussNewton {
   RowMatrix vectors = {};  // one column per value, one row per parameter, orthonormal columns
 };
 
-/// Eigenvalues above share·damping are kept. Works with the smaller of the p × p and n × n
+/// Eigenvalues above share·damping are kept: 0.3 makes the spread some 1 % larger than it would be
+/// with all of them, for half the work of 0.1. Works with the smaller of the p × p and n × n
 /// matrices.
 [[nodiscard]] GaussNewton gauss_newton(const Network& network, RowMatrixArg rows, LossKind kind,
-                                       double damping = 0.1, double share = 0.1);
+                                       double damping = 0.1, double share = 0.3);
 
 }  // namespace ellice

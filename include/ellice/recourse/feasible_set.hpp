@@ -37,6 +37,8 @@ struct FeatureRange {
   [[nodiscard]] std::optional<double> beyond(double value, int direction) const;
   /// The grid value that differs from `value` by rounding only, else `value`.
   [[nodiscard]] double snapped(double value) const;
+  /// The value of the grid (not necessarily of the range) that is nearest.
+  [[nodiscard]] double nearest(double value) const;
 
  private:
   [[nodiscard]] double grid_value(double k) const;

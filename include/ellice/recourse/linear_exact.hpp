@@ -5,6 +5,7 @@
 
 #include "ellice/rashomon/ellipsoid.hpp"
 #include "ellice/recourse/generator.hpp"
+#include "ellice/recourse/mixed_exact.hpp"
 #include "ellice/solver/box_projection.hpp"
 #include "ellice/solver/cone_projection.hpp"
 
@@ -12,25 +13,34 @@ namespace ellice {
 
 /// The nearest certified point for a linear model, proved. For the cost l2 a whole block of queries
 /// is first projected without its ranges (two matrix products around scalar solves); where the
-/// answer leaves a query's box, and for the other costs, the box is solved by Newton's method. Then
-/// the answer is rounded onto the grids, checked and certified like any other.
+/// answer leaves a query's box, and for the other costs, the box is solved by Newton's method.
+/// Whole numbers, levels, categories, grids, rules and limits of changes are left to MixedExact.
+/// The answer is checked and certified like any other.
 ///
-/// Statuses: optimal when nothing was held back and the certified gap is at most 1e-9; certified
-/// with its gap otherwise, the lower bound being that of the relaxation in which held features and
-/// grids are free; infeasible when even the relaxation is, with the proof; not_found when only the
-/// held problem is infeasible.
+/// Statuses: optimal when the certified gap is at most 1e-9; certified with its gap otherwise,
+/// where the search ended early or numbers were rounded for display; infeasible when even the
+/// relaxation without grids and with categories in parts is, with the proof; not_found with a
+/// message when only the discrete values, rules or limits rule everything out, since that is proved
+/// by exhausting the search, which no file can show.
 class LinearExact final : public Generator {
  public:
   /// `problem` must outlive the generator. Throws Error{argument} for what this method does not do.
-  explicit LinearExact(const Problem& problem);
+  explicit LinearExact(const Problem& problem, const ExactOptions& options = {});
 
+  /// Up to `plans` answers per query, in the order of the queries, plans counted from 0.
   [[nodiscard]] std::vector<Recourse> generate(const std::vector<Query>& queries,
                                                const Execution& execution) const override;
 
  private:
   struct Solution;
-  [[nodiscard]] Recourse answer(const Query& query, const FeasibleSet& feasible,
-                                const ConeProjection* free) const;
+  [[nodiscard]] std::vector<Recourse> answer(const Query& query, const FeasibleSet& feasible,
+                                             const ConeProjection* free) const;
+  /// The nearest answer where nothing is discrete.
+  void answer_numbers(Recourse& result, const FeasibleSet& feasible,
+                      const ConeProjection* free) const;
+  void answer_mixed(Recourse& result, const FeasibleSet& feasible) const;
+  void add_plans(std::vector<Recourse>& plans, const Query& query,
+                 const FeasibleSet& feasible) const;
   [[nodiscard]] Solution solve(const FeasibleSet& feasible, const ConeProjection* free) const;
   [[nodiscard]] double lower_bound(const FeasibleSet& feasible, const Solution& searched) const;
   /// Makes the solution a row: lifted above rounding, on the grids, checked and certified.
@@ -43,9 +53,11 @@ class LinearExact final : public Generator {
   void explain_no_answer(Recourse& result, const FeasibleSet& feasible) const;
 
   const Problem* problem_;
+  ExactOptions options_;
   Assembler assembler_;
   RashomonEllipsoid set_;
   BoxFactor box_;
+  MixedExact mixed_;
   std::vector<bool> searched_;        // columns that some query may move
   std::unique_ptr<ConeFactor> cone_;  // for cost l2, where something may move
   SeparableCost cost_;

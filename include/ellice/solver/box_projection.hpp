@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "ellice/core/types.hpp"
 
@@ -83,6 +84,12 @@ class BoxFactor {
   BoxFactor(VectorArg theta, MatrixArg hessian);
 
   [[nodiscard]] Index dimension() const { return theta_.size() - 1; }
+  [[nodiscard]] const Vector& theta() const { return theta_; }
+  [[nodiscard]] const Matrix& inverse() const { return inverse_; }  // H⁻¹
+
+  /// The same robust logit as a function of some columns only, the others as in `point`.
+  [[nodiscard]] BoxFactor restricted(const std::vector<Index>& columns, VectorArg point) const;
+
   [[nodiscard]] BoxProjection project(const BoxProblem& problem) const;
 
   /// max g over the box at ε. Stops early at a point with g ≥ `enough`.
@@ -93,8 +100,10 @@ class BoxFactor {
   [[nodiscard]] BoxRadius max_epsilon(VectorArg lower, VectorArg upper, double threshold) const;
 
  private:
+  BoxFactor() = default;
+
   Vector theta_;
-  Matrix inverse_;  // H⁻¹
+  Matrix inverse_;
 };
 
 }  // namespace ellice

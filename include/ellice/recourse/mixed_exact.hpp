@@ -1,0 +1,76 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ellice/core/fields.hpp"
+#include "ellice/recourse/problem.hpp"
+#include "ellice/solver/branch_and_bound.hpp"
+
+namespace ellice {
+
+struct ExactOptions {
+  std::optional<int> max_changes = {};
+  bool sparse = false;
+  int plans = 1;
+  int node_limit = 5000;
+  std::optional<double> time_limit = {};
+
+  static void fields(auto& self, auto&& visit) {
+    visit("max_changes", self.max_changes, at_least(1),
+          "no answer changes more features than this");
+    visit("sparse", self.sparse, any_value(), "the fewest changes, then the nearest of these");
+    visit("plans", self.plans, at_least(1),
+          "different answers per query: none changes all that an earlier one changes");
+    visit("node_limit", self.node_limit, at_least(1),
+          "parts into which a search may split before it states its gap instead");
+    visit("time_limit", self.time_limit, greater_than(0),
+          "seconds per search after which it states its gap; answers then depend on the machine");
+  }
+  bool operator==(const ExactOptions&) const = default;
+};
+
+/// The nearest certified row of one query under a linear model when whole numbers, levels,
+/// categories, grids, charges per change or a limit of changes take part: found by branch and
+/// bound, with proof. Threads may share it.
+class MixedExact {
+ public:
+  /// All must outlive it.
+  MixedExact(const Problem& problem, const Assembler& assembler, const BoxFactor& factor,
+             const ExactOptions& options);
+
+  /// Whether a query needs this search: something discrete may change, or changes are counted.
+  [[nodiscard]] bool is_needed(const FeasibleSet& feasible) const;
+
+  /// Sets of features, each the changes of an earlier plan.
+  using Plans = std::vector<std::vector<std::size_t>>;
+
+  enum class Outcome {
+    answered,
+    impossible,  // proved by the search: no row passes
+    blocked,     // the search ended, or what it found did not pass as a row; see the message
+  };
+  /// Fills in the nearest row that changes no earlier plan's whole set.
+  [[nodiscard]] Outcome answer(Recourse& result, const FeasibleSet& feasible,
+                               const Plans& earlier) const;
+
+ private:
+  struct Layout;
+  struct Found;
+  [[nodiscard]] Layout lay_out(const FeasibleSet& feasible, bool display_grids) const;
+  [[nodiscard]] MixedProblem problem_for(const Layout& layout, const FeasibleSet& feasible,
+                                         const Plans& earlier, double margin) const;
+  [[nodiscard]] Found search(const FeasibleSet& feasible, const Plans& earlier,
+                             double margin) const;
+  [[nodiscard]] Found fewest(MixedProblem mixed) const;
+  [[nodiscard]] Vector row(const Layout& layout, const FeasibleSet& feasible,
+                           const Vector& point) const;
+
+  const Problem* problem_;
+  const Assembler* assembler_;
+  const BoxFactor* factor_;
+  ExactOptions options_;
+};
+
+}  // namespace ellice

@@ -1,0 +1,369 @@
+#include "ellice/solver/branch_and_bound.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ellice/core/error.hpp"
+#include "solver/mixed_search.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t most_cuts = 32;
+constexpr std::size_t cuts_per_node = 2;
+constexpr int most_rounds = 12;
+// Steps of the ascent, the longest first, and the share of the missing bound that one must gain.
+constexpr std::array<double, 2> shares = {1, 0.4};
+constexpr double least_progress = 0.02;
+
+/// A half-space of a model between the models of two.
+Cut between(const Cut& from, const Cut& to, double share) {
+  Cut result = to;
+  result.need = (1 - share) * from.need + share * to.need;
+  result.gradient = (1 - share) * from.gradient + share * to.gradient;
+  for (std::size_t u = 0; u < to.option_gains.size(); ++u) {
+    for (std::size_t k = 0; k < to.option_gains[u].size(); ++k) {
+      result.option_gains[u][k] =
+          (1 - share) * from.option_gains[u][k] + share * to.option_gains[u][k];
+    }
+  }
+  return result;
+}
+
+bool comes_later(const MixedNode& a, const MixedNode& b) {
+  return a.bound != b.bound ? a.bound > b.bound : a.sequence < b.sequence;
+}
+
+}  // namespace
+
+MixedSearch::MixedSearch(const BoxFactor& factor, const MixedProblem& problem)
+    : factor_(&factor),
+      problem_(&problem),
+      logit_(factor.theta(), factor.inverse(), problem.epsilon),
+      dual_(units_) {
+  for (const MixedUnit& unit : problem.units) {
+    units_.emplace_back(unit, problem.query[unit.column]);
+    has_numbers_ = has_numbers_ || !(unit.is_group() || unit.has_grid());
+  }
+}
+
+MixedResult MixedSearch::run() {
+  const Stopwatch watch;
+  add_cut(make_cut(evaluate(problem_->query)));
+  MixedNode root;
+  for (const UnitView& unit : units_) root.domains.push_back(unit.whole());
+  open_.push_back(std::move(root));
+
+  MixedResult result;
+  const auto is_over = [&] {
+    return result.nodes >= problem_->node_limit ||
+           (problem_->time_limit && watch.seconds() >= *problem_->time_limit);
+  };
+  while (!open_.empty() && open_.front().bound < enough() && !is_over()) {
+    std::pop_heap(open_.begin(), open_.end(), comes_later);
+    MixedNode node = std::move(open_.back());
+    open_.pop_back();
+    ++result.nodes;
+    process(node);
+  }
+  double bound = unresolved_;
+  if (!open_.empty()) bound = std::min(bound, open_.front().bound);
+  result.found = found_;
+  result.lower_bound = std::min(bound, enough());
+  if (found_) {
+    result.point = best_;
+    result.objective = best_cost_;
+  }
+  if (result.lower_bound >= enough()) {
+    result.status = found_ ? MixedStatus::optimal : MixedStatus::infeasible;
+  }
+  return result;
+}
+
+void MixedSearch::process(MixedNode& node) {
+  Room room;
+  if (!prepare(node, room)) return;
+  if (is_leaf(node, room)) {
+    const Leaf leaf = solve_leaf(node.domains);
+    if (!leaf.infeasible)
+      unresolved_ = std::min(unresolved_, std::max(leaf.lower_bound, node.bound));
+    if (unresolved_ >= enough()) unresolved_ = infinity;
+    return;
+  }
+  DualBound bound;
+  if (!bound_by_pool(node, room, bound)) return;
+  if (!improve(node, room, bound)) return;
+  if (found_) dual_.fix(bound, room.slots, enough(), node.domains);
+  branch(node, room, bound);
+}
+
+bool MixedSearch::prepare(MixedNode& node, Room& room) const {
+  std::size_t moved = 0;
+  std::size_t free = 0;
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    Domain& domain = node.domains[u];
+    if (domain.is_empty()) return false;
+    if (!domain.stays) ++moved;
+    if (domain.stays && domain.moves) ++free;
+  }
+  const std::size_t most = problem_->max_changes.value_or(units_.size());
+  if (moved > most) return false;
+  room.slots = most - moved;
+  if (room.slots == 0) {
+    for (Domain& domain : node.domains) domain.moves = domain.moves && !domain.stays;
+    free = 0;
+  }
+  room.limited = free > room.slots;
+  return !breaks_rules(node.domains);
+}
+
+bool MixedSearch::breaks_rules(const std::vector<Domain>& domains) const {
+  for (const MixedRule& rule : problem_->rules) {
+    double least = rule.coefficients.dot(problem_->query);
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      const MixedUnit& unit = units_[u].unit();
+      const Domain& domain = domains[u];
+      if (!domain.moves || unit.is_group()) continue;
+      const double slope = rule.coefficients[unit.column];
+      if (slope == 0) continue;
+      const double move = (slope > 0 ? domain.lower : domain.upper) - problem_->query[unit.column];
+      least += domain.stays ? std::min(0.0, slope * move) : slope * move;
+    }
+    if (least > rule.bound + rule.tolerance) return true;
+  }
+  return false;
+}
+
+bool MixedSearch::is_charged(std::size_t u, const Domain& domain, const Room& room) const {
+  return room.limited || units_[u].unit().charge > 0 || units_[u].is_apart(domain);
+}
+
+bool MixedSearch::is_leaf(const MixedNode& node, const Room& room) const {
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    const Domain& domain = node.domains[u];
+    if (!units_[u].is_decided(domain, is_charged(u, domain, room))) return false;
+  }
+  return std::all_of(problem_->forbidden.begin(), problem_->forbidden.end(), [&](const auto& set) {
+    return std::any_of(set.begin(), set.end(),
+                       [&](std::size_t u) { return !node.domains[u].moves; });
+  });
+}
+
+bool MixedSearch::bound_by_pool(MixedNode& node, const Room& room, DualBound& bound) {
+  // One look at every cut, where the parent's bound was best; then the most promising in full.
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t k = 0; k < cuts_.size(); ++k) {
+    const double value = dual_.value_at(cuts_[k], node.domains, room.slots, node.multiplier);
+    if (value >= enough()) {
+      if (k > 0) std::swap(cuts_[k], cuts_[k - 1]);
+      return false;
+    }
+    order.emplace_back(-value, k);
+  }
+  std::stable_sort(order.begin(), order.end());
+  order.resize(std::min(order.size(), cuts_per_node));
+  bound.value = -infinity;
+  for (const auto& [value, k] : order) {
+    DualBound next = dual_.maximise(cuts_[k], node.domains, room.slots, node.multiplier, enough());
+    if (next.infeasible || next.value >= enough()) {
+      if (k > 0) std::swap(cuts_[k], cuts_[k - 1]);
+      return false;
+    }
+    if (next.value > bound.value) bound = std::move(next);
+  }
+  return true;
+}
+
+// Frank and Wolfe's ascent over the models of the ellipsoid: towards the worst model at the point
+// between the two sides of the bound, as far as that raises it. On the way, points near it are
+// tried as answers.
+bool MixedSearch::improve(MixedNode& node, const Room& room, DualBound& bound) {
+  node_cut_ = *bound.cut;
+  for (int round = 0; round < most_rounds; ++round) {
+    bound.cut = &node_cut_;
+    try_choices(node, room, bound);
+    node.multiplier = bound.best().multiplier;
+    if (bound.value >= enough()) return false;
+    const RobustLogit::State state = evaluate((1 - bound.share) * point_of(bound.below.choices) +
+                                              bound.share * point_of(bound.above.choices));
+    if (state.value >= problem_->threshold) break;
+    const Cut towards = make_cut(state);
+    add_cut(towards);
+    const double before = bound.value;
+    for (const double share : shares) {
+      Cut trial = between(node_cut_, towards, share);
+      DualBound next = dual_.maximise(trial, node.domains, room.slots, node.multiplier, enough());
+      if (next.infeasible || next.value >= enough()) return false;
+      if (!(next.value > bound.value)) continue;
+      bound = std::move(next);
+      node_cut_ = std::move(trial);
+      break;
+    }
+    const double target = found_ ? enough() : 2 * before;
+    if (!(bound.value - before > least_progress * (target - before))) break;
+  }
+  bound.cut = &node_cut_;
+  node.bound = std::max(node.bound, bound.value);
+  return node.bound < enough();
+}
+
+RobustLogit::State MixedSearch::evaluate(Vector x) const {
+  RobustLogit::State state;
+  state.x = std::move(x);
+  logit_.evaluate(state);
+  return state;
+}
+
+double MixedSearch::scale(const RobustLogit::State& state) const {
+  return state.scale + std::abs(problem_->threshold);
+}
+
+Cut MixedSearch::make_cut(const RobustLogit::State& state) const {
+  Cut cut{.need = problem_->threshold - state.value - state.gradient.dot(problem_->query - state.x),
+          .gradient = state.gradient,
+          .option_gains = std::vector<std::vector<double>>(units_.size())};
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    const MixedUnit& unit = units_[u].unit();
+    const auto own = problem_->query.segment(unit.column, unit.width);
+    const auto slope = state.gradient.segment(unit.column, unit.width);
+    for (const MixedOption& option : unit.options) {
+      cut.option_gains[u].push_back(slope.dot(option.values - own));
+    }
+  }
+  return cut;
+}
+
+void MixedSearch::add_cut(Cut cut) {
+  if (cuts_.size() == most_cuts) cuts_.pop_back();
+  cuts_.insert(cuts_.begin(), std::move(cut));
+}
+
+void MixedSearch::push(const MixedNode& parent, std::size_t u, Domain domain) {
+  units_[u].tighten(domain);
+  if (domain.is_empty()) return;
+  MixedNode child = parent;
+  child.sequence = ++sequence_;
+  child.domains[u] = std::move(domain);
+  open_.push_back(std::move(child));
+  std::push_heap(open_.begin(), open_.end(), comes_later);
+}
+
+bool MixedSearch::branch_on_forbidden(const MixedNode& node) {
+  for (const std::vector<std::size_t>& set : problem_->forbidden) {
+    const bool met =
+        std::any_of(set.begin(), set.end(), [&](std::size_t u) { return !node.domains[u].moves; });
+    if (met) continue;
+    for (const std::size_t u : set) {
+      Domain domain = node.domains[u];
+      domain.moves = false;
+      push(node, u, std::move(domain));
+    }
+    return true;
+  }
+  return false;
+}
+
+void MixedSearch::branch(MixedNode& node, const Room& room, const DualBound& bound) {
+  if (branch_on_forbidden(node)) return;
+  // The two sides of the bound differ in what keeps it from being a solution.
+  std::size_t chosen = units_.size();
+  double largest = -1;
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    const Choice& below = bound.below.choices[u];
+    const Choice& above = bound.above.choices[u];
+    const Domain& domain = node.domains[u];
+    const bool charged = is_charged(u, domain, room);
+    if (units_[u].is_decided(domain, charged)) continue;
+    const bool differs = units_[u].differ(below, above, charged);
+    const double difference = differs ? 1 + std::abs(above.gain - below.gain) : 0;
+    if (difference > largest) {
+      largest = difference;
+      chosen = u;
+    }
+  }
+  if (chosen == units_.size()) {  // fixing has decided the last unit: a leaf
+    node.sequence = ++sequence_;
+    open_.push_back(std::move(node));
+    std::push_heap(open_.begin(), open_.end(), comes_later);
+    return;
+  }
+  split(node, chosen, bound.below.choices[chosen], bound.above.choices[chosen]);
+}
+
+void MixedSearch::split(const MixedNode& node, std::size_t u, const Choice& below,
+                        const Choice& above) {
+  const UnitView& view = units_[u];
+  const MixedUnit& unit = view.unit();
+  const Domain& domain = node.domains[u];
+  Domain first = domain;
+  Domain second = domain;
+  if (unit.has_grid()) {
+    // On this side of a value or on that, the query's own being one of them.
+    const double own = problem_->query[unit.column];
+    const double low = below.moves ? below.value : own;
+    const double high = above.moves ? above.value : own;
+    double pivot = std::min(low, high);
+    const bool more = (domain.moves && view.after(pivot).value_or(infinity) <= domain.upper) ||
+                      (domain.stays && own > pivot);
+    if (!more) pivot = std::nextafter(pivot, -infinity);
+    first.upper = std::min(domain.upper, view.until(pivot));
+    first.stays = domain.stays && own <= pivot;
+    second.lower = std::max(domain.lower, view.after(pivot).value_or(infinity));
+    second.stays = domain.stays && own > pivot;
+  } else if (domain.stays) {
+    first.moves = false;
+    second.stays = false;
+  } else {
+    std::size_t option = (above.moves ? above : below).option;
+    if (domain.options[option] == 0) {
+      option = static_cast<std::size_t>(std::find(domain.options.begin(), domain.options.end(), 1) -
+                                        domain.options.begin());
+    }
+    std::fill(first.options.begin(), first.options.end(), 0);
+    first.options[option] = 1;
+    second.options[option] = 0;
+  }
+  push(node, u, std::move(first));
+  push(node, u, std::move(second));
+}
+
+MixedResult solve_mixed(const BoxFactor& factor, const MixedProblem& problem) {
+  const Index d = factor.dimension();
+  require(problem.query.size() == d && problem.query.allFinite(),
+          "MixedProblem.query must be {} finite numbers", d);
+  require(problem.epsilon >= 0 && std::isfinite(problem.epsilon),
+          "MixedProblem.epsilon = {} must be >= 0 and finite", problem.epsilon);
+  require(std::isfinite(problem.threshold), "MixedProblem.threshold = {} must be finite",
+          problem.threshold);
+  for (const MixedUnit& unit : problem.units) {
+    require(unit.column >= 0 && unit.width >= 1 && unit.column + unit.width <= d,
+            "a unit has the columns {} to {}; there are {}", unit.column,
+            unit.column + unit.width - 1, d);
+    for (const MixedOption& option : unit.options) {
+      require(option.values.size() == unit.width && option.cost >= 0,
+              "an option of the group at column {} has {} values and the cost {}", unit.column,
+              option.values.size(), option.cost);
+    }
+    require(unit.is_group() || (unit.quadratic >= 0 && unit.absolute >= 0 &&
+                                unit.quadratic + unit.absolute > 0 && unit.charge >= 0),
+            "the number at column {} has no cost", unit.column);
+    require(!unit.step || *unit.step > 0, "the number at column {} has the step {}", unit.column,
+            unit.step.value_or(0));
+  }
+  for (const MixedRule& rule : problem.rules) {
+    require(rule.coefficients.size() == d, "a rule has {} coefficients; expected {}",
+            rule.coefficients.size(), d);
+  }
+  for (const std::vector<std::size_t>& set : problem.forbidden) {
+    for (const std::size_t u : set) {
+      require(u < problem.units.size(), "a forbidden set names the unit {}; there are {}", u,
+              problem.units.size());
+    }
+  }
+  return MixedSearch(factor, problem).run();
+}
+
+}  // namespace ellice

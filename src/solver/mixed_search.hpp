@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <unordered_set>
+#include <vector>
+
+#include "ellice/core/stopwatch.hpp"
+#include "solver/mixed_bound.hpp"
+#include "solver/robust_logit.hpp"
+
+namespace ellice {
+
+/// A part of the search: the domains left to it, and what is known to bound its cost.
+struct MixedNode {
+  double bound = 0;
+  double multiplier = 0;  // of the parent's bound: where the search for this node's begins
+  std::size_t sequence = 0;
+  std::vector<Domain> domains = {};
+};
+
+class MixedSearch {
+ public:
+  MixedSearch(const BoxFactor& factor, const MixedProblem& problem);
+  [[nodiscard]] MixedResult run();
+
+ private:
+  /// What a node's domains amount to: how many units may still change, and whether that limits
+  /// anything.
+  struct Room {
+    std::size_t slots = 0;
+    bool limited = false;
+  };
+
+  void process(MixedNode& node);
+  [[nodiscard]] bool prepare(MixedNode& node, Room& room) const;
+  [[nodiscard]] bool breaks_rules(const std::vector<Domain>& domains) const;
+  [[nodiscard]] bool satisfies_rules(VectorArg x) const;
+  [[nodiscard]] bool is_charged(std::size_t u, const Domain& domain, const Room& room) const;
+  [[nodiscard]] bool is_leaf(const MixedNode& node, const Room& room) const;
+  /// The best bound of the cuts; false if it rules the node out.
+  [[nodiscard]] bool bound_by_pool(MixedNode& node, const Room& room, DualBound& bound);
+  [[nodiscard]] bool improve(MixedNode& node, const Room& room, DualBound& bound);
+
+  struct Leaf {
+    bool infeasible = false;
+    double lower_bound = 0;
+    double missing = 0;  // infeasible: how much of g
+  };
+  /// Solves what is left when everything discrete is decided; the solution is offered as incumbent.
+  Leaf solve_leaf(const std::vector<Domain>& domains);
+  Leaf solve_numbers(Vector x, const std::vector<Domain>& domains,
+                     const std::vector<std::size_t>& numbers, double paid);
+  /// Offers the points near a bound, each once.
+  void try_choices(const MixedNode& node, const Room& room, const DualBound& bound);
+  /// How much of g the point misses; 0 also where it was tried before.
+  double try_point(const MixedNode& node, const Room& room, const std::vector<Choice>& choices);
+  void offer(const Vector& x);
+
+  void branch(MixedNode& node, const Room& room, const DualBound& bound);
+  bool branch_on_forbidden(const MixedNode& node);
+  void split(const MixedNode& node, std::size_t u, const Choice& below, const Choice& above);
+  void push(const MixedNode& parent, std::size_t u, Domain domain);
+
+  [[nodiscard]] RobustLogit::State evaluate(Vector x) const;
+  [[nodiscard]] Cut make_cut(const RobustLogit::State& state) const;
+  void add_cut(Cut cut);
+  [[nodiscard]] Vector point_of(const std::vector<Choice>& choices) const;
+  void place(Vector& x, std::size_t u, const Choice& choice) const;
+  [[nodiscard]] double cost_of(const Vector& x) const;
+  [[nodiscard]] double scale(const RobustLogit::State& state) const;
+  [[nodiscard]] double enough() const { return best_cost_ * (1 - 1e-10); }
+
+  const BoxFactor* factor_;
+  const MixedProblem* problem_;
+  RobustLogit logit_;
+  std::vector<UnitView> units_;
+  bool has_numbers_ = false;  // without grid
+  DualSolver dual_;
+  std::vector<Cut> cuts_;  // the most useful first
+  Cut node_cut_;           // the best for the node in work
+  std::vector<MixedNode> open_;
+  std::unordered_set<std::uint64_t> tried_;
+  std::size_t sequence_ = 0;
+
+  bool found_ = false;
+  Vector best_;
+  double best_cost_ = std::numeric_limits<double>::infinity();
+  double unresolved_ = std::numeric_limits<double>::infinity();  // bound of leaves left open
+};
+
+}  // namespace ellice

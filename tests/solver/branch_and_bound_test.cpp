@@ -1,0 +1,261 @@
+#include "ellice/solver/branch_and_bound.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "ellice/core/error.hpp"
+#include "solver/robust_problems.hpp"
+
+namespace ellice {
+namespace {
+
+using robust_problems::Instance;
+using robust_problems::Oracle;
+using robust_problems::random_instance;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+enum class Shape { squares, absolutes, both };
+
+/// Some units of every kind, in the columns of an instance.
+MixedProblem random_problem(Index d, Shape shape, double epsilon, std::uint64_t seed) {
+  Random random(seed);
+  MixedProblem problem{.query = random.normal_vector(d),
+                       .epsilon = epsilon,
+                       .threshold = random.normal()};
+  for (Index column = 0; column < d;) {
+    MixedUnit unit{.column = column};
+    const std::uint64_t kind = random.below(5);
+    if (kind == 0 && column + 3 <= d) {  // a category of three levels
+      unit.width = 3;
+      problem.query.segment(column, 3) = Vector::Unit(3, 0);
+      const double weight = std::exp(random.normal());
+      for (Index k = 1; k < 3; ++k)
+        unit.options.push_back({.values = Vector::Unit(3, k), .cost = 2 * weight});
+    } else {
+      const double weight = std::exp(random.normal());
+      if (shape != Shape::absolutes) unit.quadratic = 2 * weight;
+      if (shape != Shape::squares) unit.absolute = weight;
+      const double query = problem.query[column];
+      unit.lower = query - 2 * random.uniform();
+      unit.upper = query + 2 * random.uniform();
+      if (random.below(4) == 0) unit.lower = query + 0.3;  // the query lies outside
+      if (unit.upper < unit.lower) unit.upper = unit.lower + 1;
+      if (kind == 1 || kind == 0) {
+        unit.step = 0.2 + 0.5 * random.uniform();
+        unit.offset = random.below(2) == 0 ? query : random.normal();
+      } else if (kind == 2) {
+        for (int k = 0; k < 4; ++k) unit.values.push_back(query + 1.5 * random.normal());
+        std::sort(unit.values.begin(), unit.values.end());
+        unit.lower = -infinity;
+        unit.upper = infinity;
+      }
+    }
+    column += unit.width;
+    problem.units.push_back(unit);
+  }
+  return problem;
+}
+
+/// Everything that a unit may do by itself: own value, grid values, options; a number without grid
+/// moves freely (one entry for that).
+struct Deed {
+  bool moves = false;
+  bool free = false;
+  Vector values = {};
+  double cost = 0;
+};
+
+std::vector<Deed> deeds(const MixedUnit& unit, double query) {
+  std::vector<Deed> result = {{}};
+  const auto number = [&](double value) {
+    if (value < unit.lower || value > unit.upper || std::abs(value - query) < 1e-9) return;
+    const double move = value - query;
+    result.push_back({.moves = true,
+                      .values = Vector::Constant(1, value),
+                      .cost = unit.quadratic / 2 * move * move + unit.absolute * std::abs(move) +
+                              unit.charge});
+  };
+  if (unit.is_group()) {
+    for (const MixedOption& option : unit.options)
+      result.push_back({.moves = true, .values = option.values, .cost = option.cost});
+  } else if (unit.step) {
+    for (int k = -200; k <= 200; ++k) number(unit.offset + k * *unit.step);
+  } else if (!unit.values.empty()) {
+    for (const double value : unit.values) number(value);
+  } else {
+    result.push_back({.moves = true, .free = true, .cost = unit.charge});
+  }
+  return result;
+}
+
+/// Tries every combination; the numbers without grid are solved for each.
+double brute_force(const BoxFactor& factor, const Oracle& oracle, const MixedProblem& problem) {
+  std::vector<std::vector<Deed>> all;
+  for (const MixedUnit& unit : problem.units)
+    all.push_back(deeds(unit, problem.query[unit.column]));
+  double best = infinity;
+  std::vector<std::size_t> pick(all.size(), 0);
+  const std::size_t most = problem.max_changes.value_or(all.size());
+  const std::function<void(std::size_t, std::size_t, double)> visit = [&](std::size_t u,
+                                                                          std::size_t changes,
+                                                                          double paid) {
+    if (changes > most || paid >= best) return;
+    if (u < all.size()) {
+      for (pick[u] = 0; pick[u] < all[u].size(); ++pick[u]) {
+        const Deed& deed = all[u][pick[u]];
+        visit(u + 1, changes + (deed.moves ? 1 : 0), paid + deed.cost);
+      }
+      return;
+    }
+    for (const auto& set : problem.forbidden) {
+      if (std::all_of(set.begin(), set.end(), [&](std::size_t v) { return pick[v] > 0; })) return;
+    }
+    const Index d = problem.query.size();
+    BoxProblem box{.query = problem.query,
+                   .lower = problem.query,
+                   .upper = problem.query,
+                   .cost = {.quadratic = Vector::Zero(d), .absolute = Vector::Zero(d)},
+                   .epsilon = problem.epsilon,
+                   .threshold = problem.threshold};
+    bool free = false;
+    for (std::size_t v = 0; v < all.size(); ++v) {
+      const MixedUnit& unit = problem.units[v];
+      const Deed& deed = all[v][pick[v]];
+      if (deed.free) {
+        free = true;
+        box.lower[unit.column] = unit.lower;
+        box.upper[unit.column] = unit.upper;
+      } else if (deed.moves) {
+        box.query.segment(unit.column, unit.width) = deed.values;
+        box.lower.segment(unit.column, unit.width) = deed.values;
+        box.upper.segment(unit.column, unit.width) = deed.values;
+      }
+      // Held columns cost nothing, but the solver wants weights for all.
+      box.cost.quadratic.segment(unit.column, unit.width).setConstant(unit.quadratic);
+      box.cost.absolute.segment(unit.column, unit.width).setConstant(unit.absolute);
+    }
+    const double quadratic = box.cost.quadratic.maxCoeff();
+    const double absolute = box.cost.absolute.maxCoeff();
+    for (Index i = 0; i < d; ++i) {
+      if (quadratic > 0 && box.cost.quadratic[i] == 0) box.cost.quadratic[i] = 1;
+      if (quadratic == 0 && absolute > 0 && box.cost.absolute[i] == 0) box.cost.absolute[i] = 1;
+    }
+    if (!free) {
+      if (oracle(box.lower, problem.epsilon).g >= problem.threshold) best = std::min(best, paid);
+      return;
+    }
+    const BoxProjection solved = factor.project(box);
+    if (solved.status == BoxStatus::infeasible || solved.margin < 0) return;
+    best = std::min(best, paid + solved.objective);
+  };
+  visit(0, 0, 0);
+  return best;
+}
+
+void expect_equal(const BoxFactor& factor, const Oracle& oracle, const MixedProblem& problem) {
+  const MixedResult result = solve_mixed(factor, problem);
+  const double expected = brute_force(factor, oracle, problem);
+  if (std::isinf(expected)) {
+    EXPECT_EQ(result.status, MixedStatus::infeasible);
+    return;
+  }
+  ASSERT_EQ(result.status, MixedStatus::optimal);
+  EXPECT_NEAR(result.objective, expected, 1e-8 * expected + 1e-12);
+  EXPECT_LE(result.lower_bound, result.objective);
+  EXPECT_GE(result.lower_bound, result.objective * (1 - 1e-9));
+  EXPECT_GE(oracle(result.point, problem.epsilon).g, problem.threshold);
+}
+
+TEST(BranchAndBound, EqualsBruteForce) {
+  int moved = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    const Index d = 3 + static_cast<Index>(seed % 4);
+    const Instance instance = random_instance(d, 30, seed);
+    const Oracle oracle(instance);
+    const BoxFactor factor(instance.theta, instance.hessian);
+    const auto shape = static_cast<Shape>(seed % 3);
+    MixedProblem problem = random_problem(d, shape, seed % 5 == 0 ? 0 : 0.02, seed + 1000);
+    if (oracle(problem.query, problem.epsilon).g >= problem.threshold) continue;
+    ++moved;
+    expect_equal(factor, oracle, problem);
+    problem.max_changes = 1 + seed % 3;
+    expect_equal(factor, oracle, problem);
+    for (MixedUnit& unit : problem.units) {
+      unit.charge = 0.3;
+      for (MixedOption& option : unit.options) option.cost += 0.3;
+    }
+    expect_equal(factor, oracle, problem);
+    problem.max_changes.reset();
+    expect_equal(factor, oracle, problem);
+    problem.forbidden = {{0}, {1, 2}};
+    if (problem.units.size() > 2) expect_equal(factor, oracle, problem);
+  }
+  EXPECT_GT(moved, 100);
+}
+
+TEST(BranchAndBound, ALimitLeavesABoundAndSaysSo) {
+  int ended = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const Instance instance = random_instance(8, 30, seed);
+    const Oracle oracle(instance);
+    const BoxFactor factor(instance.theta, instance.hessian);
+    MixedProblem problem = random_problem(8, Shape::squares, 0.02, seed + 1000);
+    if (oracle(problem.query, problem.epsilon).g >= problem.threshold) continue;
+    const MixedResult whole = solve_mixed(factor, problem);
+    problem.node_limit = 2;
+    const MixedResult part = solve_mixed(factor, problem);
+    EXPECT_LE(part.nodes, 2U);
+    if (whole.found) {
+      EXPECT_LE(part.lower_bound, whole.objective * (1 + 1e-9));
+    }
+    if (part.found) {
+      EXPECT_GE(part.objective, whole.objective * (1 - 1e-9));
+    }
+    ended += part.status == MixedStatus::limit ? 1 : 0;
+    EXPECT_NE(whole.status, MixedStatus::limit);
+  }
+  EXPECT_GT(ended, 5);
+}
+
+TEST(BranchAndBound, RulesHold) {
+  int changed = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Instance instance = random_instance(5, 30, seed);
+    const Oracle oracle(instance);
+    const BoxFactor factor(instance.theta, instance.hessian);
+    MixedProblem problem = random_problem(5, Shape::squares, 0.02, seed + 1000);
+    const MixedResult free = solve_mixed(factor, problem);
+    if (!free.found) continue;
+    Random random(seed);
+    const Vector coefficients = random.normal_vector(5);
+    problem.rules = {{.coefficients = coefficients,
+                      .bound = coefficients.dot(0.7 * free.point + 0.3 * problem.query)}};
+    problem.node_limit = 3000;
+    const MixedResult ruled = solve_mixed(factor, problem);
+    if (!ruled.found) continue;
+    ++changed;
+    EXPECT_LE(coefficients.dot(ruled.point), problem.rules[0].bound + 1e-12);
+    EXPECT_GE(ruled.objective, free.objective * (1 - 1e-9));
+    EXPECT_LE(ruled.lower_bound, ruled.objective);
+  }
+  EXPECT_GT(changed, 10);
+}
+
+TEST(BranchAndBound, RefusesWhatCannotBe) {
+  const Instance instance = random_instance(2, 3, 1);
+  const BoxFactor factor(instance.theta, instance.hessian);
+  EXPECT_THROW((void)solve_mixed(factor, {.query = Vector::Zero(3)}), Error);
+  EXPECT_THROW((void)solve_mixed(factor, {.query = Vector::Zero(2), .units = {{.column = 2}}}),
+               Error);
+  EXPECT_THROW((void)solve_mixed(factor, {.query = Vector::Zero(2), .units = {{}}}), Error);
+  EXPECT_THROW((void)solve_mixed(factor, {.query = Vector::Zero(2), .forbidden = {{0}}}), Error);
+}
+
+}  // namespace
+}  // namespace ellice
