@@ -111,14 +111,17 @@ std::string promise(const Model& model, const PageOptions& options) {
   const bool linear = model.network.layers.size() == 1;
   const bool exact = model.training.loss_kind == LossKind::squared && model.curvature.shift == 0 &&
                      linear && !options.set.damping;
+  const bool is_true = options.set.kind == SetKind::true_set;
   return fmt::format(
       "Every plan is accepted by every model that is nearly as good as the trained one{}: by all "
       "whose training objective is at most ε = {} above the best, {}{}. {}",
       linear ? "" : " and differs from it in the last layer only", epsilon, rounded(objective),
       share,
-      exact ? "For this loss the set is exact."
-            : "The set is described by the curvature of the objective at the best model (to second "
-              "order).");
+      is_true ? "The set is the true one, not an approximation."
+      : exact
+          ? "For this loss the set is exact."
+          : "The set is described by the curvature of the objective at the best model (to second "
+            "order).");
 }
 
 /// Which models, in words.
@@ -136,6 +139,9 @@ std::string set_words(const Model& model, const SetChoice& set) {
     case SetKind::ensemble:
       return fmt::format("{}: this model and {} others, the last layer of each", name,
                          set.members.size());
+    case SetKind::true_set:
+      return fmt::format("{}: every {} whose training objective is within epsilon of the optimum",
+                         name, model.network.layers.size() == 1 ? "model" : "last layer");
     case SetKind::last_layer:
       break;
   }

@@ -156,6 +156,14 @@ BoxFactor::BoxFactor(VectorArg theta, MatrixArg hessian) : theta_(theta) {
   inverse_ = ((inverse_ + inverse_.transpose()) / 2).eval();
 }
 
+BoxFactor BoxFactor::recentred(VectorArg theta) const {
+  require(theta.size() == theta_.size() && theta.allFinite(),
+          "the model must have {} finite entries", theta_.size());
+  BoxFactor result = *this;
+  result.theta_ = theta;
+  return result;
+}
+
 BoxProjection BoxFactor::project(const BoxProblem& problem) const {
   check(problem, dimension());
   const BoxCost cost = cost_of(problem);

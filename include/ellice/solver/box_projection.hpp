@@ -83,6 +83,8 @@ class BoxFactor {
   BoxFactor(VectorArg theta, MatrixArg hessian);
 
   [[nodiscard]] Index dimension() const { return theta_.size() - 1; }
+  /// The same curvature around another model.
+  [[nodiscard]] BoxFactor recentred(VectorArg theta) const;
   [[nodiscard]] BoxProjection project(const BoxProblem& problem) const;
 
   /// max g over the box at ε. Stops early at a point with g ≥ `enough`.
