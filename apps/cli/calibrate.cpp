@@ -119,6 +119,8 @@ ExitStatus run_calibrate(CalibrateArguments arguments) {
   if (arguments.output.empty()) arguments.output = arguments.model;
   Models models = read_models(arguments.model, arguments.problem);
   Model& model = models.model;
+  require(arguments.problem.set != enum_name(SetKind::true_set),
+          "--set true: calibrate works with the sets last-layer, full, isotropic and ensemble");
   const Problem problem = make_problem(arguments.problem, models);
   const TrainingRows rows = read_training_rows(arguments.rows, model, console, "calibrate");
   const bool has_validation = !rows.validation.rows.labels.empty();

@@ -17,6 +17,7 @@
 #include "ellice/recourse/linear_exact.hpp"
 #include "ellice/recourse/network_search.hpp"
 #include "ellice/recourse/query_reader.hpp"
+#include "ellice/recourse/true_exact.hpp"
 #include "ellice/report/text_table.hpp"
 #include "problem_arguments.hpp"
 #include "training_rows.hpp"
@@ -93,6 +94,11 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
     return std::make_unique<DataSupported>(problem, run.rows->fitted.raw, arguments.data_options,
                                            execution);
   }
+  if (exact && problem.set.kind == SetKind::true_set) {
+    require(arguments.exact == ExactOptions{} && arguments.data_options.plans == 1,
+            "--max-changes, --sparse, --plans and limits are not understood by --set true");
+    return std::make_unique<TrueExact>(problem);
+  }
   if (exact) {
     ExactOptions options = arguments.exact;
     options.plans = arguments.data_options.plans;
@@ -110,13 +116,16 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
 Run prepare(const ExplainArguments& arguments, const Console& console) {
   Run run{.models = read_models(arguments.model, arguments.problem)};
   Model& model = run.models.model;
+  const bool is_true = arguments.problem.set == enum_name(SetKind::true_set);
   const bool needs_rows =
-      arguments.method == "data" || arguments.attack || !arguments.refit.empty();
+      arguments.method == "data" || arguments.attack || !arguments.refit.empty() || is_true;
   if (needs_rows || arguments.rows.given() || model.rows) {
     run.rows = read_training_rows(arguments.rows, model, console,
-                                  arguments.method == "data" ? "--method data"
-                                  : arguments.attack         ? "--attack"
-                                                             : "--refit");
+                                  is_true                      ? "--set true"
+                                  : arguments.method == "data" ? "--method data"
+                                  : arguments.attack           ? "--attack"
+                                                               : "--refit",
+                                  is_true ? Mismatch::refuse : Mismatch::warn);
   }
   if (!arguments.refit.empty()) {
     const double before = model.training.head_decrement;
@@ -147,12 +156,16 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
   Run run = prepare(arguments, console);
   const Model& model = run.models.model;
   Request& request = run.request;
-  request = {.problem = make_problem(arguments.problem, run.models),
+  request = {.problem = make_problem(arguments.problem, run.models,
+                                     run.rows ? &run.rows->fitted.rows : nullptr),
              .rule = parse_epsilon_rule(arguments.epsilon),
              .method = arguments.method,
              .seed = arguments.common.seed};
   Problem& problem = request.problem;
-  if (request.method == "auto") request.method = is_exact(problem) ? "exact" : "network";
+  if (request.method == "auto") {
+    const bool exact = is_exact(problem) || problem.set.kind == SetKind::true_set;
+    request.method = exact ? "exact" : "network";
+  }
   problem.epsilon = request.rule.resolve(model, problem.set);
   if (rounds_for_display(arguments.format)) problem.display_steps = sensible_steps(model.encoder);
   validate(problem);
@@ -275,6 +288,7 @@ void add_explain(CLI::App& program, Job& job) {
       "  ellice explain m.json people.csv --epsilon 5% --format html -o plans.html\n"
       "  ellice explain m.json people.csv --epsilon 5% --method data --data loans.csv --format csv "
       "-o plans.csv\n"
+      "  ellice explain m.json people.csv --epsilon 5% --set true --data loans.csv\n"
       "  ellice explain network.json people.csv --epsilon auto --data loans.csv --attack\n"
       "  ellice verify m.json plans.json");
   verb.callback([arguments, &job] { job = [arguments] { return run_explain(*arguments); }; });

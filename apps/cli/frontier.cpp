@@ -52,7 +52,15 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   const Console console = arguments.common.console();
   const Models models = read_models(arguments.model, arguments.problem);
   const Model& model = models.model;
-  const Problem problem = make_problem(arguments.problem, models);
+  const bool is_true = arguments.problem.set == enum_name(SetKind::true_set);
+  std::optional<TrainingRows> training;
+  if (arguments.rows.given() || model.rows || is_true) {
+    training =
+        read_training_rows(arguments.rows, model, console, is_true ? "--set true" : "frontier",
+                           is_true ? Mismatch::refuse : Mismatch::warn);
+  }
+  const StoredRows* rows_of_model = training ? &training->fitted.rows : nullptr;
+  const Problem problem = make_problem(arguments.problem, models, rows_of_model);
   require(problem.cost.sparsity_weight == 0,
           "--sparsity-weight is understood by explain --method data only; leave it out");
   std::vector<double> epsilons;
@@ -61,11 +69,7 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   std::sort(epsilons.begin(), epsilons.end());
   epsilons.erase(std::unique(epsilons.begin(), epsilons.end()), epsilons.end());
 
-  std::optional<TrainingRows> training;
-  if (arguments.rows.given() || model.rows) {
-    training = read_training_rows(arguments.rows, model, console, "frontier");
-  }
-  const Frontier frontier(problem, training ? &training->fitted.rows : nullptr);
+  const Frontier frontier(problem, rows_of_model);
   CsvReader source(arguments.queries);
   QueryReader reader(model, source, std::nullopt, QueryReader::OnError::stop);
   const bool proved = is_exact(problem);

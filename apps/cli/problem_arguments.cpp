@@ -51,8 +51,9 @@ void add_set_options(CLI::App& verb, ProblemArguments& arguments) {
   verb.add_option(
           "--set", arguments.set,
           "the models for which an answer must hold; auto is last-layer for a linear model, "
-          "full for a network")
-      ->check(CLI::IsMember({"auto", "last-layer", "full", "isotropic", "ensemble"}))
+          "full for a network; true is every linear model within epsilon of the optimum, and needs "
+          "the training rows")
+      ->check(CLI::IsMember({"auto", "last-layer", "full", "isotropic", "ensemble", "true"}))
       ->capture_default_str();
   verb.add_option("--damping", arguments.damping,
                   "λ of the set full (default: the model file's); for last-layer, what replaces "
@@ -98,7 +99,8 @@ Models read_models(const std::string& path, const ProblemArguments& arguments) {
   return models;
 }
 
-Problem make_problem(const ProblemArguments& arguments, const Models& models) {
+Problem make_problem(const ProblemArguments& arguments, const Models& models,
+                     const StoredRows* rows) {
   const Model& model = models.model;
   Problem problem{.model = &model, .threshold = model.decision.threshold, .cost = arguments.cost};
   const bool linear = model.network.layers.size() == 1;
@@ -107,6 +109,7 @@ Problem make_problem(const ProblemArguments& arguments, const Models& models) {
                                                                       : SetKind::full
                                              : *enum_from_name<SetKind>(arguments.set);
   problem.set.damping = arguments.damping;
+  problem.set.rows = rows;
   for (const Model& other : models.others) problem.set.members.push_back(&other);
   problem.constraints.range = arguments.range;
   if (!arguments.constraints.empty())

@@ -38,8 +38,9 @@ struct Models {
 [[nodiscard]] Models read_models(const std::string& path, const ProblemArguments& arguments);
 
 /// The problem without its ε. Throws Error{argument} for what cannot be understood, with an example
-/// of what can. The models must outlive it.
-[[nodiscard]] Problem make_problem(const ProblemArguments& arguments, const Models& models);
+/// of what can. The models, and the training rows where there are any, must outlive it.
+[[nodiscard]] Problem make_problem(const ProblemArguments& arguments, const Models& models,
+                                   const StoredRows* rows = nullptr);
 
 /// Throws Error{input} where a constraint is for a query beyond the end of the table.
 void check_query_indices(const ProblemArguments& arguments, const Constraints& constraints,

@@ -37,7 +37,8 @@ void add_row_options(CLI::App& verb, RowArguments& arguments, const std::string&
 }
 
 TrainingRows read_training_rows(const RowArguments& arguments, const Model& model,
-                                const Console& console, const std::string& purpose) {
+                                const Console& console, const std::string& purpose,
+                                Mismatch mismatch) {
   require(arguments.data.empty() || arguments.dataset.empty(),
           "give --data or --dataset, not both");
   if (!arguments.given() && model.rows) return {.fitted = rows_of(*model.rows, model)};
@@ -54,12 +55,17 @@ TrainingRows read_training_rows(const RowArguments& arguments, const Model& mode
     require_input(data.schema == model.schema(), "--dataset {}: its schema is not the model's",
                   arguments.dataset);
   }
+  const std::string& name = arguments.dataset.empty() ? arguments.data : arguments.dataset;
+  require_input(
+      mismatch == Mismatch::warn || data.sha256 == model.training.data_sha256,
+      "{}: not the data that the model was trained on (SHA-256 {}, in the model file {}): "
+      "{} says something about the rows of its training",
+      name, data.sha256, model.training.data_sha256, purpose);
   const SelectedRows selected = apply_selection(data, model.training.selection);
   TrainingRows rows{.fitted = rows_of(data, selected.fit, model)};
   if (!selected.validation.empty()) rows.validation = rows_of(data, selected.validation, model);
   if (data.sha256 != model.training.data_sha256) {
-    console.warning(fmt::format("{}: not the file that the model was trained on",
-                                arguments.dataset.empty() ? arguments.data : arguments.dataset));
+    console.warning(fmt::format("{}: not the file that the model was trained on", name));
   }
   return rows;
 }

@@ -31,7 +31,10 @@ struct TrainingRows {
 
 /// Takes the same rows again by the model's selection. Throws Error{argument} naming `purpose` when
 /// neither data nor stored rows are there, Error{input} when the data are not those of the model.
+/// `mismatch` says what becomes of data with another hash than that in the model file.
+enum class Mismatch { warn, refuse };
 [[nodiscard]] TrainingRows read_training_rows(const RowArguments& arguments, const Model& model,
-                                              const Console& console, const std::string& purpose);
+                                              const Console& console, const std::string& purpose,
+                                              Mismatch mismatch = Mismatch::warn);
 
 }  // namespace ellice::cli

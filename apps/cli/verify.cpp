@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
@@ -9,6 +10,7 @@
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/recourse_file.hpp"
 #include "ellice/report/text_table.hpp"
+#include "training_rows.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {
@@ -20,6 +22,7 @@ struct VerifyArguments {
   std::string model = {};
   std::string file = {};
   std::vector<std::string> ensemble = {};
+  RowArguments rows = {};
   OutputFormat format = OutputFormat::table;
   std::string output = "-";
 };
@@ -29,18 +32,19 @@ constexpr std::size_t most_shown = 50;
 
 /// A file holds one certificate, or the answers of a whole run.
 std::vector<AnswerAudit> audit(const Json& document, const Model& model,
-                               const std::vector<const Model*>& ensemble,
+                               const std::vector<const Model*>& ensemble, const StoredRows* rows,
                                const std::string& source) {
   if (document.is_object() && document.value("format", "") == recourse_format) {
-    return audit_recourse_file(document, model, source, ensemble);
+    return audit_recourse_file(document, model, source, ensemble, rows);
   }
   const Certificate certificate = certificate_from_json(document, model, source);
-  const Verification verification = Verifier(model, ensemble).verify(certificate);
+  const Verification verification = Verifier(model, ensemble, rows).verify(certificate);
   return {{.status = Status::certified,
            .epsilon = certificate.epsilon,
            .threshold = certificate.threshold,
            .logit = verification.logit,
            .robust_logit = verification.robust_logit,
+           .breaking_model = verification.breaking_model,
            .failures = verification.failures}};
 }
 
@@ -63,6 +67,7 @@ Json verification_json(const Model& model, const std::vector<AnswerAudit>& all,
       result["robust_logit"] = one.robust_logit;
     }
     result["failures"] = one.failures;
+    if (one.breaking_model) result["breaking_model"] = to_json_array(*one.breaking_model);
     document["results"].push_back(result);
   }
   return document;
@@ -105,8 +110,15 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
   std::vector<const Model*> ensemble;
   for (const Model& other : others) ensemble.push_back(&other);
   const std::string source = input_name(arguments.file);
+  const Json document = parse_json(read_file(arguments.file), source);
+  const bool is_true =
+      document.is_object() && document.value("set", Json()) == enum_name(SetKind::true_set);
+  std::optional<TrainingRows> training;
+  if (is_true) {
+    training = read_training_rows(arguments.rows, model, console, "the set true", Mismatch::refuse);
+  }
   const std::vector<AnswerAudit> all =
-      audit(parse_json(read_file(arguments.file), source), model, ensemble, source);
+      audit(document, model, ensemble, training ? &training->fitted.rows : nullptr, source);
   const auto failed = static_cast<std::size_t>(
       std::count_if(all.begin(), all.end(), [](const AnswerAudit& one) { return !one.holds(); }));
   write_file(arguments.output, arguments.format == OutputFormat::json
@@ -141,6 +153,7 @@ void add_verify(CLI::App& program, Job& job) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("FILE,...");
+  add_row_options(verb, arguments->rows, "Training rows (for answers of the set true)");
   add_format(verb, arguments->format);
   verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
       ->capture_default_str();
@@ -149,6 +162,7 @@ void add_verify(CLI::App& program, Job& job) {
       "Examples:\n"
       "  ellice verify m.json plans.json\n"
       "  ellice verify m.json certificate.json --format json\n"
+      "  ellice verify m.json plans.json --data loans.csv\n"
       "Exit status 4 when a certificate fails, 3 when it belongs to another model.");
   verb.callback([arguments, &job] { job = [arguments] { return run_verify(*arguments); }; });
 }

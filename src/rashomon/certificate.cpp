@@ -62,6 +62,10 @@ ExtendedPass base_pass(const Model& model, VectorArg encoded) {
   return extended_pass(model.network, parameter_vector(model.network).cast<long double>(), encoded);
 }
 
+Vector features_and_one(const ExtendedPass& pass) {
+  return with_one(pass.inputs.back().cast<double>());
+}
+
 WorstHead worst_head(const ExtendedPass& pass, const RashomonEllipsoid& set) {
   LongVector h_tilde(set.parameters());
   h_tilde << pass.inputs.back(), 1.0L;
@@ -131,6 +135,10 @@ Certifier::Certifier(const Model& model, const SetChoice& choice, double epsilon
   choice_ = with_stated_damping(choice, model);
   claim_ = claim_text(model, choice_, epsilon, threshold);
   if (is_first_order(choice.kind)) return;
+  if (choice.kind == SetKind::true_set) {
+    true_set_ = true_set(model, training_rows(choice, model), epsilon);
+    return;
+  }
   std::vector<const Model*> models = {&model};
   models.insert(models.end(), choice.members.begin(), choice.members.end());
   for (const Model* one : models) {
@@ -140,7 +148,8 @@ Certifier::Certifier(const Model& model, const SetChoice& choice, double epsilon
   }
 }
 
-std::optional<Certificate> Certifier::certify(const RawRow& point) const {
+std::optional<Certificate> Certifier::certify(const RawRow& point, const TrueWorst* nearby) const {
+  if (true_set_) return certify_true(point, nearby);
   return heads_.empty() ? certify_first_order(point) : certify_heads(point);
 }
 
@@ -199,7 +208,32 @@ std::optional<Certificate> Certifier::certify_first_order(const RawRow& point) c
                      .claim = claim_};
 }
 
+std::optional<Certificate> Certifier::certify_true(const RawRow& point,
+                                                   const TrueWorst* nearby) const {
+  const Vector encoded = model_->encoder.encode(point);
+  const ExtendedPass pass = base_pass(*model_, encoded);
+  if (pass.logit < threshold_) return std::nullopt;  // the worst model is no better
+  const TrueWorst worst = true_set_->worst(features_and_one(pass), nearby);
+  if (!reaches(worst.lower_bound, pass.scale + (pass.logit - worst.lower_bound)))
+    return std::nullopt;
+  return Certificate{.model_sha256 = model_->sha256,
+                     .set = choice_.kind,
+                     .epsilon = epsilon_,
+                     .threshold = threshold_,
+                     .point = point,
+                     .encoded = encoded,
+                     .logit = static_cast<double>(pass.logit),
+                     .robust_logit = worst.lower_bound,
+                     .worst_model = worst.model,
+                     .claim = claim_};
+}
+
 Evaluation Certifier::evaluate(const RawRow& point) const {
+  if (true_set_) {
+    const ExtendedPass pass = base_pass(*model_, model_->encoder.encode(point));
+    return {.logit = static_cast<double>(pass.logit),
+            .robust_logit = true_set_->worst(features_and_one(pass)).lower_bound};
+  }
   if (heads_.empty()) {
     const WorstNetwork worst =
         worst_network(*model_, choice_, epsilon_, model_->encoder.encode(point));

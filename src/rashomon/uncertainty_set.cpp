@@ -42,6 +42,8 @@ void validate(const SetChoice& choice, const Model& model) {
   if (choice.damping) {
     require(choice.kind != SetKind::isotropic,
             "the isotropic set has no damping: leave it out, or use the full set");
+    require(choice.kind != SetKind::true_set,
+            "the true set has no damping, it is that of the objective: leave it out");
     require(*choice.damping > 0 && std::isfinite(*choice.damping),
             "damping = {} must be > 0 and finite", *choice.damping);
   }
@@ -49,6 +51,7 @@ void validate(const SetChoice& choice, const Model& model) {
           "{} further models are given, but the set is {}: they need the ensemble set",
           choice.members.size(), enum_name(choice.kind));
   if (choice.kind == SetKind::full) validate_full(model);
+  if (choice.kind == SetKind::true_set) (void)training_rows(choice, model);
   if (choice.kind == SetKind::last_layer || choice.kind == SetKind::ensemble) {
     if (choice.damping) validate_hessian(model, *choice.damping);
   }
@@ -65,6 +68,14 @@ void validate(const SetChoice& choice, const Model& model) {
       if (choice.damping) validate_hessian(member, *choice.damping);
     }
   }
+}
+
+const StoredRows& training_rows(const SetChoice& choice, const Model& model) {
+  if (choice.rows != nullptr) return *choice.rows;
+  require(model.rows.has_value(),
+          "the true set needs the training rows: give --data FILE.csv or --dataset NAME, or train "
+          "with --store-rows");
+  return *model.rows;
 }
 
 double RobustFunction::robust_logit(double kappa, VectorArg x) {
@@ -86,6 +97,10 @@ std::unique_ptr<UncertaintySet> make_set(const Model& model, const SetChoice& ch
       return make_full_set(model.network, {}, 1);
     case SetKind::ensemble:
       return make_ensemble_set(model, choice.members, choice.damping);
+    case SetKind::true_set:
+      fail(ErrorCode::argument,
+           "the true set is searched for linear models only, by --method exact; use another set "
+           "or method");
   }
   return make_last_layer_set(model, choice.damping);
 }

@@ -5,7 +5,9 @@
 
 #include "eliminated_hessian.hpp"
 #include "ellice/core/error.hpp"
+#include "ellice/rashomon/true_set.hpp"
 #include "plain_network.hpp"
+#include "plain_objective.hpp"
 
 namespace ellice {
 
@@ -43,6 +45,12 @@ class Check {
     if (agree(found, recomputed, 1e-6L * scale)) return;
     failures_->push_back(fmt::format("{}{} is {}, recomputed {}", stated_->prefix, name, found,
                                      static_cast<double>(recomputed)));
+  }
+  void close(std::string_view name, long double found, long double recomputed,
+             long double allowed) {
+    if (std::abs(found - recomputed) <= allowed) return;
+    failures_->push_back(fmt::format("{}{} is {}, recomputed {}", stated_->prefix, name,
+                                     static_cast<double>(found), static_cast<double>(recomputed)));
   }
   void fail(std::string_view what) { failures_->push_back(stated_->prefix + std::string(what)); }
   void threshold(std::string_view which, long double logit) {
@@ -188,12 +196,73 @@ Recomputed check_first_order(const Model& model, const Certificate& certificate,
   return {.logit = static_cast<double>(logit), .robust_logit = static_cast<double>(robust)};
 }
 
+/// A model of the true set that rejects the row: searched for by the code under scrutiny, but what
+/// it finds is evaluated here.
+std::optional<Vector> breaking_model(const Model& model, const StoredRows& rows,
+                                     const PlainObjective& objective, const LongVector& h_tilde,
+                                     const Stated& stated) {
+  const TrueSet set = true_set(model, rows, stated.epsilon);
+  const Vector found = set.worst(h_tilde.cast<double>()).model;
+  const LongVector theta = found.cast<long double>();
+  const bool belongs = objective.evaluate(theta).objective <= objective.optimum() + stated.epsilon;
+  if (!belongs || theta.dot(h_tilde) >= stated.threshold) return std::nullopt;
+  return found;
+}
+
+/// Everything that a certificate says of the true set.
+Recomputed check_true(const Model& model, const StoredRows& rows, const PlainObjective& objective,
+                      VectorArg z, const Stated& stated, const Vector& worst_model,
+                      Verification& result) {
+  Check check(stated, result.failures);
+  const Layer& head = model.network.layers.back();
+  const std::vector<long double> features = PlainNetwork(model.network).features_and_one(z);
+  const LongVector h_tilde =
+      Eigen::Map<const LongVector>(features.data(), static_cast<Index>(features.size()));
+  long double logit = head.bias(0);
+  long double scale = std::abs(logit);
+  for (Index i = 0; i < head.weights.cols(); ++i) {
+    logit += head.weights(0, i) * h_tilde(i);
+    scale += std::abs(head.weights(0, i) * h_tilde(i));
+  }
+  const LongVector worst = worst_model.cast<long double>();
+  const long double excess = objective.evaluate(worst).objective - objective.optimum();
+  const long double bound = objective.lower_bound(worst, h_tilde, stated.epsilon);
+
+  check.number("logit", stated.logit, logit, scale);
+  // Two proofs of the same bound differ by their rounding, and in double precision an objective is
+  // known to some 1e-14, which the penalty feels as a share of ε.
+  const long double penalty = logit - bound;
+  const long double allowed =
+      tolerance * (scale + penalty) + 1e-13L * (1 + objective.optimum()) * penalty / stated.epsilon;
+  check.close("robust_logit", stated.robust_logit, bound, allowed);
+  check.close("worst_model's logit", worst.dot(h_tilde), bound, allowed);
+  if (excess > stated.epsilon * (1 + tolerance)) {
+    check.fail(
+        fmt::format("worst_model does not belong to the set: its objective is {} above the "
+                    "optimum, more than {}",
+                    static_cast<double>(excess), stated.epsilon));
+  }
+  check.threshold("the worst model's", bound);
+  if (!result.failures.empty()) {
+    result.breaking_model = breaking_model(model, rows, objective, h_tilde, stated);
+    if (result.breaking_model) {
+      check.fail(fmt::format(
+          "a model of the set gives the row a logit of {}, below the threshold",
+          static_cast<double>(result.breaking_model->cast<long double>().dot(h_tilde))));
+    }
+  }
+  return {.logit = static_cast<double>(logit), .robust_logit = static_cast<double>(bound)};
+}
+
 }  // namespace
 
-Verifier::Verifier(const Model& model, std::vector<const Model*> members)
+Verifier::Verifier(const Model& model, std::vector<const Model*> members, const StoredRows* rows)
     : model_(&model),
       members_(std::move(members)),
-      eliminated_(std::make_shared<EliminatedHessian>(hessian_of(model, {}))) {}
+      rows_(rows == nullptr && model.rows ? &*model.rows : rows),
+      eliminated_(std::make_shared<EliminatedHessian>(hessian_of(model, {}))) {
+  if (rows_ != nullptr) objective_ = std::make_shared<PlainObjective>(model, *rows_);
+}
 
 Verification Verifier::verify(const Certificate& certificate) const {
   const bool linearised = is_first_order(certificate.set);
@@ -204,7 +273,7 @@ Verification Verifier::verify(const Certificate& certificate) const {
               certificate.worst_model.size() == head,
           "the certificate is for another model: model_sha256 is \"{}\", the model's is \"{}\"",
           certificate.model_sha256, model_->sha256);
-  SetChoice choice{.kind = certificate.set, .damping = certificate.damping};
+  SetChoice choice{.kind = certificate.set, .damping = certificate.damping, .rows = rows_};
   for (const MemberCertificate& member : certificate.members) {
     const auto found = std::find_if(members_.begin(), members_.end(), [&](const Model* model) {
       return model->sha256 == member.model_sha256;
@@ -217,6 +286,13 @@ Verification Verifier::verify(const Certificate& certificate) const {
   validate(choice, *model_);
   require(certificate.damping.has_value() || certificate.set != SetKind::full,
           "a certificate of the full set states its damping");
+
+  const bool is_true = certificate.set == SetKind::true_set;
+  if (is_true) {
+    require_input(objective_->rows_fit(),
+                  "the rows are not those of the model: their number or the model's loss on them "
+                  "is not that of its file; give the data that it was trained on");
+  }
 
   Verification result;
   const Vector z = encode(*model_, certificate.point);
@@ -233,6 +309,9 @@ Verification Verifier::verify(const Certificate& certificate) const {
   Recomputed recomputed;
   if (linearised) {
     recomputed = check_first_order(*model_, certificate, z, stated, result.failures);
+  } else if (is_true) {
+    recomputed =
+        check_true(*model_, *rows_, *objective_, z, stated, certificate.worst_model, result);
   } else if (certificate.damping) {
     const EliminatedHessian eliminated(hessian_of(*model_, certificate.damping));
     recomputed =

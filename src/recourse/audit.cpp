@@ -4,6 +4,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/rashomon/true_set.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/recourse_file.hpp"
@@ -43,8 +44,13 @@ class Auditor {
       : model_(&model),
         asked_(std::move(asked)),
         source_(std::move(source)),
-        is_exact_(model.network.layers.size() == 1 && asked_.set.kind == SetKind::last_layer),
-        verifier_(model, asked_.set.members) {}
+        is_exact_(model.network.layers.size() == 1 &&
+                  (asked_.set.kind == SetKind::last_layer || asked_.set.kind == SetKind::true_set)),
+        verifier_(model, asked_.set.members, asked_.set.rows),
+        certifier_(model, asked_.set, asked_.epsilon, asked_.threshold) {
+    if (asked_.set.kind == SetKind::true_set)
+      true_set_ = true_set(model, training_rows(asked_.set, model), asked_.epsilon);
+  }
 
   [[nodiscard]] AnswerAudit audit(JsonObject answer) const {
     AnswerAudit result{.query_index = static_cast<std::size_t>(answer.integer("query_index")),
@@ -82,6 +88,18 @@ class Auditor {
  private:
   [[nodiscard]] RashomonEllipsoid ellipsoid(double epsilon) const {
     return {model_->network.head(), damped_hessian(*model_, asked_.set.damping), epsilon};
+  }
+
+  [[nodiscard]] Certifier certifier(double epsilon) const {
+    if (epsilon == asked_.epsilon) return certifier_;
+    return {*model_, asked_.set, epsilon, asked_.threshold};
+  }
+
+  [[nodiscard]] WorstModel worst_models(double epsilon) const {
+    if (true_set_) {
+      return [set = *true_set_](const Vector& x) { return set.worst(x).model; };
+    }
+    return [set = ellipsoid(epsilon)](const Vector& x) { return worst_model(set, x); };
   }
 
   [[nodiscard]] RawRow row(JsonObject& answer, const char* key) const {
@@ -164,13 +182,14 @@ class Auditor {
     distance.finish();
     // In the arithmetic of certificates: next to a unit's kink, where g jumps, another may see the
     // other side.
-    const Evaluation found =
-        Certifier(*model_, asked_.set, result.epsilon, asked_.threshold).evaluate(counterfactual);
+    const Evaluation found = certifier(result.epsilon).evaluate(counterfactual);
     const Vector features = with_one(model_->network.features(z));
     const double rounding = 1e-4 * (model_->network.head().cwiseProduct(features).cwiseAbs().sum() +
                                     std::abs(found.logit - found.robust_logit));  // times 1e-9
     compare("logit", answer.number("logit"), found.logit, rounding);
-    compare("robust_logit", answer.number("robust_logit"), found.robust_logit, rounding);
+    // The bound over the true set depends on where Newton's method began, in its last digits.
+    compare("robust_logit", answer.number("robust_logit"), found.robust_logit,
+            true_set_ ? 1e4 * rounding : rounding);
   }
 
   void check_constraints(const RawRow& query, const RawRow& counterfactual,
@@ -197,6 +216,7 @@ class Auditor {
     const Verification verification = verifier_.verify(certificate);
     result.logit = verification.logit;
     result.robust_logit = verification.robust_logit;
+    result.breaking_model = verification.breaking_model;
     result.failures.insert(result.failures.end(), verification.failures.begin(),
                            verification.failures.end());
   }
@@ -214,7 +234,6 @@ class Auditor {
       check_not_beaten(gap, counterfactual, feasible, result);
       return;
     }
-    const RashomonEllipsoid set = ellipsoid(result.epsilon);
     const Vector weights = column_weights(model_->encoder);
     const bool squares = asked_.cost.kind != CostKind::l1;
     const bool absolutes = asked_.cost.kind == CostKind::l1 || asked_.cost.kind == CostKind::l1_l2;
@@ -225,13 +244,16 @@ class Auditor {
     const Vector z = model_->encoder.encode(counterfactual);
     const Vector x = with_one(z);
     // Certified rows keep this distance from the threshold.
-    const double margin = 1e-12 * (set.center().cwiseProduct(x).cwiseAbs().sum() +
-                                   robustness_penalty(set, x) + std::abs(result.threshold));
+    const Vector theta = model_->network.head();
+    const WorstModel worst_at = worst_models(result.epsilon);
+    const Vector worst = worst_at(x);
+    const double margin = 1e-12 * (theta.cwiseProduct(x).cwiseAbs().sum() + (theta - worst).dot(x) +
+                                   std::abs(result.threshold));
     const double paid = cost_of(asked_.cost, model_->encoder, feasible.query(), z);
     const double claimed = paid * std::max(0.0, 1 - gap - gap_tolerance);
     const double needed = square_root ? claimed * claimed : claimed;
-    const double proved = cost_lower_bound(set, result.threshold + margin, feasible.query(), boxes,
-                                           cost, worst_model(set, x), needed);
+    const double proved = cost_lower_bound(worst_at, result.threshold + margin, feasible.query(),
+                                           boxes, cost, worst, needed);
     if (proved >= needed) return;
     result.failures.push_back(
         fmt::format("gap is {}, but the bound recomputed proves {:.9g} only", gap,
@@ -258,7 +280,7 @@ class Auditor {
   void check_proof(JsonObject infeasible, const FeasibleSet& feasible, AnswerAudit& result) const {
     if (!is_exact_) {
       result.failures.emplace_back(
-          "proof: there is none for networks and sets other than last-layer");
+          "proof: there is none for networks and sets other than last-layer and true");
       return;
     }
     const RashomonEllipsoid set = ellipsoid(result.epsilon);
@@ -266,7 +288,9 @@ class Auditor {
     const double stated = proof.number("upper_bound");
     const Vector theta = proof.vector("model", model_->encoder.columns() + 1);
     proof.finish();
-    if (excess_objective(set, theta) > result.epsilon * (1 + tolerance) + 1e-15) {
+    const double objective_excess = true_set_ ? true_set_->objective(theta) - true_set_->optimum()
+                                              : excess_objective(set, theta);
+    if (objective_excess > result.epsilon * (1 + tolerance) + 1e-15) {
       result.failures.emplace_back("proof: the model does not belong to the set");
     }
     const double bound = maximum_over(feasible.relaxed(), theta);
@@ -281,13 +305,18 @@ class Auditor {
     JsonObject best = infeasible.object("best");
     const RawRow point = row_from_json(model_->schema(), best.at("point"), source_, "best.point");
     const Vector x = with_one(model_->encoder.encode(point));
-    const double recomputed = robust_logit(set, x);
-    if (!agree(best.number("robust_logit"), recomputed)) {
+    const double recomputed = true_set_ ? true_set_->worst(x).lower_bound : robust_logit(set, x);
+    if (!agree(best.number("robust_logit"), recomputed, true_set_ ? 1 : 1e-6)) {
       result.failures.push_back(fmt::format("best.robust_logit is {}, recomputed {}",
                                             best.number("robust_logit"), recomputed));
     }
     best.finish();
-    check_max_epsilon(infeasible.number("max_epsilon"), x, feasible.relaxed(), set, result);
+    const double max_epsilon = infeasible.number("max_epsilon");
+    if (true_set_) {
+      check_true_max_epsilon(max_epsilon, x, result);
+    } else {
+      check_max_epsilon(max_epsilon, x, feasible.relaxed(), set, result);
+    }
     infeasible.finish();
   }
 
@@ -322,6 +351,18 @@ class Auditor {
     }
   }
 
+  /// Below the ε asked for, and no less than the best point attains.
+  void check_true_max_epsilon(double stated, const Vector& best, AnswerAudit& result) const {
+    if (stated < 0 || stated > result.epsilon) {
+      result.failures.emplace_back("max_epsilon is not below the epsilon that was asked for");
+    }
+    const double attained = true_set_->robustness_radius(best, result.threshold);
+    if (stated < attained * (1 - radius_tolerance)) {
+      result.failures.push_back(
+          fmt::format("max_epsilon is {}, but a point of the box attains {}", stated, attained));
+    }
+  }
+
   /// max θᵀx̃ over the box.
   static double maximum_over(const Box& box, const Vector& theta) {
     double sum = theta(box.lower.size());
@@ -336,13 +377,16 @@ class Auditor {
   std::string source_;
   bool is_exact_;  // gaps and infeasibility can be proved
   Verifier verifier_;
+  Certifier certifier_;
+  std::optional<TrueSet> true_set_;
 };
 
 }  // namespace
 
 std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& model,
                                              const std::string& source,
-                                             const std::vector<const Model*>& members) {
+                                             const std::vector<const Model*>& members,
+                                             const StoredRows* rows) {
   JsonObject top(file, source);
   top.envelope(recourse_format, 1);
   if (top.string("model_sha256") != model.sha256) {
@@ -357,7 +401,7 @@ std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& mode
   (void)epsilon.string("rule");
   epsilon.finish();
   if (asked.epsilon < 0) epsilon.wrong("value", "a number >= 0");
-  asked.set = {.kind = top.choice<SetKind>("set"), .members = members};
+  asked.set = {.kind = top.choice<SetKind>("set"), .members = members, .rows = rows};
   asked.cost.kind = top.choice<CostKind>("cost");
   (void)top.string("method");
   (void)top.seed("seed");

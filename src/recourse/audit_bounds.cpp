@@ -146,7 +146,7 @@ Vector best_on_segment(const HalfSpaceProblem& problem, const Vector& theta,
   return theta + 0.5 * (low + high) * towards;
 }
 
-double box_lower_bound(const RashomonEllipsoid& set, const HalfSpaceProblem& problem,
+double box_lower_bound(const WorstModel& worst_at, const HalfSpaceProblem& problem,
                        bool has_squares, VectorArg worst, double enough) {
   Vector theta = worst;
   HalfSpaceProblem::Minimum cheapest = problem.solve(theta);
@@ -155,7 +155,7 @@ double box_lower_bound(const RashomonEllipsoid& set, const HalfSpaceProblem& pro
   for (int model = 0; model < most_models && best < enough; ++model) {
     if (!has_squares && model % models_per_centre == 0) smooth = problem.smoothed(cheapest.point);
     cheapest = smooth.solve(theta);
-    theta = best_on_segment(smooth, theta, worst_model(set, with_one(cheapest.point)) - theta);
+    theta = best_on_segment(smooth, theta, worst_at(with_one(cheapest.point)) - theta);
     best = std::max(best, problem.solve(theta).bound);
   }
   return best;
@@ -163,7 +163,7 @@ double box_lower_bound(const RashomonEllipsoid& set, const HalfSpaceProblem& pro
 
 }  // namespace
 
-double cost_lower_bound(const RashomonEllipsoid& set, double threshold, VectorArg query,
+double cost_lower_bound(const WorstModel& worst_at, double threshold, VectorArg query,
                         const std::vector<Box>& boxes, const ColumnCost& cost, VectorArg worst,
                         double enough) {
   double bound = enough;
@@ -171,8 +171,8 @@ double cost_lower_bound(const RashomonEllipsoid& set, double threshold, VectorAr
   for (const Box& box : boxes) {
     const std::optional<Box> part = affordable(box, query, cost, enough);
     if (!part) continue;
-    bound = std::min(
-        bound, box_lower_bound(set, {query, *part, cost, threshold}, has_squares, worst, enough));
+    bound = std::min(bound, box_lower_bound(worst_at, {query, *part, cost, threshold}, has_squares,
+                                            worst, enough));
   }
   return bound;
 }

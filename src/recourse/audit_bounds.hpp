@@ -3,6 +3,7 @@
 // What an answer claims about all other points: that none is much cheaper, and up to which ε there
 // is one. Recomputed here by methods that share nothing with those that find answers.
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct ColumnCost {
   Vector absolutes = {};  // c; where q = 0, positive
 };
 
+/// The worst model of a convex set of models at x̃, or another model of the set.
+using WorstModel = std::function<Vector(const Vector& x_tilde)>;
+
 /// A lower bound on the cost of the points of the boxes with a robust logit of at least t, or on
 /// `enough` if that is smaller: it stops as soon as the bound reaches it.
 ///
@@ -27,9 +31,9 @@ struct ColumnCost {
 /// an optimal answer gives its own cost. Where it does not, θ moves towards the worst model at the
 /// cheapest point of the half-space (Frank and Wolfe, 1956): on the segment between the two the
 /// bound can only grow, and the set is convex.
-[[nodiscard]] double cost_lower_bound(const RashomonEllipsoid& set, double threshold,
-                                      VectorArg query, const std::vector<Box>& boxes,
-                                      const ColumnCost& cost, VectorArg worst, double enough);
+[[nodiscard]] double cost_lower_bound(const WorstModel& worst_at, double threshold, VectorArg query,
+                                      const std::vector<Box>& boxes, const ColumnCost& cost,
+                                      VectorArg worst, double enough);
 
 /// A changed feature that can go back to the query's value, or by a step of its grid, in a row that
 /// is allowed, certified and costs less than `claimed`; nothing if there is none.

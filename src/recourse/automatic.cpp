@@ -2,6 +2,7 @@
 
 #include "ellice/recourse/linear_exact.hpp"
 #include "ellice/recourse/network_search.hpp"
+#include "ellice/recourse/true_exact.hpp"
 
 namespace ellice {
 
@@ -11,6 +12,7 @@ bool is_exact(const Problem& problem) {
 
 std::unique_ptr<Generator> automatic_generator(const Problem& problem, const StoredRows* rows,
                                                const Execution& execution) {
+  if (problem.set.kind == SetKind::true_set) return std::make_unique<TrueExact>(problem);
   if (is_exact(problem)) return std::make_unique<LinearExact>(problem);
   return std::make_unique<NetworkSearch>(problem, rows, NetworkSearchOptions{}, execution);
 }

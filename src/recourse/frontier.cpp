@@ -26,11 +26,14 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
   for (const double epsilon : epsilons) {
     FrontierPoint point{.epsilon = epsilon, .feasible = false};
     if (!curve.max_epsilon) {  // what fails at one level is not tried at larger ones
+      problem.set = problem_->set;
       problem.epsilon = epsilon;
+      // Of a single model all sets are the same, and the true one is not known that well.
+      if (epsilon == 0 && problem_->set.kind == SetKind::true_set) problem.set = {};
       const std::vector<Recourse> answers =
           automatic_generator(problem, rows_)->generate({query}, {.threads = 1});
       const Recourse& answer = answers.front();
-      if (answer.status == Status::certified || answer.status == Status::already_robust) {
+      if (is_certified(answer.status) && answer.status != Status::reduced) {
         point = {.epsilon = epsilon,
                  .feasible = true,
                  .distance = answer.distance.l2,
@@ -38,7 +41,9 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
         reached = epsilon;
       } else {
         // A local search may attain less than what it found for the level before.
-        curve.max_epsilon = std::max(answer.attained_epsilon.value_or(0), reached);
+        curve.max_epsilon = answer.infeasible
+                                ? answer.infeasible->max_epsilon
+                                : std::max(answer.attained_epsilon.value_or(0), reached);
       }
     }
     curve.points.push_back(point);

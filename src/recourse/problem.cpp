@@ -32,6 +32,9 @@ std::string why_uncertified(const Evaluation& found, double threshold) {
 void validate(const Problem& problem) {
   require(problem.model != nullptr, "a problem needs a model");
   validate(problem.set, *problem.model);
+  require(problem.set.kind != SetKind::true_set || problem.model->network.layers.size() == 1,
+          "the true set is searched for linear models only, and this one has hidden layers; use "
+          "--set last-layer or full");
   require(problem.epsilon >= 0 && std::isfinite(problem.epsilon),
           "epsilon = {} must be >= 0 and finite", problem.epsilon);
   require(problem.epsilon <= largest_epsilon,
@@ -65,7 +68,13 @@ std::vector<std::optional<double>> sensible_steps(const Encoder& encoder) {
 Assembler::Assembler(const Problem& problem)
     : problem_(&problem),
       certifier_(*problem.model, problem.set, problem.epsilon, problem.threshold),
-      set_(make_set(*problem.model, problem.set)) {}
+      set_(problem.set.kind == SetKind::true_set ? nullptr
+                                                 : make_set(*problem.model, problem.set)) {}
+
+const UncertaintySet& Assembler::set() const {
+  require(set_ != nullptr, "the true set is searched by --method exact only");
+  return *set_;
+}
 
 Recourse Assembler::begin(const Query& query, const FeasibleSet& feasible) const {
   const Encoder& encoder = problem_->model->encoder;
@@ -84,25 +93,26 @@ bool Assembler::already_robust(Recourse& answer, const FeasibleSet& feasible) co
   return true;
 }
 
-bool Assembler::accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible) const {
-  return accept(answer, raw, feasible, certifier_);
+bool Assembler::accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible,
+                       const TrueWorst* nearby) const {
+  return accept(answer, raw, feasible, certifier_, nearby);
 }
 
 bool Assembler::accept_reduced(Recourse& answer, VectorArg raw, const FeasibleSet& feasible,
                                double epsilon) const {
   const Certifier certifier(*problem_->model, problem_->set, epsilon, problem_->threshold);
-  if (!accept(answer, raw, feasible, certifier)) return false;
+  if (!accept(answer, raw, feasible, certifier, nullptr)) return false;
   answer.status = Status::reduced;
   answer.attained_epsilon = epsilon;
   return true;
 }
 
 bool Assembler::accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible,
-                       const Certifier& certifier) const {
+                       const Certifier& certifier, const TrueWorst* nearby) const {
   if (!feasible.violations(raw).empty()) return false;
   const Encoder& encoder = problem_->model->encoder;
   std::optional<Certificate> certificate =
-      certifier.certify(encoder.values({raw.data(), static_cast<std::size_t>(raw.size())}));
+      certifier.certify(encoder.values({raw.data(), static_cast<std::size_t>(raw.size())}), nearby);
   if (!certificate) return false;
   answer.certificate = std::move(certificate);
   measure(answer, raw, feasible);

@@ -131,7 +131,8 @@ std::string promise(const Model& model, const PageOptions& options) {
           ? fmt::format("by all whose training objective is at most ε = {} above its. ", epsilon)
           : fmt::format("by all whose training objective is at most ε = {} above the best, {}{}. ",
                         epsilon, rounded(objective), share);
-  text += exact ? "For this loss the set is exact."
+  text += options.set.kind == SetKind::true_set ? "The set is the true one, not an approximation."
+          : exact ? "For this loss the set is exact."
                 : "The set is described by the curvature of the objective at the best model (to "
                   "second order).";
   if (model.training.head_decrement > 0.01 * options.epsilon) {
@@ -156,6 +157,9 @@ std::string set_words(const Model& model, const SetChoice& set) {
     case SetKind::ensemble:
       return fmt::format("{}: this model and {} others, the last layer of each", name,
                          set.members.size());
+    case SetKind::true_set:
+      return fmt::format("{}: every {} whose training objective is within epsilon of the optimum",
+                         name, model.network.layers.size() == 1 ? "model" : "last layer");
     case SetKind::last_layer:
       break;
   }

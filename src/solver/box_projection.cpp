@@ -176,6 +176,14 @@ BoxFactor BoxFactor::restricted(const std::vector<Index>& columns, VectorArg poi
   return result;
 }
 
+BoxFactor BoxFactor::recentred(VectorArg theta) const {
+  require(theta.size() == theta_.size() && theta.allFinite(),
+          "the model must have {} finite entries", theta_.size());
+  BoxFactor result = *this;
+  result.theta_ = theta;
+  return result;
+}
+
 BoxProjection BoxFactor::project(const BoxProblem& problem) const {
   check(problem, dimension());
   const BoxCost cost = cost_of(problem);

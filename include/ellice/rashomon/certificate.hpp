@@ -11,6 +11,7 @@
 #include "ellice/data/encoder.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/rashomon/true_set.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
 
 namespace ellice {
@@ -28,14 +29,16 @@ struct Certificate {
   SetKind set = SetKind::last_layer;
   double epsilon = 0;
   double threshold = 0;
-  RawRow point = {};        // original units
-  Vector encoded = {};      // model space
-  double logit = 0;         // of the base model
-  double robust_logit = 0;  // of the worst model of the set
+  RawRow point = {};    // original units
+  Vector encoded = {};  // model space
+  double logit = 0;     // of the base model
+  /// Of the worst model of the set; for the true set a proved lower bound of it.
+  double robust_logit = 0;
   /// λ of the set: always for full, otherwise only where it is not the model's own l2.
   std::optional<double> damping = {};
   /// last-layer and ensemble: head parameters [w; b] that attain robust_logit (that of the model
-  /// itself, for an ensemble).
+  /// itself, for an ensemble). true: a model of the set whose score is robust_logit, up to
+  /// rounding.
   Vector worst_model = {};
   /// full and isotropic: the logit that the real network gives at the parameters that are worst for
   /// its linearisation; robust_logit is what the linearisation predicts there.
@@ -67,7 +70,10 @@ class Certifier {
   /// g must. The row is certified as it is written: values are written so that they read back
   /// identically. Numbers are correct to the last digits for any condition of H (one solve, refined
   /// by residuals of twice the precision).
-  [[nodiscard]] std::optional<Certificate> certify(const RawRow& point) const;
+  /// For the true set g is the proved lower bound, and the worst model at a point nearby saves most
+  /// of the work.
+  [[nodiscard]] std::optional<Certificate> certify(const RawRow& point,
+                                                   const TrueWorst* nearby = nullptr) const;
 
   /// The numbers that certify() would judge.
   [[nodiscard]] Evaluation evaluate(const RawRow& point) const;
@@ -79,18 +85,21 @@ class Certifier {
   };
   [[nodiscard]] std::optional<Certificate> certify_heads(const RawRow& point) const;
   [[nodiscard]] std::optional<Certificate> certify_first_order(const RawRow& point) const;
+  [[nodiscard]] std::optional<Certificate> certify_true(const RawRow& point,
+                                                        const TrueWorst* nearby) const;
   [[nodiscard]] bool reaches(long double logit, long double scale) const;
 
   const Model* model_;
   SetChoice choice_;         // damping as certificates state it
   std::vector<Head> heads_;  // last-layer and ensemble: the model's, then the members'
+  std::optional<TrueSet> true_set_;
   double epsilon_;
   double threshold_;
   std::string claim_;  // the same for every point
 };
 
 /// The sentences that go with a set, an ε and a threshold for this model: what is proved and what
-/// is not. Says of no set that it is all the near-optimal models.
+/// is not. Says of the true set alone that it is all the near-optimal heads.
 [[nodiscard]] std::string claim_text(const Model& model, const SetChoice& choice, double epsilon,
                                      double threshold);
 

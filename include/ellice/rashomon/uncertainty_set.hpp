@@ -23,11 +23,12 @@ enum class SetKind {
   full,        // all parameters of a network: damped Gauss–Newton ellipsoid, to first order
   isotropic,   // all parameters, ½‖θ−θ̂‖² ≤ ε, to first order
   ensemble,    // the last-layer ellipsoids of several models at once
+  true_set,  // every head whose training objective is within ε of the optimum, hidden layers fixed
 };
 template <>
 struct EnumNames<SetKind> {
-  static constexpr std::array<std::string_view, 4> names = {"last-layer", "full", "isotropic",
-                                                            "ensemble"};
+  static constexpr std::array<std::string_view, 5> names = {"last-layer", "full", "isotropic",
+                                                            "ensemble", "true"};
 };
 
 /// Whether the set's worst logit is that of the network linearised in its parameters.
@@ -35,19 +36,25 @@ struct EnumNames<SetKind> {
   return kind == SetKind::full || kind == SetKind::isotropic;
 }
 
-/// Which set of which models. The models must outlive it.
+/// Which set of which models. The models and the rows must outlive it.
 struct SetChoice {
   SetKind kind = SetKind::last_layer;
   /// λ. full: the damping (default: the model file's). last-layer and ensemble: what stands in H in
   /// place of the objective's own l2 (default: that l2; 0.1 is the paper's ElliCE+R).
   std::optional<double> damping = {};
   std::vector<const Model*> members = {};  // of an ensemble, beside the model itself
+  const StoredRows* rows = nullptr;        // of the true set, where the model file holds none
 };
 
 /// Throws Error{argument} for a choice that this model does not allow, saying what to do: full
 /// without hidden layers or without stored curvature, members without ensemble or of another
-/// schema, a damping that is not positive, or that makes H indefinite.
+/// schema, a damping that is not positive, or that makes H indefinite, the true set without
+/// training rows.
 void validate(const SetChoice& choice, const Model& model);
+
+/// The training rows that a true set is about: those of the choice, else the model file's. Throws
+/// Error{argument} where there are none.
+[[nodiscard]] const StoredRows& training_rows(const SetChoice& choice, const Model& model);
 
 /// A point's logit and how far the set moves it, per unit of κ.
 struct RobustScore {
@@ -83,7 +90,8 @@ class UncertaintySet {
   [[nodiscard]] virtual std::unique_ptr<RobustFunction> function() const = 0;
 };
 
-/// The model must outlive the set. Throws like validate().
+/// The model must outlive the set. Throws like validate(), and for the true set, whose worst score
+/// is not of the form f − κ·s: see TrueSet.
 [[nodiscard]] std::unique_ptr<UncertaintySet> make_set(const Model& model, const SetChoice& choice);
 
 /// g for each row, the same for any number of threads.

@@ -51,14 +51,16 @@ class Assembler {
  public:
   explicit Assembler(const Problem& problem);
 
-  [[nodiscard]] const UncertaintySet& set() const { return *set_; }
+  /// Throws Error{argument} for the true set (see make_set).
+  [[nodiscard]] const UncertaintySet& set() const;
   /// An answer without counterfactual: query, index, violations.
   [[nodiscard]] Recourse begin(const Query& query, const FeasibleSet& feasible) const;
   /// Whether the query itself is robust; fills the answer if so (status already_robust).
   [[nodiscard]] bool already_robust(Recourse& answer, const FeasibleSet& feasible) const;
   /// Fills in a candidate (raw numbers). True if it satisfies every constraint and is certified;
-  /// otherwise the answer is unchanged.
-  [[nodiscard]] bool accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible) const;
+  /// otherwise the answer is unchanged. True set: the worst model at a point nearby saves work.
+  [[nodiscard]] bool accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible,
+                            const TrueWorst* nearby = nullptr) const;
   /// The same for an ε below the problem's (status reduced).
   [[nodiscard]] bool accept_reduced(Recourse& answer, VectorArg raw, const FeasibleSet& feasible,
                                     double epsilon) const;
@@ -68,12 +70,12 @@ class Assembler {
 
  private:
   [[nodiscard]] bool accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible,
-                            const Certifier& certifier) const;
+                            const Certifier& certifier, const TrueWorst* nearby) const;
   void measure(Recourse& answer, VectorArg raw, const FeasibleSet& feasible) const;
 
   const Problem* problem_;
   Certifier certifier_;
-  std::unique_ptr<UncertaintySet> set_;
+  std::unique_ptr<UncertaintySet> set_;  // none for the true set
 };
 
 }  // namespace ellice

@@ -4,6 +4,7 @@
 // that ten million answers need no memory.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,8 +51,9 @@ struct AnswerAudit {
   Status status = Status::not_found;
   double epsilon = 0;
   double threshold = 0;
-  double logit = 0;         // recomputed, where there is a certificate
-  double robust_logit = 0;  // likewise
+  double logit = 0;                           // recomputed, where there is a certificate
+  double robust_logit = 0;                    // likewise
+  std::optional<Vector> breaking_model = {};  // true set: one of it that rejects the row
   std::vector<std::string> failures = {};
   [[nodiscard]] bool holds() const { return failures.empty(); }
 };
@@ -61,9 +63,10 @@ struct AnswerAudit {
 /// the schema's and the request's constraints, that changes, distances and logits are those of the
 /// row, that no cheaper row contradicts the stated gap, and the proofs of infeasibility with their
 /// largest ε. Throws Error{input} for a file that is not one, or for another model, Error{argument}
-/// where the answers are for an ensemble and not all its other models are given as `members`.
+/// where the answers are for an ensemble and not all its other models are given as `members`, or
+/// for the true set and neither `rows` are given nor does the model file hold them.
 [[nodiscard]] std::vector<AnswerAudit> audit_recourse_file(
     const Json& file, const Model& model, const std::string& source,
-    const std::vector<const Model*>& members = {});
+    const std::vector<const Model*>& members = {}, const StoredRows* rows = nullptr);
 
 }  // namespace ellice

@@ -90,6 +90,8 @@ class BoxFactor {
   /// The same robust logit as a function of some columns only, the others as in `point`.
   [[nodiscard]] BoxFactor restricted(const std::vector<Index>& columns, VectorArg point) const;
 
+  /// The same curvature around another model.
+  [[nodiscard]] BoxFactor recentred(VectorArg theta) const;
   [[nodiscard]] BoxProjection project(const BoxProblem& problem) const;
 
   /// max g over the box at ε. Stops early at a point with g ≥ `enough`.

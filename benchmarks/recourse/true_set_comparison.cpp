@@ -1,0 +1,129 @@
+// How wrong the ellipsoid is, and what the true set costs: linear models on the paper's nine data
+// sets, every column numeric. Prints the table of docs/true_set.md.
+//
+//   true_set_comparison [people per data set, 60]
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "ellice/core/stopwatch.hpp"
+#include "ellice/data/recipe.hpp"
+#include "ellice/model/training.hpp"
+#include "ellice/rashomon/true_set.hpp"
+#include "ellice/recourse/linear_exact.hpp"
+#include "ellice/recourse/true_exact.hpp"
+
+namespace {
+
+using namespace ellice;
+
+/// The data with every encoded column as a numeric feature of its own, as the paper treats them.
+Dataset numeric(const Dataset& original) {
+  const Encoder encoder = Encoder::fit(original);
+  Dataset data = original;
+  data.raw = RowMatrix(original.rows(), encoder.columns());
+  data.schema.features.clear();
+  data.schema.constraints.clear();
+  for (std::size_t j = 0; j < original.schema.features.size(); ++j) {
+    const bool one_hot = original.schema.features[j].kind == FeatureKind::categorical;
+    for (Index c = 0; c < encoder.column_count(j); ++c) {
+      const Index column = encoder.first_column(j) + c;
+      data.schema.features.push_back(
+          {.name = encoder.column_names()[static_cast<std::size_t>(column)]});
+      for (Index i = 0; i < original.rows(); ++i) {
+        const double raw = original.raw(i, static_cast<Index>(j));
+        data.raw(i, column) = !one_hot ? raw : raw == static_cast<double>(c) ? 1 : 0;
+      }
+    }
+  }
+  return data;
+}
+
+/// People whom the model declines.
+std::vector<Query> declined(const Model& model, const Dataset& data, std::size_t most) {
+  std::vector<Query> queries;
+  for (Index i = 0; i < data.rows() && queries.size() < most; ++i) {
+    const Vector raw = data.raw.row(i);
+    const RawRow row = model.encoder.values({raw.data(), static_cast<std::size_t>(raw.size())});
+    if (model.logit(model.encoder.encode(row)) < model.decision.threshold)
+      queries.push_back({.index = queries.size(), .raw = raw});
+  }
+  return queries;
+}
+
+struct Answers {
+  std::vector<Recourse> all = {};
+  double milliseconds = 0;  // per answer
+};
+
+Answers answer(const Generator& generator, const std::vector<Query>& queries) {
+  const Stopwatch watch;
+  Answers result{.all = generator.generate(queries, {.threads = 1})};
+  result.milliseconds = 1e3 * watch.seconds() / static_cast<double>(queries.size());
+  return result;
+}
+
+bool has_row(const Recourse& answer) {
+  return answer.status == Status::optimal || answer.status == Status::certified;
+}
+
+void compare(const std::string& name, std::size_t people) {
+  const Dataset data = numeric(load_recipe(name));
+  const Model model = train(data, {.balance = true}, {.folds = 0, .store_rows = true}).model;
+  const std::vector<Query> queries = declined(model, data, people);
+  for (const bool share : {false, true}) {
+    const double epsilon = share ? 0.1 * model.training.objective : 0.01;
+    const Problem ellipsoid{.model = &model,
+                            .epsilon = epsilon,
+                            .threshold = model.decision.threshold,
+                            .constraints = {.range = RangePolicy::off}};
+    Problem exact = ellipsoid;
+    exact.set.kind = SetKind::true_set;
+    const Answers approximate = answer(LinearExact(ellipsoid), queries);
+    const Answers exactly = answer(TrueExact(exact), queries);
+    const TrueSet set = true_set(model, *model.rows, epsilon);
+    int found = 0;
+    int broken = 0;
+    int robust = 0;
+    int optimal = 0;
+    int both = 0;
+    double ratio = 0;
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      const Recourse& one = approximate.all[i];
+      const Recourse& other = exactly.all[i];
+      robust += has_row(other) ? 1 : 0;
+      optimal += other.status == Status::optimal ? 1 : 0;
+      if (!has_row(one)) continue;
+      ++found;
+      const Vector x = with_one(one.certificate->encoded);
+      broken += set.worst(x).attained < exact.threshold ? 1 : 0;
+      if (!has_row(other)) continue;
+      ++both;
+      ratio += other.distance.l2 / one.distance.l2;
+    }
+    fmt::print("| {} | {} | {} | {:.4f} | {}/{} | {}/{} | {} | {} | {:.4f} | {:.2f} |\n", name,
+               model.training.rows, data.raw.cols(), epsilon, broken, found, robust, queries.size(),
+               optimal, both > 0 ? fmt::format("{:.3f}", ratio / both) : "-",
+               approximate.milliseconds, exactly.milliseconds);
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto people = static_cast<std::size_t>(argc > 1 ? std::atoi(argv[1]) : 60);
+  fmt::print(
+      "| data | rows | columns | ε | ellipsoid's answers that fail | robust answers found | proved "
+      "nearest | distance true/ellipsoid | ms ellipsoid | ms true |\n"
+      "|---|---|---|---|---|---|---|---|---|---|\n");
+  for (const std::string& name : recipe_names()) {
+    if (name != "lending" && find_dataset_file(name)) compare(name, people);
+  }
+  return 0;
+}

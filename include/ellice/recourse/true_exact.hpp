@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ellice/recourse/generator.hpp"
+#include "ellice/solver/box_projection.hpp"
+
+namespace ellice {
+
+class TrueSearch;
+struct TrueSearchResult;
+
+/// The nearest point that every model of the true set accepts, for a linear model: by a sequence of
+/// ellipsoid problems whose ellipsoid is corrected to the true set at the present point (theory.md,
+/// Result 22). Rounded, checked and certified like every other answer.
+///
+/// Statuses as of LinearExact: optimal with a certified gap of at most 1e-9, certified with its
+/// gap, infeasible with a model of the set that accepts no allowed point, not_found. Whole numbers
+/// and levels are held.
+class TrueExact final : public Generator {
+ public:
+  /// `problem` must outlive the generator. Throws Error{argument} for a network and for another
+  /// set, Error{input} where the rows are not those of the model.
+  explicit TrueExact(const Problem& problem);
+  ~TrueExact() override;
+
+  [[nodiscard]] std::vector<Recourse> generate(const std::vector<Query>& queries,
+                                               const Execution& execution) const override;
+
+ private:
+  [[nodiscard]] Recourse answer(const Query& query) const;
+  [[nodiscard]] bool complete(Recourse& result, const FeasibleSet& feasible, const Box& box,
+                              const TrueSearchResult& solution) const;
+  void explain_no_answer(Recourse& result, const FeasibleSet& feasible) const;
+
+  const Problem* problem_;
+  Assembler assembler_;
+  SeparableCost cost_;
+  std::unique_ptr<TrueSearch> search_;
+};
+
+}  // namespace ellice

@@ -1,0 +1,48 @@
+#pragma once
+
+// The training objective of a head, row by row in extended precision: the verifier's own way to it,
+// which shares nothing with Objective and TrueSet.
+
+#include <vector>
+
+#include "ellice/core/types.hpp"
+#include "ellice/model/model.hpp"
+
+namespace ellice {
+
+class PlainObjective {
+ public:
+  using LongVector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
+  using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+
+  PlainObjective(const Model& model, const StoredRows& rows);
+
+  struct Value {
+    long double objective = 0;
+    LongVector gradient = {};
+  };
+  [[nodiscard]] Value evaluate(const LongVector& theta) const;
+  /// At the model's own head; not below the minimum.
+  [[nodiscard]] long double optimum() const { return optimum_; }
+  /// Whether as many rows are there as the model was fitted on, with the loss in its file.
+  [[nodiscard]] bool rows_fit() const { return rows_fit_; }
+
+  /// What no model θ with L(θ) ≤ optimum + ε scores below at x̃, proved from the objective at one
+  /// model alone (theory.md, Result 21); −∞ where it proves nothing.
+  [[nodiscard]] long double lower_bound(const LongVector& at, const LongVector& x_tilde,
+                                        long double epsilon) const;
+
+ private:
+  /// δ: how far r = ∇F(θ) leaves F above its minimum, at most.
+  [[nodiscard]] long double suboptimality(const LongVector& at, const LongVector& residual) const;
+
+  LossKind kind_;
+  long double l2_;
+  bool penalize_bias_;
+  LongMatrix rows_;  // x̃ᵢ as columns
+  std::vector<int> labels_;
+  long double optimum_ = 0;
+  bool rows_fit_ = false;
+};
+
+}  // namespace ellice
