@@ -85,13 +85,16 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
 Run prepare(const ExplainArguments& arguments, const Console& console) {
   Run run{.models = read_models(arguments.model, arguments.problem)};
   Model& model = run.models.model;
+  const bool rule_needs_rows = parse_epsilon_rule(arguments.epsilon).needs_rows();
   const bool needs_rows =
-      arguments.method == "data" || arguments.attack || !arguments.refit.empty();
+      arguments.method == "data" || arguments.attack || !arguments.refit.empty() || rule_needs_rows;
   if (needs_rows || arguments.rows.given() || model.rows) {
     run.rows = read_training_rows(arguments.rows, model, console,
                                   arguments.method == "data" ? "--method data"
                                   : arguments.attack         ? "--attack"
-                                                             : "--refit");
+                                  : rule_needs_rows          ? "--epsilon " + arguments.epsilon
+                                                             : "--refit",
+                                  rule_needs_rows ? OtherData::refuse : OtherData::warn);
   }
   if (!arguments.refit.empty()) {
     const double before = model.training.head_decrement;
@@ -128,7 +131,10 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
              .seed = arguments.common.seed};
   Problem& problem = request.problem;
   if (request.method == "auto") request.method = is_exact(problem) ? "exact" : "network";
-  problem.epsilon = request.rule.resolve(model, problem.set);
+  problem.epsilon = request.rule.resolve(model, problem.set,
+                                         {.rows = run.rows ? &run.rows->fitted.rows : nullptr,
+                                          .retraining = problem.retraining,
+                                          .execution = {.threads = arguments.common.threads}});
   if (rounds_for_display(arguments.format)) problem.display_steps = sensible_steps(model.encoder);
   validate(problem);
   warn_of_head(problem, console);
@@ -204,9 +210,7 @@ void add_explain(CLI::App& program, Job& job) {
                   "CSV file with one person per row, or - for standard input")
       ->required();
   verb.add_option("--epsilon", arguments->epsilon,
-                  "how far from the best a model may be: 0.01, 10% of the training objective, "
-                  "target:E, or auto for what calibrate recommends; 0 is the plain nearest "
-                  "counterfactual")
+                  std::string(epsilon_help) + "; 0 is the plain nearest counterfactual")
       ->required()
       ->type_name("E");
   verb.add_option("--method", arguments->method,
@@ -214,6 +218,7 @@ void add_explain(CLI::App& program, Job& job) {
       ->check(CLI::IsMember({"auto", "exact", "network", "gradient", "data"}))
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
+  add_retrain_option(verb, arguments->problem);
   add_row_options(verb, arguments->rows, "Training rows");
   add_flags(verb, arguments->data_options, {}, "Nearest training row (--method data)");
   add_flags(verb, arguments->network, {"seed"}, "Search for networks (--method network)");

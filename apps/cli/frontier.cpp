@@ -54,16 +54,26 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   const Problem problem = make_problem(arguments.problem, models);
   require(problem.cost.sparsity_weight == 0,
           "--sparsity-weight is understood by explain --method data only; leave it out");
+  std::vector<EpsilonRule> rules;
+  for (const std::string& text : arguments.epsilons) rules.push_back(parse_epsilon_rule(text));
+  const bool rules_need_rows =
+      std::any_of(rules.begin(), rules.end(), [](const auto& rule) { return rule.needs_rows(); });
+  std::optional<TrainingRows> training;
+  if (rules_need_rows || arguments.rows.given() || model.rows) {
+    training = read_training_rows(arguments.rows, model, console,
+                                  rules_need_rows ? "--epsilons accuracy:" : "frontier",
+                                  rules_need_rows ? OtherData::refuse : OtherData::warn);
+  }
   std::vector<double> epsilons;
-  for (const std::string& text : arguments.epsilons)
-    epsilons.push_back(parse_epsilon_rule(text).resolve(model, problem.set));
+  for (const EpsilonRule& rule : rules) {
+    epsilons.push_back(rule.resolve(model, problem.set,
+                                    {.rows = training ? &training->fitted.rows : nullptr,
+                                     .retraining = problem.retraining,
+                                     .execution = {.threads = arguments.common.threads}}));
+  }
   std::sort(epsilons.begin(), epsilons.end());
   epsilons.erase(std::unique(epsilons.begin(), epsilons.end()), epsilons.end());
 
-  std::optional<TrainingRows> training;
-  if (arguments.rows.given() || model.rows) {
-    training = read_training_rows(arguments.rows, model, console, "frontier");
-  }
   const Frontier frontier(problem, training ? &training->fitted.rows : nullptr);
   CsvReader source(arguments.queries);
   QueryReader reader(model, source, std::nullopt, QueryReader::OnError::stop);
@@ -131,6 +141,7 @@ void add_frontier(CLI::App& program, Job& job) {
       ->type_name("E,...")
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
+  add_retrain_option(verb, arguments->problem);
   add_row_options(verb, arguments->rows, "Training rows (better starts for networks)");
   add_format(verb, arguments->format);
   verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")

@@ -37,7 +37,8 @@ void add_row_options(CLI::App& verb, RowArguments& arguments, const std::string&
 }
 
 TrainingRows read_training_rows(const RowArguments& arguments, const Model& model,
-                                const Console& console, const std::string& purpose) {
+                                const Console& console, const std::string& purpose,
+                                OtherData other) {
   require(arguments.data.empty() || arguments.dataset.empty(),
           "give --data or --dataset, not both");
   if (!arguments.given() && model.rows) return {.fitted = rows_of(*model.rows, model)};
@@ -58,8 +59,12 @@ TrainingRows read_training_rows(const RowArguments& arguments, const Model& mode
   TrainingRows rows{.fitted = rows_of(data, selected.fit, model)};
   if (!selected.validation.empty()) rows.validation = rows_of(data, selected.validation, model);
   if (data.sha256 != model.training.data_sha256) {
-    console.warning(fmt::format("{}: not the file that the model was trained on",
-                                arguments.dataset.empty() ? arguments.data : arguments.dataset));
+    const std::string& source = arguments.dataset.empty() ? arguments.data : arguments.dataset;
+    require_input(other == OtherData::warn,
+                  "{}: not the file that the model was trained on (sha256 {}, the model's is {}); "
+                  "{} needs that one",
+                  source, data.sha256, model.training.data_sha256, purpose);
+    console.warning(fmt::format("{}: not the file that the model was trained on", source));
   }
   return rows;
 }

@@ -4,6 +4,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/rashomon/retraining.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/recourse_file.hpp"
@@ -33,6 +34,7 @@ struct Asked {
   SetChoice set = {};
   Cost cost = {};
   Constraints constraints = {};
+  Retraining retraining = {};
 };
 
 class Auditor {
@@ -159,11 +161,36 @@ class Auditor {
     // other side.
     const Evaluation found =
         Certifier(*model_, asked_.set, result.epsilon, asked_.threshold).evaluate(counterfactual);
+    check_endurance(answer, z, result);
     const Vector features = with_one(model_->network.features(z));
     const double rounding = 1e-4 * (model_->network.head().cwiseProduct(features).cwiseAbs().sum() +
                                     std::abs(found.logit - found.robust_logit));  // times 1e-9
     compare("logit", answer.number("logit"), found.logit, rounding);
     compare("robust_logit", answer.number("robust_logit"), found.robust_logit, rounding);
+  }
+
+  /// Radius and survival, from a factor of H made here and the definition of both.
+  void check_endurance(JsonObject& answer, const Vector& z, AnswerAudit& result) const {
+    const auto compare = [&](const char* name, std::optional<double> recomputed) {
+      if (!answer.has(name)) return;
+      const double stored = answer.number(name);
+      if (recomputed && agree(stored, *recomputed, 1e-12)) return;
+      result.failures.push_back(
+          recomputed ? fmt::format("{} is {}, recomputed {}", name, stored, *recomputed)
+                     : fmt::format("{} is stated where none is defined", name));
+    };
+    std::optional<double> radius;
+    std::optional<double> survival;
+    if (asked_.set.kind == SetKind::last_layer) {
+      const Vector x = with_one(model_->network.features(z));
+      const double margin = model_->network.head().dot(x) - asked_.threshold;
+      radius = robustness_radius(ellipsoid(0), x, asked_.threshold);
+      if (is_exact_ && margin >= 0 && no_survival_reason(*model_, asked_.set).empty()) {
+        survival = predicted_survival(*model_, *radius, asked_.retraining);
+      }
+    }
+    compare("robustness_radius", radius);
+    compare("predicted_survival", survival);
   }
 
   void check_constraints(const RawRow& query, const RawRow& counterfactual,
@@ -340,6 +367,7 @@ std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& mode
   if (options.has("sparsity_weight"))
     asked.cost.sparsity_weight = options.number("sparsity_weight");
   if (options.has("damping")) asked.set.damping = options.number("damping");
+  if (options.has("retrain")) asked.retraining = parse_retraining(options.string("retrain"));
   if (asked.set.kind != SetKind::ensemble) asked.set.members.clear();
   validate(asked.set, model);
   asked.constraints = constraints_from_json(options);
