@@ -5,6 +5,7 @@
 #include "ellice/model/training.hpp"
 #include "ellice/recourse/data_supported.hpp"
 #include "ellice/recourse/gradient.hpp"
+#include "ellice/recourse/survival_check.hpp"
 #include "ellice/report/text_table.hpp"
 #include "verb.hpp"
 
@@ -18,15 +19,17 @@ struct Group {
 };
 
 std::vector<Group> all_groups() {
-  return {{.title = "Every verb", .fields = describe_fields<CommonOptions>()},
-          {.title = "train: which rows", .fields = describe_fields<Selection>()},
-          {.title = "train: how", .fields = describe_fields<TrainingOptions>()},
-          {.title = "train: how a network is fitted (--model mlp)",
-           .fields = describe_fields<NetworkOptions>()},
-          {.title = "explain: training rows (--method data)",
-           .fields = describe_fields<DataSupportedOptions>()},
-          {.title = "explain: the paper's method (--method gradient)",
-           .fields = describe_fields<GradientOptions>()}};
+  return {
+      {.title = "Every verb", .fields = describe_fields<CommonOptions>()},
+      {.title = "train: which rows", .fields = describe_fields<Selection>()},
+      {.title = "train: how", .fields = describe_fields<TrainingOptions>()},
+      {.title = "train: how a network is fitted (--model mlp)",
+       .fields = describe_fields<NetworkOptions>()},
+      {.title = "explain: training rows (--method data)",
+       .fields = describe_fields<DataSupportedOptions>()},
+      {.title = "explain: the paper's method (--method gradient)",
+       .fields = describe_fields<GradientOptions>()},
+      {.title = "epsilon: what is measured", .fields = describe_fields<SurvivalCheckOptions>()}};
 }
 
 std::string markdown() {

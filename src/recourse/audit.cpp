@@ -367,7 +367,13 @@ std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& mode
   if (options.has("sparsity_weight"))
     asked.cost.sparsity_weight = options.number("sparsity_weight");
   if (options.has("damping")) asked.set.damping = options.number("damping");
-  if (options.has("retrain")) asked.retraining = parse_retraining(options.string("retrain"));
+  if (options.has("retrain")) {
+    try {
+      asked.retraining = parse_retraining(options.string("retrain"));
+    } catch (const Error&) {
+      options.wrong("retrain", "same or fresh:N with N >= 1");
+    }
+  }
   if (asked.set.kind != SetKind::ensemble) asked.set.members.clear();
   validate(asked.set, model);
   asked.constraints = constraints_from_json(options);
