@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "ellice/core/error.hpp"
@@ -144,21 +145,16 @@ struct Half {
   StoredRows rows = {};
 };
 
-/// Two halves by class, so that neither has more of one than the other.
+/// Two halves at random, not by class: shares of classes that vary with the rows are part of what
+/// retraining does.
 std::array<Half, 2> cut(const FittedRows& fitted, Random random) {
+  std::vector<Index> order(fitted.rows->labels.size());
+  std::iota(order.begin(), order.end(), Index{0});
+  random.shuffle(order);
   std::array<std::vector<Index>, 2> indices;
-  for (const int label : {0, 1}) {
-    std::vector<Index> members;
-    for (std::size_t i = 0; i < fitted.rows->labels.size(); ++i) {
-      if (fitted.rows->labels[i] == label) members.push_back(static_cast<Index>(i));
-    }
-    random.shuffle(members);
-    for (std::size_t i = 0; i < members.size(); ++i) indices[i % 2].push_back(members[i]);
-  }
+  for (std::size_t i = 0; i < order.size(); ++i) indices[i % 2].push_back(order[i]);
   std::array<Half, 2> halves;
   for (const std::size_t side : {0U, 1U}) {
-    // Declined people are taken from the front: of either class, at random.
-    random.shuffle(indices[side]);
     halves[side] = {.raw = (*fitted.raw)(indices[side], Eigen::all),
                     .rows = {.encoded = fitted.rows->encoded(indices[side], Eigen::all)}};
     for (const Index i : indices[side]) {

@@ -43,7 +43,7 @@ const Fitted& simulated() {
 TEST(SurvivalCheck, MeasuresWhatIsPredictedWhereTheModelHolds) {
   const SurvivalCheck check =
       check_survival(simulated().problem(), simulated().fitted(), {0.9, 0.95, 0.99},
-                     {.refits = 150, .splits = 12, .people = 25}, Random(3), {.threads = 2});
+                     {.refits = 300, .splits = 100, .people = 25}, Random(3), {.threads = 2});
   ASSERT_EQ(check.same.size(), 3U);
   ASSERT_EQ(check.fresh.size(), 3U);
   for (const auto* levels : {&check.same, &check.fresh}) {
@@ -52,7 +52,7 @@ TEST(SurvivalCheck, MeasuresWhatIsPredictedWhereTheModelHolds) {
       EXPECT_NEAR(level.measured, level.predicted, 0.02 + 3 * level.standard_error);
     }
   }
-  EXPECT_EQ(check.same.front().trials, 150U * 25U);
+  EXPECT_EQ(check.same.front().trials, 300U * 25U);
 }
 
 TEST(SurvivalCheck, IsTheSameForAnyNumberOfThreads) {
@@ -129,7 +129,7 @@ TEST(EpsilonTable, TellsWhatEachLevelMeans) {
     EXPECT_DOUBLE_EQ(level.objective, model.training.objective + epsilons[i]);
     EXPECT_NEAR(*level.survival, normal_cdf(std::sqrt(2 * 2000 * epsilons[i])), 1e-12);
     EXPECT_EQ(*level.share_with_recourse, 1);  // below epsilon_max, and nothing is bounded
-    EXPECT_LE(level.accuracy->worst, level.accuracy->mean);
+    EXPECT_LE(level.accuracy->worst, level.accuracy->mean + 1e-12);
     if (i == 0) continue;
     EXPECT_GT(*level.median_distance, *table.levels[i - 1].median_distance);
   }
