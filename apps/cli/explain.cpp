@@ -117,15 +117,17 @@ Run prepare(const ExplainArguments& arguments, const Console& console) {
   Run run{.models = read_models(arguments.model, arguments.problem)};
   Model& model = run.models.model;
   const bool is_true = arguments.problem.set == enum_name(SetKind::true_set);
-  const bool needs_rows =
-      arguments.method == "data" || arguments.attack || !arguments.refit.empty() || is_true;
+  const bool rule_needs_rows = parse_epsilon_rule(arguments.epsilon).needs_rows();
+  const bool needs_rows = arguments.method == "data" || arguments.attack ||
+                          !arguments.refit.empty() || rule_needs_rows || is_true;
   if (needs_rows || arguments.rows.given() || model.rows) {
     run.rows = read_training_rows(arguments.rows, model, console,
                                   is_true                      ? "--set true"
                                   : arguments.method == "data" ? "--method data"
                                   : arguments.attack           ? "--attack"
+                                  : rule_needs_rows            ? "--epsilon " + arguments.epsilon
                                                                : "--refit",
-                                  is_true ? Mismatch::refuse : Mismatch::warn);
+                                  is_true || rule_needs_rows ? OtherData::refuse : OtherData::warn);
   }
   if (!arguments.refit.empty()) {
     const double before = model.training.head_decrement;
@@ -166,7 +168,10 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
     const bool exact = is_exact(problem) || problem.set.kind == SetKind::true_set;
     request.method = exact ? "exact" : "network";
   }
-  problem.epsilon = request.rule.resolve(model, problem.set);
+  problem.epsilon = request.rule.resolve(model, problem.set,
+                                         {.rows = run.rows ? &run.rows->fitted.rows : nullptr,
+                                          .retraining = problem.retraining,
+                                          .execution = {.threads = arguments.common.threads}});
   if (rounds_for_display(arguments.format)) problem.display_steps = sensible_steps(model.encoder);
   validate(problem);
   warn_of_head(problem, console);
@@ -242,9 +247,7 @@ void add_explain(CLI::App& program, Job& job) {
                   "CSV file with one person per row, or - for standard input")
       ->required();
   verb.add_option("--epsilon", arguments->epsilon,
-                  "how far from the best a model may be: 0.01, 10% of the training objective, "
-                  "target:E, or auto for what calibrate recommends; 0 is the plain nearest "
-                  "counterfactual")
+                  std::string(epsilon_help) + "; 0 is the plain nearest counterfactual")
       ->required()
       ->type_name("E");
   verb.add_option("--method", arguments->method,
@@ -252,6 +255,7 @@ void add_explain(CLI::App& program, Job& job) {
       ->check(CLI::IsMember({"auto", "exact", "network", "gradient", "greedy", "gumbel", "data"}))
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
+  add_retrain_option(verb, arguments->problem);
   add_row_options(verb, arguments->rows, "Training rows");
   add_flags(verb, arguments->exact, {"plans"}, "Exact search (--method exact)");
   add_flags(verb, arguments->data_options, {}, "Nearest training row (--method data)");

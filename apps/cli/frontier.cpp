@@ -52,20 +52,31 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   const Console console = arguments.common.console();
   const Models models = read_models(arguments.model, arguments.problem);
   const Model& model = models.model;
+  std::vector<EpsilonRule> rules;
+  for (const std::string& text : arguments.epsilons) rules.push_back(parse_epsilon_rule(text));
+  const bool rules_need_rows =
+      std::any_of(rules.begin(), rules.end(), [](const auto& rule) { return rule.needs_rows(); });
   const bool is_true = arguments.problem.set == enum_name(SetKind::true_set);
   std::optional<TrainingRows> training;
-  if (arguments.rows.given() || model.rows || is_true) {
-    training =
-        read_training_rows(arguments.rows, model, console, is_true ? "--set true" : "frontier",
-                           is_true ? Mismatch::refuse : Mismatch::warn);
+  if (rules_need_rows || arguments.rows.given() || model.rows || is_true) {
+    training = read_training_rows(
+        arguments.rows, model, console,
+        is_true           ? "--set true"
+        : rules_need_rows ? "--epsilons accuracy:"
+                          : "frontier",
+        is_true || rules_need_rows ? OtherData::refuse : OtherData::warn);
   }
   const StoredRows* rows_of_model = training ? &training->fitted.rows : nullptr;
   const Problem problem = make_problem(arguments.problem, models, rows_of_model);
   require(problem.cost.sparsity_weight == 0,
           "--sparsity-weight is understood by explain --method data only; leave it out");
   std::vector<double> epsilons;
-  for (const std::string& text : arguments.epsilons)
-    epsilons.push_back(parse_epsilon_rule(text).resolve(model, problem.set));
+  for (const EpsilonRule& rule : rules) {
+    epsilons.push_back(rule.resolve(model, problem.set,
+                                    {.rows = rows_of_model,
+                                     .retraining = problem.retraining,
+                                     .execution = {.threads = arguments.common.threads}}));
+  }
   std::sort(epsilons.begin(), epsilons.end());
   epsilons.erase(std::unique(epsilons.begin(), epsilons.end()), epsilons.end());
 
@@ -138,6 +149,7 @@ void add_frontier(CLI::App& program, Job& job) {
       ->type_name("E,...")
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
+  add_retrain_option(verb, arguments->problem);
   add_row_options(verb, arguments->rows, "Training rows (better starts for networks)");
   add_format(verb, arguments->format);
   verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")

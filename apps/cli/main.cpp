@@ -81,6 +81,7 @@ int run(int argc, char** argv) {
   add_explain(program, job);
   add_verify(program, job);
   add_frontier(program, job);
+  add_epsilon(program, job);
   add_calibrate(program, job);
   add_options(program, job);
   try {

@@ -9,6 +9,7 @@
 #include "ellice/recourse/gumbel.hpp"
 #include "ellice/recourse/network_search.hpp"
 #include "ellice/recourse/mixed_exact.hpp"
+#include "ellice/recourse/survival_check.hpp"
 #include "ellice/report/text_table.hpp"
 #include "verb.hpp"
 
@@ -38,7 +39,8 @@ std::vector<Group> all_groups() {
           {.title = "explain: the paper's mixed features (--method gumbel)",
            .fields = describe_fields<GumbelOptions>()},
           {.title = "explain: the search for networks (--method network)",
-           .fields = describe_fields<NetworkSearchOptions>()}};
+           .fields = describe_fields<NetworkSearchOptions>()},
+          {.title = "epsilon: what is measured", .fields = describe_fields<SurvivalCheckOptions>()}};
 }
 
 std::string markdown() {

@@ -93,6 +93,14 @@ void add_problem_options(CLI::App& verb, ProblemArguments& arguments) {
       ->type_name("T|p=P");
 }
 
+void add_retrain_option(CLI::App& verb, ProblemArguments& arguments) {
+  verb.add_option("--retrain", arguments.retrain,
+                  "retraining for which survival is predicted: same, as many rows drawn from the "
+                  "old ones, or fresh:N, N other rows")
+      ->type_name("same|fresh:N")
+      ->capture_default_str();
+}
+
 Models read_models(const std::string& path, const ProblemArguments& arguments) {
   Models models{.model = read_model(path)};
   for (const std::string& other : arguments.ensemble) models.others.push_back(read_model(other));
@@ -133,6 +141,7 @@ Problem make_problem(const ProblemArguments& arguments, const Models& models,
     features[pair.feature].direction = *direction;
   }
   if (!arguments.threshold.empty()) problem.threshold = parse_threshold(arguments.threshold);
+  problem.retraining = parse_retraining(arguments.retrain);
   validate(problem);
   return problem;
 }

@@ -23,12 +23,22 @@ struct ProblemArguments {
   std::vector<std::string> bounds = {};
   std::vector<std::string> directions = {};
   std::string constraints = {};
+  std::string retrain = "same";
 };
 
 void add_problem_options(CLI::App& verb, ProblemArguments& arguments);
 
 /// --set, --damping and --ensemble, for verbs that take nothing else of the above.
 void add_set_options(CLI::App& verb, ProblemArguments& arguments);
+
+/// --retrain, for verbs that predict survival.
+void add_retrain_option(CLI::App& verb, ProblemArguments& arguments);
+
+/// What --epsilon says, in one place for all that take it.
+inline constexpr const char* epsilon_help =
+    "how far from the best a model may be: 0.01, 10% of the training objective, target:E, "
+    "survival:95% of retrainings, accuracy:5% for models within five points of accuracy (needs "
+    "training rows), or auto for what calibrate recommends, else survival:95%";
 
 /// The model of a command line, and the others of its ensemble.
 struct Models {

@@ -38,7 +38,7 @@ void add_row_options(CLI::App& verb, RowArguments& arguments, const std::string&
 
 TrainingRows read_training_rows(const RowArguments& arguments, const Model& model,
                                 const Console& console, const std::string& purpose,
-                                Mismatch mismatch) {
+                                OtherData other) {
   require(arguments.data.empty() || arguments.dataset.empty(),
           "give --data or --dataset, not both");
   if (!arguments.given() && model.rows) return {.fitted = rows_of(*model.rows, model)};
@@ -57,7 +57,7 @@ TrainingRows read_training_rows(const RowArguments& arguments, const Model& mode
   }
   const std::string& name = arguments.dataset.empty() ? arguments.data : arguments.dataset;
   require_input(
-      mismatch == Mismatch::warn || data.sha256 == model.training.data_sha256,
+      other == OtherData::warn || data.sha256 == model.training.data_sha256,
       "{}: not the data that the model was trained on (SHA-256 {}, in the model file {}): "
       "{} says something about the rows of its training",
       name, data.sha256, model.training.data_sha256, purpose);

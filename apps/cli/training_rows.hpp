@@ -29,12 +29,14 @@ struct TrainingRows {
   RowsOfModel validation = {};  // of networks: for early stopping
 };
 
+/// What to do with data of another file than the model's: rows may still serve as starts, but no
+/// statement about the training rows can be made from them.
+enum class OtherData { warn, refuse };
+
 /// Takes the same rows again by the model's selection. Throws Error{argument} naming `purpose` when
 /// neither data nor stored rows are there, Error{input} when the data are not those of the model.
-/// `mismatch` says what becomes of data with another hash than that in the model file.
-enum class Mismatch { warn, refuse };
 [[nodiscard]] TrainingRows read_training_rows(const RowArguments& arguments, const Model& model,
                                               const Console& console, const std::string& purpose,
-                                              Mismatch mismatch = Mismatch::warn);
+                                              OtherData other = OtherData::warn);
 
 }  // namespace ellice::cli

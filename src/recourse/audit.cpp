@@ -4,6 +4,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/rashomon/retraining.hpp"
 #include "ellice/rashomon/true_set.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/rashomon/verification.hpp"
@@ -36,6 +37,7 @@ struct Asked {
   Constraints constraints = {};
   std::optional<std::int64_t> max_changes = {};
   bool counts_changes = false;  // limited or made few
+  Retraining retraining = {};
 };
 
 class Auditor {
@@ -183,6 +185,7 @@ class Auditor {
     // In the arithmetic of certificates: next to a unit's kink, where g jumps, another may see the
     // other side.
     const Evaluation found = certifier(result.epsilon).evaluate(counterfactual);
+    check_endurance(answer, z, result);
     const Vector features = with_one(model_->network.features(z));
     const double rounding = 1e-4 * (model_->network.head().cwiseProduct(features).cwiseAbs().sum() +
                                     std::abs(found.logit - found.robust_logit));  // times 1e-9
@@ -190,6 +193,30 @@ class Auditor {
     // The bound over the true set depends on where Newton's method began, in its last digits.
     compare("robust_logit", answer.number("robust_logit"), found.robust_logit,
             true_set_ ? 1e4 * rounding : rounding);
+  }
+
+  /// Radius and survival, from a factor of H made here and the definition of both.
+  void check_endurance(JsonObject& answer, const Vector& z, AnswerAudit& result) const {
+    const auto compare = [&](const char* name, std::optional<double> recomputed) {
+      if (!answer.has(name)) return;
+      const double stored = answer.number(name);
+      if (recomputed && agree(stored, *recomputed, 1e-12)) return;
+      result.failures.push_back(
+          recomputed ? fmt::format("{} is {}, recomputed {}", name, stored, *recomputed)
+                     : fmt::format("{} is stated where none is defined", name));
+    };
+    std::optional<double> radius;
+    std::optional<double> survival;
+    if (asked_.set.kind == SetKind::last_layer) {
+      const Vector x = with_one(model_->network.features(z));
+      const double margin = model_->network.head().dot(x) - asked_.threshold;
+      radius = robustness_radius(ellipsoid(0), x, asked_.threshold);
+      if (is_exact_ && margin >= 0 && no_survival_reason(*model_, asked_.set).empty()) {
+        survival = predicted_survival(*model_, *radius, asked_.retraining);
+      }
+    }
+    compare("robustness_radius", radius);
+    compare("predicted_survival", survival);
   }
 
   void check_constraints(const RawRow& query, const RawRow& counterfactual,
@@ -415,6 +442,13 @@ std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& mode
     asked.counts_changes = asked.max_changes || exact.boolean("sparse");
   }
   if (options.has("damping")) asked.set.damping = options.number("damping");
+  if (options.has("retrain")) {
+    try {
+      asked.retraining = parse_retraining(options.string("retrain"));
+    } catch (const Error&) {
+      options.wrong("retrain", "same or fresh:N with N >= 1");
+    }
+  }
   if (asked.set.kind != SetKind::ensemble) asked.set.members.clear();
   validate(asked.set, model);
   asked.constraints = constraints_from_json(options);

@@ -65,6 +65,21 @@ std::vector<std::optional<double>> sensible_steps(const Encoder& encoder) {
   return steps;
 }
 
+std::optional<Endurance> endurance(const Problem& problem, const UncertaintySet& set, VectorArg z) {
+  if (problem.set.kind != SetKind::last_layer) return std::nullopt;
+  const RobustScore score = set.function()->value(0, z);
+  const double margin = score.logit - problem.threshold;
+  const double kappa = margin > 0 ? margin / score.spread : 0;
+  Endurance result{.robustness_radius = kappa * kappa / 2};
+  const Model& model = *problem.model;
+  const bool linear = model.network.layers.size() == 1;
+  if (linear && margin >= 0 && no_survival_reason(model, problem.set).empty()) {
+    result.predicted_survival =
+        predicted_survival(model, result.robustness_radius, problem.retraining);
+  }
+  return result;
+}
+
 Assembler::Assembler(const Problem& problem)
     : problem_(&problem),
       certifier_(*problem.model, problem.set, problem.epsilon, problem.threshold),
@@ -146,6 +161,10 @@ void Assembler::measure(Recourse& answer, VectorArg raw, const FeasibleSet& feas
                      .l1 = move.lpNorm<1>(),
                      .weighted = cost_of(problem_->cost, encoder, feasible.query(), z),
                      .changed = static_cast<int>(answer.changes.size())};
+  if (const std::optional<Endurance> lasts = endurance(*problem_, *set_, z)) {
+    answer.robustness_radius = lasts->robustness_radius;
+    answer.predicted_survival = lasts->predicted_survival;
+  }
   if (answer.certificate) {
     answer.logit = answer.certificate->logit;
     answer.robust_logit = answer.certificate->robust_logit;

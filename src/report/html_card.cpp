@@ -115,6 +115,18 @@ std::string facts(const Recourse& answer, const Standing& now, const Standing& t
                   const AlignmentMeter& meter) {
   std::string text = "<dl class=\"facts\">";
   const std::string apart = "logits from the trained to the strictest model";
+  if (answer.robustness_radius) {
+    text +=
+        fact("Robust up to ε",
+             fmt::format(R"(<span class="num">{}</span>)", rounded(*answer.robustness_radius, 3)),
+             "the largest radius at which every model of the set accepts this row");
+  }
+  if (answer.predicted_survival) {
+    text += fact("Outlasts retraining",
+                 fmt::format(R"(<span class="num">{}</span>)",
+                             escape(display_percent(*answer.predicted_survival))),
+                 "predicted probability that the retrained model accepts this row");
+  }
   if (answer.changes.empty()) {
     text += fact("Robustness penalty",
                  fmt::format(R"(<span class="num">{}</span>)", rounded(now.penalty, 3)), apart);

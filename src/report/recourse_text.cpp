@@ -83,6 +83,17 @@ std::string standings(const Recourse& answer, const Appraiser& appraiser) {
                      rounded(appraiser.threshold(), 6));
 }
 
+/// How long the plan lasts, in words.
+std::string endurance_text(const Recourse& answer) {
+  if (!answer.robustness_radius) return "";
+  std::string text = fmt::format("  robust up to ε = {}", rounded(*answer.robustness_radius));
+  if (answer.predicted_survival) {
+    text += fmt::format("; predicted to outlast {} of retrainings",
+                        display_percent(*answer.predicted_survival));
+  }
+  return text + '\n';
+}
+
 std::string why_infeasible(const Recourse& answer, const Appraiser& appraiser,
                            const TextOptions& options) {
   const Infeasibility& why = *answer.infeasible;
@@ -114,7 +125,7 @@ std::string recourse_text(const Recourse& answer, const Appraiser& appraiser,
     if (!answer.changes.empty() || options.all_features) {
       text += change_table(appraiser.schema(), answer.query, *answer.counterfactual, options);
     }
-    text += standings(answer, appraiser);
+    text += standings(answer, appraiser) + endurance_text(answer);
   }
   if (answer.infeasible) text += why_infeasible(answer, appraiser, options);
   for (const std::string& violation : answer.query_violations) {

@@ -3,25 +3,46 @@
 #include <string>
 #include <string_view>
 
+#include "ellice/core/parallel.hpp"
 #include "ellice/model/model.hpp"
+#include "ellice/rashomon/retraining.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
 
 namespace ellice {
 
-/// How ε is given: «0.01» as it is, «10%» of the training objective, «target:0.02» the target plus
-/// 0.01, as the paper recommends, «auto» what calibration stored in the model file for the set.
+/// What a rule may need beside the model.
+struct EpsilonContext {
+  const StoredRows* rows = nullptr;  // that the model was fitted on
+  Retraining retraining = {};
+  Execution execution = {};
+};
+
+/// How ε is given:
+///   0.01          as it is;
+///   10%           that share of the training objective;
+///   target:0.02   the target plus 0.01, as the paper recommends;
+///   survival:95%  what an answer needs to survive a retraining with this probability;
+///   accuracy:5%   the largest at which no sampled boundary model loses more accuracy than this;
+///   auto          what calibration stored in the model file for the set; survival:95% for the
+///                 last-layer set where it stored nothing.
 struct EpsilonRule {
-  enum class Kind { value, share, target, automatic };
+  enum class Kind { value, share, target, survival, accuracy, automatic };
   Kind kind = Kind::value;
-  double number = 0;
+  double number = 0;      // shares in percent
   std::string text = {};  // as written
 
-  /// ε for this model and set. Throws Error{input} when «auto» finds no recommendation for it,
-  /// saying how to get one.
-  [[nodiscard]] double resolve(const Model& model, const SetChoice& set = {}) const;
+  [[nodiscard]] bool needs_rows() const { return kind == Kind::accuracy; }
+
+  /// ε for this model and set. Throws Error{argument} where the rule is not defined for the set or
+  /// lacks its rows, Error{input} when «auto» finds nothing, saying what to do.
+  [[nodiscard]] double resolve(const Model& model, const SetChoice& set = {},
+                               const EpsilonContext& context = {}) const;
 };
 
 /// Throws Error{argument} saying what is understood.
 [[nodiscard]] EpsilonRule parse_epsilon_rule(std::string_view text);
+
+/// Whether the model file holds a calibrated ε for the set.
+[[nodiscard]] bool has_recommendation(const Model& model, const SetChoice& set);
 
 }  // namespace ellice

@@ -8,6 +8,7 @@
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/rashomon/certificate.hpp"
+#include "ellice/rashomon/retraining.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/recourse/constraints.hpp"
 #include "ellice/recourse/cost.hpp"
@@ -24,6 +25,7 @@ struct Problem {
   double threshold = 0;
   Cost cost = {};
   Constraints constraints = {};
+  Retraining retraining = {};  // for which the survival of answers is predicted
   /// Answers are rounded to these steps (per feature) where the schema has no grid: for tables and
   /// pages.
   std::vector<std::optional<double>> display_steps = {};
@@ -40,6 +42,16 @@ struct Query {
   Vector raw = {};  // as in Dataset::raw, empty cells filled
   std::optional<std::string> id = {};
 };
+
+/// The largest ε for which the point (model space) is robust, and what that means for retraining.
+struct Endurance {
+  double robustness_radius = 0;
+  std::optional<double> predicted_survival = {};  // of linear models (theory.md, Result 30)
+};
+
+/// Nothing where the set is not the last-layer set.
+[[nodiscard]] std::optional<Endurance> endurance(const Problem& problem, const UncertaintySet& set,
+                                                 VectorArg z);
 
 /// Steps that round each numeric feature to some three digits of its training range.
 [[nodiscard]] std::vector<std::optional<double>> sensible_steps(const Encoder& encoder);

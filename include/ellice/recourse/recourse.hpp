@@ -70,8 +70,12 @@ struct Recourse {
   std::optional<RawRow> counterfactual = {};
   std::vector<Change> changes = {};
   Distance distance = {};
-  double logit = 0;                // of the counterfactual: base model
-  double robust_logit = 0;         // worst model
+  double logit = 0;         // of the counterfactual: base model
+  double robust_logit = 0;  // worst model
+  /// Of the counterfactual, for the last-layer set: the largest ε for which it is robust, and for
+  /// linear models the probability that the retrained model accepts it (theory.md, Result 30).
+  std::optional<double> robustness_radius = {};
+  std::optional<double> predicted_survival = {};
   std::optional<double> gap = {};  // relative optimality gap, where known
   std::optional<Certificate> certificate = {};
   std::optional<Infeasibility> infeasible = {};

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ellice/core/fields.hpp"
+#include "ellice/core/parallel.hpp"
+#include "ellice/core/random.hpp"
+#include "ellice/recourse/problem.hpp"
+
+namespace ellice {
+
+struct SurvivalCheckOptions {
+  int refits = 200;
+  int splits = 20;
+  int people = 60;
+
+  static void fields(auto& self, auto&& visit) {
+    visit("refits", self.refits, at_least(2), "models retrained on rows drawn again (--check)");
+    visit("splits", self.splits, at_least(2),
+          "times that the rows are cut into halves, each answering for the other (--check)");
+    visit("people", self.people, at_least(1), "declined people to explain at each level");
+  }
+  bool operator==(const SurvivalCheckOptions&) const = default;
+};
+
+/// What was predicted for the answers at one ε, and what retraining did to them.
+struct SurvivalLevel {
+  double wanted = 0;       // the survival that ε was chosen for
+  double epsilon = 0;      // the mean over the splits, for halves
+  std::size_t trials = 0;  // answers times models
+  double predicted = 0;    // mean over the answers, each by its own radius
+  /// The same with the selection effect (theory.md, Result 32); where p/n > 0.03 and rows are
+  /// fresh.
+  std::optional<double> corrected = {};
+  double measured = 0;
+  /// Of `measured`. Answers are judged by the same models, so that trials are not independent: it
+  /// is taken over the retrained models (or splits), which are.
+  double standard_error = 0;
+};
+
+struct SurvivalCheck {
+  std::vector<SurvivalLevel> same = {};   // rows drawn again with replacement
+  std::vector<SurvivalLevel> fresh = {};  // halves: a model of one half, retrained on the other
+};
+
+/// The rows a model was fitted on, in both spaces.
+struct FittedRows {
+  const RowMatrix* raw = nullptr;  // as in Dataset::raw
+  const StoredRows* rows = nullptr;
+};
+
+/// Predicts the survival of answers at the ε of each wanted level, then really retrains by Newton's
+/// method. The problem's ε is not used. Throws Error{argument} for what has no prediction:
+/// networks, other sets.
+[[nodiscard]] SurvivalCheck check_survival(const Problem& problem, const FittedRows& fitted,
+                                           const std::vector<double>& wanted,
+                                           const SurvivalCheckOptions& options,
+                                           const Random& random, const Execution& execution = {});
+
+/// The first `most` of the rows that the problem's model declines, as queries.
+[[nodiscard]] std::vector<Query> declined_rows(const Problem& problem, const RowMatrix& raw,
+                                               int most);
+
+/// tr(V·J) for each answer (theory.md, Result 32), from that many pairs of draws; 0 where a
+/// disturbed model has no answer. `answers` are those of `queries`, in order.
+[[nodiscard]] Vector selection_shift(const Problem& problem, const std::vector<Query>& queries,
+                                     const std::vector<Recourse>& answers, int draws,
+                                     const Random& random);
+
+}  // namespace ellice

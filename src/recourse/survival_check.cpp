@@ -1,0 +1,306 @@
+#include "ellice/recourse/survival_check.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/normal.hpp"
+#include "ellice/model/training.hpp"
+#include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/rashomon/stress.hpp"
+#include "ellice/recourse/automatic.hpp"
+
+namespace ellice {
+
+namespace {
+
+// Streams of the seed.
+constexpr std::uint64_t bootstrap_stream = 320;
+constexpr std::uint64_t split_stream = 321;
+constexpr std::uint64_t shift_stream = 322;
+
+// Fewer parameters per row than this, and the selection effect is lost in the noise.
+constexpr double large_share_of_parameters = 0.03;
+constexpr int shift_draws = 16;
+// Share of a draw of V by which a model is disturbed: small enough for a derivative, large enough
+// for answers on grids to move.
+constexpr double disturbance = 0.25;
+
+Penalty penalty_of(const Model& model) {
+  return {.l2 = model.training.l2, .penalize_bias = model.training.penalize_bias};
+}
+
+double noise_of(const Model& model) {
+  return model.training.loss_kind == LossKind::squared ? 2 * model.training.loss : 1;
+}
+
+/// A factor F of V = FFᵀ = σ²·H⁻¹H₀H⁻¹/n, the covariance of a retrained head.
+Matrix covariance_factor(const Model& model) {
+  const Matrix& h = model.curvature.hessian;
+  Vector penalty = Vector::Constant(h.rows(), model.training.l2 + model.curvature.shift);
+  if (!model.training.penalize_bias) penalty(h.rows() - 1) = model.curvature.shift;
+  const Matrix data = h - Matrix(penalty.asDiagonal());
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(data);
+  // What is below 0 is rounding.
+  const Vector roots = eigen.eigenvalues().cwiseMax(0.0).cwiseSqrt();
+  const Matrix root = eigen.eigenvectors() * roots.asDiagonal();
+  return h.llt().solve(root) *
+         std::sqrt(noise_of(model) / static_cast<double>(model.training.rows));
+}
+
+/// Answers that are rows, in model space, with what is predicted of them.
+struct Explained {
+  RowMatrix points = {};
+  std::vector<double> predicted = {};
+  std::vector<double> corrected = {};  // empty unless asked for
+};
+
+enum class Selecting { ignored, corrected };
+
+Explained explain(Problem problem, double epsilon, const std::vector<Query>& queries,
+                  Selecting selection, const Random& random, const Execution& execution) {
+  problem.epsilon = epsilon;
+  const Model& model = *problem.model;
+  const std::vector<Recourse> answers =
+      automatic_generator(problem, nullptr, execution)->generate(queries, execution);
+  const bool correct = selection == Selecting::corrected;
+  const Vector shifts =
+      correct ? selection_shift(problem, queries, answers, shift_draws, random) : Vector();
+  const Matrix factor = correct ? covariance_factor(model) : Matrix();
+  Explained result;
+  std::vector<Vector> points;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const Recourse& answer = answers[i];
+    if (!is_certified(answer.status) || !answer.predicted_survival) continue;
+    points.push_back(model.encoder.encode(*answer.counterfactual));
+    result.predicted.push_back(*answer.predicted_survival);
+    if (!correct) continue;
+    const double deviation = std::sqrt(problem.retraining.factor(model.training.rows)) *
+                             (factor.transpose() * with_one(points.back())).norm();
+    const double margin =
+        answer.logit - problem.threshold - std::max(0.0, shifts(static_cast<Index>(i)));
+    result.corrected.push_back(normal_cdf(margin / deviation));
+  }
+  result.points.resize(static_cast<Index>(points.size()), model.encoder.columns());
+  for (std::size_t i = 0; i < points.size(); ++i)
+    result.points.row(static_cast<Index>(i)) = points[i];
+  return result;
+}
+
+double mean(const std::vector<double>& values) {
+  return Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size())).mean();
+}
+
+/// Mean and its standard error.
+void summarise(const std::vector<double>& shares, SurvivalLevel& level) {
+  const Eigen::Map<const Vector> values(shares.data(), static_cast<Index>(shares.size()));
+  level.measured = values.mean();
+  const auto count = static_cast<double>(shares.size());
+  level.standard_error =
+      count < 2
+          ? 0
+          : std::sqrt((values.array() - level.measured).square().sum() / (count * (count - 1)));
+}
+
+std::vector<SurvivalLevel> check_same(const Problem& problem, const FittedRows& fitted,
+                                      const std::vector<double>& wanted,
+                                      const SurvivalCheckOptions& options, const Random& random,
+                                      const Execution& execution) {
+  const Model& model = *problem.model;
+  const std::vector<Query> queries = declined_rows(problem, *fitted.raw, options.people);
+  const StressSource source{.base = &model.network,
+                            .train = labelled(*fitted.rows),
+                            .loss = model.training.loss_kind,
+                            .penalty = penalty_of(model),
+                            .threshold = problem.threshold};
+  const StressSet models =
+      bootstrap_set(source, {.count = options.refits}, random.split(bootstrap_stream), execution);
+  std::vector<SurvivalLevel> levels;
+  for (const double survival : wanted) {
+    SurvivalLevel level{.wanted = survival, .epsilon = survival_epsilon(model, survival, {})};
+    const Explained answers = explain(problem, level.epsilon, queries, Selecting::ignored, random,
+                                      {.threads = execution.threads});
+    if (answers.predicted.empty()) continue;  // beyond the largest ε with an answer
+    const Matrix logits = stress_logits(models, answers.points);
+    std::vector<double> shares;
+    for (Index k = 0; k < logits.cols(); ++k) {
+      shares.push_back((logits.col(k).array() >= problem.threshold).cast<double>().mean());
+    }
+    level.trials = static_cast<std::size_t>(logits.size());
+    level.predicted = mean(answers.predicted);
+    summarise(shares, level);
+    levels.push_back(level);
+  }
+  return levels;
+}
+
+/// Some of the rows.
+struct Half {
+  RowMatrix raw = {};
+  StoredRows rows = {};
+};
+
+/// Two halves at random, not by class: shares of classes that vary with the rows are part of what
+/// retraining does.
+std::array<Half, 2> cut(const FittedRows& fitted, Random random) {
+  std::vector<Index> order(fitted.rows->labels.size());
+  std::iota(order.begin(), order.end(), Index{0});
+  random.shuffle(order);
+  std::array<std::vector<Index>, 2> indices;
+  for (std::size_t i = 0; i < order.size(); ++i) indices[i % 2].push_back(order[i]);
+  std::array<Half, 2> halves;
+  for (const std::size_t side : {0U, 1U}) {
+    halves[side] = {.raw = (*fitted.raw)(indices[side], Eigen::all),
+                    .rows = {.encoded = fitted.rows->encoded(indices[side], Eigen::all)}};
+    for (const Index i : indices[side]) {
+      halves[side].rows.labels.push_back(fitted.rows->labels[static_cast<std::size_t>(i)]);
+    }
+  }
+  return halves;
+}
+
+/// The model as it would be with these rows alone; columns stay scaled as they are.
+Model fitted_on(const Model& model, const StoredRows& rows) {
+  Model result = model;
+  result.rows.reset();
+  result.training.rows = rows.encoded.rows();
+  return refit_model(result, rows);
+}
+
+/// What one direction of one split says at one level.
+struct HalfResult {
+  double epsilon = 0;
+  std::size_t trials = 0;
+  double predicted = 0;
+  std::optional<double> corrected = {};
+  double measured = 0;
+};
+
+std::vector<SurvivalLevel> check_fresh(const Problem& problem, const FittedRows& fitted,
+                                       const std::vector<double>& wanted,
+                                       const SurvivalCheckOptions& options, const Random& random,
+                                       const Execution& execution) {
+  const auto splits = static_cast<std::size_t>(options.splits);
+  std::vector<std::vector<std::vector<HalfResult>>> results(splits);  // split, level, direction
+  parallel_for("retraining on halves", splits, execution, [&](std::size_t split) {
+    const Random stream = random.split(split_stream).split(split);
+    const std::array<Half, 2> halves = cut(fitted, stream.split(0));
+    const std::array<Model, 2> models = {fitted_on(*problem.model, halves[0].rows),
+                                         fitted_on(*problem.model, halves[1].rows)};
+    results[split].resize(wanted.size());
+    for (const std::size_t side : {0U, 1U}) {
+      Problem half = problem;
+      half.model = &models[side];
+      half.retraining = {.fresh_rows = models[1 - side].training.rows};
+      const std::vector<Query> queries = declined_rows(half, halves[side].raw, options.people);
+      const auto rows = static_cast<double>(half.model->training.rows);
+      const bool correct = static_cast<double>(half.model->curvature.hessian.rows()) / rows >
+                           large_share_of_parameters;
+      for (std::size_t l = 0; l < wanted.size(); ++l) {
+        HalfResult found{.epsilon = survival_epsilon(*half.model, wanted[l], half.retraining)};
+        const Explained answers = explain(half, found.epsilon, queries,
+                                          correct ? Selecting::corrected : Selecting::ignored,
+                                          stream.split(shift_stream), {});
+        if (answers.predicted.empty()) continue;
+        found.trials = answers.predicted.size();
+        found.predicted = mean(answers.predicted);
+        if (correct) found.corrected = mean(answers.corrected);
+        const Vector logits = models[1 - side].network.logits(answers.points);
+        found.measured = (logits.array() >= problem.threshold).cast<double>().mean();
+        results[split][l].push_back(found);
+      }
+    }
+  });
+  std::vector<SurvivalLevel> levels;
+  for (std::size_t l = 0; l < wanted.size(); ++l) {
+    SurvivalLevel level{.wanted = wanted[l]};
+    std::vector<double> epsilons, predicted, corrected, shares;
+    for (const auto& split : results) {
+      if (split[l].empty()) continue;
+      double share = 0;
+      for (const HalfResult& found : split[l]) {
+        level.trials += found.trials;
+        epsilons.push_back(found.epsilon);
+        predicted.push_back(found.predicted);
+        if (found.corrected) corrected.push_back(*found.corrected);
+        share += found.measured / static_cast<double>(split[l].size());
+      }
+      shares.push_back(share);  // the two directions of a split share their models
+    }
+    if (shares.empty()) continue;
+    level.epsilon = mean(epsilons);
+    level.predicted = mean(predicted);
+    if (!corrected.empty()) level.corrected = mean(corrected);
+    summarise(shares, level);
+    levels.push_back(level);
+  }
+  return levels;
+}
+
+}  // namespace
+
+std::vector<Query> declined_rows(const Problem& problem, const RowMatrix& raw, int most) {
+  std::vector<Query> queries;
+  const Vector logits = problem.model->network.logits(problem.model->encoder.encode(raw));
+  for (Index i = 0; i < logits.size() && std::cmp_less(queries.size(), most); ++i) {
+    if (logits(i) >= problem.threshold) continue;
+    queries.push_back({.index = queries.size(), .raw = raw.row(i).transpose()});
+  }
+  return queries;
+}
+
+Vector selection_shift(const Problem& problem, const std::vector<Query>& queries,
+                       const std::vector<Recourse>& answers, int draws, const Random& random) {
+  const Matrix factor = covariance_factor(*problem.model);
+  const Encoder& encoder = problem.model->encoder;
+  Vector sum = Vector::Zero(static_cast<Index>(queries.size()));
+  Vector count = sum;
+  for (int k = 0; k < draws; ++k) {
+    const Vector u =
+        factor * random.split(static_cast<std::uint64_t>(k)).normal_vector(factor.cols());
+    std::array<std::vector<Recourse>, 2> moved;
+    for (const std::size_t side : {0U, 1U}) {
+      Model model = *problem.model;
+      model.network.set_head(model.network.head() + (side == 0 ? disturbance : -disturbance) * u);
+      Problem disturbed = problem;
+      disturbed.model = &model;
+      moved[side] = automatic_generator(disturbed)->generate(queries, {});
+    }
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      if (!answers[i].counterfactual || !moved[0][i].counterfactual ||
+          !moved[1][i].counterfactual) {
+        continue;
+      }
+      const Vector step =
+          encoder.encode(*moved[0][i].counterfactual) - encoder.encode(*moved[1][i].counterfactual);
+      sum(static_cast<Index>(i)) += u.head(step.size()).dot(step) / (2 * disturbance);
+      count(static_cast<Index>(i)) += 1;
+    }
+  }
+  return sum.cwiseQuotient(count.cwiseMax(1.0));
+}
+
+SurvivalCheck check_survival(const Problem& problem, const FittedRows& fitted,
+                             const std::vector<double>& wanted, const SurvivalCheckOptions& options,
+                             const Random& random, const Execution& execution) {
+  validate(problem);
+  validate(options, "SurvivalCheckOptions");
+  require(problem.model->network.layers.size() == 1,
+          "survival is checked for linear models, which can be retrained to their optimum; for a "
+          "network `ellice calibrate` measures it");
+  const std::string reason = no_survival_reason(*problem.model, problem.set);
+  require(reason.empty(), "{}", reason);
+  require_input(fitted.rows->encoded.cols() == problem.model->encoder.columns() &&
+                    fitted.raw->rows() == fitted.rows->encoded.rows(),
+                "the rows are not those of the model: {} columns, expected {}",
+                fitted.rows->encoded.cols(), problem.model->encoder.columns());
+  return {.same = check_same(problem, fitted, wanted, options, random, execution),
+          .fresh = check_fresh(problem, fitted, wanted, options, random, execution)};
+}
+
+}  // namespace ellice
