@@ -47,6 +47,7 @@ MixedSearch::MixedSearch(const BoxFactor& factor, const MixedProblem& problem)
   for (const MixedUnit& unit : problem.units) {
     units_.emplace_back(unit, problem.query[unit.column]);
     has_numbers_ = has_numbers_ || !(unit.is_group() || unit.has_grid());
+    relaxes_well_ = relaxes_well_ && !unit.is_group() && unit.quadratic > 0;
   }
 }
 
@@ -94,7 +95,15 @@ void MixedSearch::process(MixedNode& node) {
     return;
   }
   DualBound bound;
+  const bool is_root = node.sequence == 0;
+  if (is_root) add_relaxed_cut(node);
   if (!bound_by_pool(node, room, bound)) return;
+  // Without categories the relaxation is small, and its worst model nearly the best there is.
+  if (!is_root && relaxes_well_) {
+    add_relaxed_cut(node);
+    bound = dual_.maximise(cuts_.front(), node.domains, room.slots, node.multiplier, enough());
+    if (bound.infeasible || bound.value >= enough()) return;
+  }
   if (!improve(node, room, bound)) return;
   if (found_) dual_.fix(bound, room.slots, enough(), node.domains);
   branch(node, room, bound);

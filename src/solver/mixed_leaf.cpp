@@ -80,6 +80,44 @@ void MixedSearch::offer(const Vector& x) {
   best_cost_ = cost;
 }
 
+void MixedSearch::add_relaxed_cut(MixedNode& node) {
+  const Index d = problem_->query.size();
+  const bool squares = std::any_of(units_.begin(), units_.end(), [](const UnitView& view) {
+    return view.unit().is_group() || view.unit().quadratic > 0;
+  });
+  BoxProblem box{.query = problem_->query,
+                 .lower = problem_->query,
+                 .upper = problem_->query,
+                 .cost = {.quadratic = Vector::Constant(d, squares ? 1 : 0),
+                          .absolute = Vector::Constant(d, squares ? 0 : 1)},
+                 .epsilon = problem_->epsilon,
+                 .threshold = problem_->threshold};
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    const MixedUnit& unit = units_[u].unit();
+    const Domain& domain = node.domains[u];
+    if (!domain.moves) continue;
+    for (std::size_t k = 0; k < domain.options.size(); ++k) {
+      if (domain.options[k] == 0) continue;
+      const MixedOption& option = unit.options[k];
+      for (Index i = 0; i < unit.width; ++i) {
+        const Index column = unit.column + i;
+        box.lower[column] = std::min(box.lower[column], option.values[i]);
+        box.upper[column] = std::max(box.upper[column], option.values[i]);
+        if (option.cost > 0) box.cost.quadratic[column] = option.cost;
+      }
+    }
+    if (unit.is_group()) continue;
+    const double own = problem_->query[unit.column];
+    box.lower[unit.column] = domain.stays ? std::min(own, domain.lower) : domain.lower;
+    box.upper[unit.column] = domain.stays ? std::max(own, domain.upper) : domain.upper;
+    if (unit.quadratic > 0) box.cost.quadratic[unit.column] = unit.quadratic;
+    box.cost.absolute[unit.column] = unit.absolute;
+  }
+  const BoxProjection solved = factor_->project(box);
+  node.multiplier = solved.multiplier;
+  add_cut(make_cut(evaluate(solved.point)));
+}
+
 void MixedSearch::try_choices(const MixedNode& node, const Room& room, const DualBound& bound) {
   double missing = try_point(node, room, bound.above.choices);
   if (has_numbers_) (void)try_point(node, room, bound.below.choices);

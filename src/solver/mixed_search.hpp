@@ -65,6 +65,8 @@ class MixedSearch {
   [[nodiscard]] RobustLogit::State evaluate(Vector x) const;
   [[nodiscard]] Cut make_cut(const RobustLogit::State& state) const;
   void add_cut(Cut cut);
+  /// The cut at the cheapest point of the box around the node.
+  void add_relaxed_cut(MixedNode& node);
   [[nodiscard]] Vector point_of(const std::vector<Choice>& choices) const;
   void place(Vector& x, std::size_t u, const Choice& choice) const;
   [[nodiscard]] double cost_of(const Vector& x) const;
@@ -76,6 +78,7 @@ class MixedSearch {
   RobustLogit logit_;
   std::vector<UnitView> units_;
   bool has_numbers_ = false;  // without grid
+  bool relaxes_well_ = true;  // numbers and grids under squared costs only
   DualSolver dual_;
   std::vector<Cut> cuts_;  // the most useful first
   Cut node_cut_;           // the best for the node in work
