@@ -6,14 +6,20 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/loss.hpp"
+#include "ellice/rashomon/ellipsoid.hpp"
 #include "ellice/report/display.hpp"
 #include "ellice/report/text_table.hpp"
 
 namespace ellice {
 
 Appraiser::Appraiser(const Model& model, double epsilon, double threshold, const SetChoice& set)
-    : model_(&model), epsilon_(epsilon), threshold_(threshold), set_(make_set(model, set)) {
+    : model_(&model), epsilon_(epsilon), threshold_(threshold) {
   require(std::isfinite(epsilon) && epsilon >= 0, "epsilon = {} must be finite and >= 0", epsilon);
+  if (set.kind == SetKind::true_set) {
+    true_set_ = true_set(model, training_rows(set, model), epsilon);
+  } else {
+    set_ = make_set(model, set);
+  }
 }
 
 double Appraiser::epsilon_of(const Recourse& answer) const {
@@ -22,8 +28,12 @@ double Appraiser::epsilon_of(const Recourse& answer) const {
 
 Standing Appraiser::before(const Recourse& answer) const {
   const Vector x = model_->encoder.encode(answer.query);
-  const std::unique_ptr<RobustFunction> function = set_->function();
   const double logit = model_->logit(x);
+  if (true_set_) {
+    const Vector features = with_one(model_->network.features(x));
+    return {.logit = logit, .penalty = logit - true_set_->worst(features).lower_bound};
+  }
+  const std::unique_ptr<RobustFunction> function = set_->function();
   return {.logit = logit,
           .penalty = logit - function->robust_logit(std::sqrt(2 * epsilon_of(answer)), x)};
 }

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
+#include "ellice/rashomon/true_set.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/recourse/recourse.hpp"
 
@@ -53,7 +55,8 @@ class Appraiser {
   const Model* model_;
   double epsilon_;
   double threshold_;
-  std::unique_ptr<UncertaintySet> set_;
+  std::unique_ptr<UncertaintySet> set_;  // of every set but the true one
+  std::optional<TrueSet> true_set_;
 };
 
 /// Eigenvectors of H, found once for a batch.
