@@ -59,12 +59,11 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   const bool is_true = arguments.problem.set == enum_name(SetKind::true_set);
   std::optional<TrainingRows> training;
   if (rules_need_rows || arguments.rows.given() || model.rows || is_true) {
-    training = read_training_rows(
-        arguments.rows, model, console,
-        is_true           ? "--set true"
-        : rules_need_rows ? "--epsilons accuracy:"
-                          : "frontier",
-        is_true || rules_need_rows ? OtherData::refuse : OtherData::warn);
+    training = read_training_rows(arguments.rows, model, console,
+                                  is_true           ? "--set true"
+                                  : rules_need_rows ? "--epsilons accuracy:"
+                                                    : "frontier",
+                                  is_true || rules_need_rows ? OtherData::refuse : OtherData::warn);
   }
   const StoredRows* rows_of_model = training ? &training->fitted.rows : nullptr;
   const Problem problem = make_problem(arguments.problem, models, rows_of_model);

@@ -7,8 +7,8 @@
 #include "ellice/recourse/gradient.hpp"
 #include "ellice/recourse/greedy.hpp"
 #include "ellice/recourse/gumbel.hpp"
-#include "ellice/recourse/network_search.hpp"
 #include "ellice/recourse/mixed_exact.hpp"
+#include "ellice/recourse/network_search.hpp"
 #include "ellice/recourse/survival_check.hpp"
 #include "ellice/report/text_table.hpp"
 #include "verb.hpp"
@@ -23,24 +23,25 @@ struct Group {
 };
 
 std::vector<Group> all_groups() {
-  return {{.title = "Every verb", .fields = describe_fields<CommonOptions>()},
-          {.title = "train: which rows", .fields = describe_fields<Selection>()},
-          {.title = "train: how", .fields = describe_fields<TrainingOptions>()},
-          {.title = "train: how a network is fitted (--model mlp)",
-           .fields = describe_fields<NetworkOptions>()},
-          {.title = "explain: the exact search (--method exact)",
-           .fields = describe_fields<ExactOptions>()},
-          {.title = "explain: training rows (--method data)",
-           .fields = describe_fields<DataSupportedOptions>()},
-          {.title = "explain: the paper's method (--method gradient)",
-           .fields = describe_fields<GradientOptions>()},
-          {.title = "explain: the paper's few changes (--method greedy)",
-           .fields = describe_fields<GreedyOptions>()},
-          {.title = "explain: the paper's mixed features (--method gumbel)",
-           .fields = describe_fields<GumbelOptions>()},
-          {.title = "explain: the search for networks (--method network)",
-           .fields = describe_fields<NetworkSearchOptions>()},
-          {.title = "epsilon: what is measured", .fields = describe_fields<SurvivalCheckOptions>()}};
+  return {
+      {.title = "Every verb", .fields = describe_fields<CommonOptions>()},
+      {.title = "train: which rows", .fields = describe_fields<Selection>()},
+      {.title = "train: how", .fields = describe_fields<TrainingOptions>()},
+      {.title = "train: how a network is fitted (--model mlp)",
+       .fields = describe_fields<NetworkOptions>()},
+      {.title = "explain: the exact search (--method exact)",
+       .fields = describe_fields<ExactOptions>()},
+      {.title = "explain: training rows (--method data)",
+       .fields = describe_fields<DataSupportedOptions>()},
+      {.title = "explain: the paper's method (--method gradient)",
+       .fields = describe_fields<GradientOptions>()},
+      {.title = "explain: the paper's few changes (--method greedy)",
+       .fields = describe_fields<GreedyOptions>()},
+      {.title = "explain: the paper's mixed features (--method gumbel)",
+       .fields = describe_fields<GumbelOptions>()},
+      {.title = "explain: the search for networks (--method network)",
+       .fields = describe_fields<NetworkSearchOptions>()},
+      {.title = "epsilon: what is measured", .fields = describe_fields<SurvivalCheckOptions>()}};
 }
 
 std::string markdown() {

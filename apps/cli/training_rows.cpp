@@ -58,7 +58,7 @@ TrainingRows read_training_rows(const RowArguments& arguments, const Model& mode
   const std::string& name = arguments.dataset.empty() ? arguments.data : arguments.dataset;
   require_input(
       other == OtherData::warn || data.sha256 == model.training.data_sha256,
-      "{}: not the data that the model was trained on (SHA-256 {}, in the model file {}): "
+      "{}: not the file that the model was trained on (SHA-256 {}, in the model file {}): "
       "{} says something about the rows of its training",
       name, data.sha256, model.training.data_sha256, purpose);
   const SelectedRows selected = apply_selection(data, model.training.selection);

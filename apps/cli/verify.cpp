@@ -115,7 +115,8 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
       document.is_object() && document.value("set", Json()) == enum_name(SetKind::true_set);
   std::optional<TrainingRows> training;
   if (is_true) {
-    training = read_training_rows(arguments.rows, model, console, "the set true", OtherData::refuse);
+    training =
+        read_training_rows(arguments.rows, model, console, "the set true", OtherData::refuse);
   }
   const std::vector<AnswerAudit> all =
       audit(document, model, ensemble, training ? &training->fitted.rows : nullptr, source);

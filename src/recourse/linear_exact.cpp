@@ -258,8 +258,12 @@ std::vector<Recourse> LinearExact::answer(const Query& query, const FeasibleSet&
 }
 
 void LinearExact::answer_mixed(Recourse& result, const FeasibleSet& feasible) const {
+  const Recourse unanswered = result;
   const MixedExact::Outcome outcome = mixed_.answer(result, feasible, {});
-  if (outcome == MixedExact::Outcome::answered) return;
+  if (outcome == MixedExact::Outcome::answered) {
+    if (result.gap && *result.gap > 0) prefer_rounded(result, unanswered, feasible);
+    return;
+  }
   const std::string message = std::exchange(result.message, {});
   explain_no_answer(result, feasible);
   if (result.status == Status::infeasible) return;
@@ -272,6 +276,18 @@ void LinearExact::answer_mixed(Recourse& result, const FeasibleSet& feasible) co
       "no row passes: every combination of whole numbers, levels and grid values{}{} is ruled out",
       ruled ? " that keeps the rules" : "",
       options_.max_changes ? fmt::format(" with at most {} changes", *options_.max_changes) : "");
+}
+
+void LinearExact::prefer_rounded(Recourse& result, Recourse candidate,
+                                 const FeasibleSet& feasible) const {
+  if (options_.max_changes || options_.sparse || problem_->cost.sparsity_weight != 0) return;
+  answer_numbers(candidate, feasible, nullptr);
+  const double found = result.distance.weighted;
+  if (!is_certified(candidate.status) || !(candidate.distance.weighted < found)) return;
+  candidate.status = Status::certified;
+  candidate.gap = std::clamp(1 - (1 - *result.gap) * found / candidate.distance.weighted, 0.0, 1.0);
+  candidate.message = result.message;
+  result = std::move(candidate);
 }
 
 void LinearExact::add_plans(std::vector<Recourse>& plans, const Query& query,

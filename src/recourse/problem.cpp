@@ -161,7 +161,8 @@ void Assembler::measure(Recourse& answer, VectorArg raw, const FeasibleSet& feas
                      .l1 = move.lpNorm<1>(),
                      .weighted = cost_of(problem_->cost, encoder, feasible.query(), z),
                      .changed = static_cast<int>(answer.changes.size())};
-  if (const std::optional<Endurance> lasts = endurance(*problem_, *set_, z)) {
+  const std::optional<Endurance> lasts = set_ ? endurance(*problem_, *set_, z) : std::nullopt;
+  if (lasts) {
     answer.robustness_radius = lasts->robustness_radius;
     answer.predicted_survival = lasts->predicted_survival;
   }

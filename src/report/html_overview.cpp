@@ -132,9 +132,9 @@ std::string promise(const Model& model, const PageOptions& options) {
           : fmt::format("by all whose training objective is at most ε = {} above the best, {}{}. ",
                         epsilon, rounded(objective), share);
   text += options.set.kind == SetKind::true_set ? "The set is the true one, not an approximation."
-          : exact ? "For this loss the set is exact."
-                : "The set is described by the curvature of the objective at the best model (to "
-                  "second order).";
+          : exact                               ? "For this loss the set is exact."
+                  : "The set is described by the curvature of the objective at the best model (to "
+                    "second order).";
   if (model.training.head_decrement > 0.01 * options.epsilon) {
     text += fmt::format(" The trained model itself is {} above the best.",
                         rounded(model.training.head_decrement, 3));

@@ -24,9 +24,8 @@ enum class Shape { squares, absolutes, both };
 /// Some units of every kind, in the columns of an instance.
 MixedProblem random_problem(Index d, Shape shape, double epsilon, std::uint64_t seed) {
   Random random(seed);
-  MixedProblem problem{.query = random.normal_vector(d),
-                       .epsilon = epsilon,
-                       .threshold = random.normal()};
+  MixedProblem problem{
+      .query = random.normal_vector(d), .epsilon = epsilon, .threshold = random.normal()};
   for (Index column = 0; column < d;) {
     MixedUnit unit{.column = column};
     const std::uint64_t kind = random.below(5);
@@ -75,10 +74,10 @@ std::vector<Deed> deeds(const MixedUnit& unit, double query) {
   const auto number = [&](double value) {
     if (value < unit.lower || value > unit.upper || std::abs(value - query) < 1e-9) return;
     const double move = value - query;
-    result.push_back({.moves = true,
-                      .values = Vector::Constant(1, value),
-                      .cost = unit.quadratic / 2 * move * move + unit.absolute * std::abs(move) +
-                              unit.charge});
+    result.push_back(
+        {.moves = true,
+         .values = Vector::Constant(1, value),
+         .cost = unit.quadratic / 2 * move * move + unit.absolute * std::abs(move) + unit.charge});
   };
   if (unit.is_group()) {
     for (const MixedOption& option : unit.options)
@@ -101,58 +100,59 @@ double brute_force(const BoxFactor& factor, const Oracle& oracle, const MixedPro
   double best = infinity;
   std::vector<std::size_t> pick(all.size(), 0);
   const std::size_t most = problem.max_changes.value_or(all.size());
-  const std::function<void(std::size_t, std::size_t, double)> visit = [&](std::size_t u,
-                                                                          std::size_t changes,
-                                                                          double paid) {
-    if (changes > most || paid >= best) return;
-    if (u < all.size()) {
-      for (pick[u] = 0; pick[u] < all[u].size(); ++pick[u]) {
-        const Deed& deed = all[u][pick[u]];
-        visit(u + 1, changes + (deed.moves ? 1 : 0), paid + deed.cost);
-      }
-      return;
-    }
-    for (const auto& set : problem.forbidden) {
-      if (std::all_of(set.begin(), set.end(), [&](std::size_t v) { return pick[v] > 0; })) return;
-    }
-    const Index d = problem.query.size();
-    BoxProblem box{.query = problem.query,
-                   .lower = problem.query,
-                   .upper = problem.query,
-                   .cost = {.quadratic = Vector::Zero(d), .absolute = Vector::Zero(d)},
-                   .epsilon = problem.epsilon,
-                   .threshold = problem.threshold};
-    bool free = false;
-    for (std::size_t v = 0; v < all.size(); ++v) {
-      const MixedUnit& unit = problem.units[v];
-      const Deed& deed = all[v][pick[v]];
-      if (deed.free) {
-        free = true;
-        box.lower[unit.column] = unit.lower;
-        box.upper[unit.column] = unit.upper;
-      } else if (deed.moves) {
-        box.query.segment(unit.column, unit.width) = deed.values;
-        box.lower.segment(unit.column, unit.width) = deed.values;
-        box.upper.segment(unit.column, unit.width) = deed.values;
-      }
-      // Held columns cost nothing, but the solver wants weights for all.
-      box.cost.quadratic.segment(unit.column, unit.width).setConstant(unit.quadratic);
-      box.cost.absolute.segment(unit.column, unit.width).setConstant(unit.absolute);
-    }
-    const double quadratic = box.cost.quadratic.maxCoeff();
-    const double absolute = box.cost.absolute.maxCoeff();
-    for (Index i = 0; i < d; ++i) {
-      if (quadratic > 0 && box.cost.quadratic[i] == 0) box.cost.quadratic[i] = 1;
-      if (quadratic == 0 && absolute > 0 && box.cost.absolute[i] == 0) box.cost.absolute[i] = 1;
-    }
-    if (!free) {
-      if (oracle(box.lower, problem.epsilon).g >= problem.threshold) best = std::min(best, paid);
-      return;
-    }
-    const BoxProjection solved = factor.project(box);
-    if (solved.status == BoxStatus::infeasible || solved.margin < 0) return;
-    best = std::min(best, paid + solved.objective);
-  };
+  const std::function<void(std::size_t, std::size_t, double)> visit =
+      [&](std::size_t u, std::size_t changes, double paid) {
+        if (changes > most || paid >= best) return;
+        if (u < all.size()) {
+          for (pick[u] = 0; pick[u] < all[u].size(); ++pick[u]) {
+            const Deed& deed = all[u][pick[u]];
+            visit(u + 1, changes + (deed.moves ? 1 : 0), paid + deed.cost);
+          }
+          return;
+        }
+        for (const auto& set : problem.forbidden) {
+          if (std::all_of(set.begin(), set.end(), [&](std::size_t v) { return pick[v] > 0; }))
+            return;
+        }
+        const Index d = problem.query.size();
+        BoxProblem box{.query = problem.query,
+                       .lower = problem.query,
+                       .upper = problem.query,
+                       .cost = {.quadratic = Vector::Zero(d), .absolute = Vector::Zero(d)},
+                       .epsilon = problem.epsilon,
+                       .threshold = problem.threshold};
+        bool free = false;
+        for (std::size_t v = 0; v < all.size(); ++v) {
+          const MixedUnit& unit = problem.units[v];
+          const Deed& deed = all[v][pick[v]];
+          if (deed.free) {
+            free = true;
+            box.lower[unit.column] = unit.lower;
+            box.upper[unit.column] = unit.upper;
+          } else if (deed.moves) {
+            box.query.segment(unit.column, unit.width) = deed.values;
+            box.lower.segment(unit.column, unit.width) = deed.values;
+            box.upper.segment(unit.column, unit.width) = deed.values;
+          }
+          // Held columns cost nothing, but the solver wants weights for all.
+          box.cost.quadratic.segment(unit.column, unit.width).setConstant(unit.quadratic);
+          box.cost.absolute.segment(unit.column, unit.width).setConstant(unit.absolute);
+        }
+        const double quadratic = box.cost.quadratic.maxCoeff();
+        const double absolute = box.cost.absolute.maxCoeff();
+        for (Index i = 0; i < d; ++i) {
+          if (quadratic > 0 && box.cost.quadratic[i] == 0) box.cost.quadratic[i] = 1;
+          if (quadratic == 0 && absolute > 0 && box.cost.absolute[i] == 0) box.cost.absolute[i] = 1;
+        }
+        if (!free) {
+          if (oracle(box.lower, problem.epsilon).g >= problem.threshold)
+            best = std::min(best, paid);
+          return;
+        }
+        const BoxProjection solved = factor.project(box);
+        if (solved.status == BoxStatus::infeasible || solved.margin < 0) return;
+        best = std::min(best, paid + solved.objective);
+      };
   visit(0, 0, 0);
   return best;
 }

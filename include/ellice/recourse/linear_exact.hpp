@@ -38,6 +38,9 @@ class LinearExact final : public Generator {
   /// The nearest answer where nothing is discrete.
   void answer_numbers(Recourse& result, const FeasibleSet& feasible,
                       const ConeProjection* free) const;
+  /// On very fine grids the tree ends early, while rounding the continuous optimum is nearly
+  /// optimal: the cheaper of both, with the tree's bound.
+  void prefer_rounded(Recourse& result, Recourse candidate, const FeasibleSet& feasible) const;
   void answer_mixed(Recourse& result, const FeasibleSet& feasible) const;
   void add_plans(std::vector<Recourse>& plans, const Query& query,
                  const FeasibleSet& feasible) const;

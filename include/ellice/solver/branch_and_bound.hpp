@@ -79,11 +79,11 @@ struct MixedResult {
   std::size_t nodes = 0;
 };
 
-/// Best-first branch and bound (theory.md, Results 15 to 17). The bound of a node is Lagrange's: g
-/// is replaced by a model of the ellipsoid, and what then remains falls apart into one small
-/// problem per unit, solved over the unit's own values, discrete ones included. Where all that is
-/// discrete is decided, BoxFactor solves the rest. Infinite ranges are searched to 10⁷ on either
-/// side. Deterministic, unless the time limit ends it.
+/// Best-first branch and bound (theory.md, Result 15, Result 16 and Result 17). The bound of a node
+/// is Lagrange's: g is replaced by a model of the ellipsoid, and what then remains falls apart into
+/// one small problem per unit, solved over the unit's own values, discrete ones included. Where all
+/// that is discrete is decided, BoxFactor solves the rest. Infinite ranges are searched to 10⁷ on
+/// either side. Deterministic, unless the time limit ends it.
 [[nodiscard]] MixedResult solve_mixed(const BoxFactor& factor, const MixedProblem& problem);
 
 }  // namespace ellice
