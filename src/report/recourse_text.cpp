@@ -88,8 +88,9 @@ std::string endurance_text(const Recourse& answer) {
   if (!answer.robustness_radius) return "";
   std::string text = fmt::format("  robust up to ε = {}", rounded(*answer.robustness_radius));
   if (answer.predicted_survival) {
-    text += fmt::format("; predicted to outlast {} of retrainings",
-                        display_percent(*answer.predicted_survival));
+    text += fmt::format(
+        "; predicted to outlast {} of retrainings (rows drawn again, or as --retrain asks)",
+        display_percent(*answer.predicted_survival));
   }
   return text + '\n';
 }
