@@ -232,10 +232,7 @@ struct Cells {
 };
 
 void run(const Protocol& protocol, const Settings& settings, TextTable& table) {
-  Dataset data = load_recipe(protocol.dataset);
-  for (Feature& feature : data.schema.features) {  // the paper moves every column continuously
-    feature = {.name = feature.name, .kind = FeatureKind::numeric};
-  }
+  Dataset data = with_numeric_columns(load_recipe(protocol.dataset));
   data = select_rows(data, balanced_rows(data.labels, Random(42)));
   const std::vector<Fold> folds = stratified_folds(data.labels, 4, Random(42));
   std::map<std::string, Cells> cells;

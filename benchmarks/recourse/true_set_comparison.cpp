@@ -22,28 +22,6 @@ namespace {
 
 using namespace ellice;
 
-/// The data with every encoded column as a numeric feature of its own, as the paper treats them.
-Dataset numeric(const Dataset& original) {
-  const Encoder encoder = Encoder::fit(original);
-  Dataset data = original;
-  data.raw = RowMatrix(original.rows(), encoder.columns());
-  data.schema.features.clear();
-  data.schema.constraints.clear();
-  for (std::size_t j = 0; j < original.schema.features.size(); ++j) {
-    const bool one_hot = original.schema.features[j].kind == FeatureKind::categorical;
-    for (Index c = 0; c < encoder.column_count(j); ++c) {
-      const Index column = encoder.first_column(j) + c;
-      data.schema.features.push_back(
-          {.name = encoder.column_names()[static_cast<std::size_t>(column)]});
-      for (Index i = 0; i < original.rows(); ++i) {
-        const double raw = original.raw(i, static_cast<Index>(j));
-        data.raw(i, column) = !one_hot ? raw : raw == static_cast<double>(c) ? 1 : 0;
-      }
-    }
-  }
-  return data;
-}
-
 /// People whom the model declines.
 std::vector<Query> declined(const Model& model, const Dataset& data, std::size_t most) {
   std::vector<Query> queries;
@@ -74,7 +52,7 @@ bool has_row(const Recourse& answer) {
 }
 
 void compare(const std::string& name, std::size_t people) {
-  const Dataset data = numeric(load_recipe(name));
+  const Dataset data = with_numeric_columns(load_recipe(name));
   const Model model = train(data, {.balance = true}, {.folds = 0, .store_rows = true}).model;
   const std::vector<Query> queries = declined(model, data, people);
   for (const bool share : {false, true}) {

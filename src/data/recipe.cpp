@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ellice/core/error.hpp"
+#include "ellice/data/encoder.hpp"
 #include "ellice/data/lending.hpp"
 
 namespace ellice {
@@ -351,6 +352,27 @@ Dataset load_recipe(const std::string& name) {
       "no file {} in {}; run scripts/get-datasets, or set ELLICE_DATA to the folder that has it",
       fmt::join(recipe->files, " or "), fmt::join(dataset_folders(), ", "));
   return prepare(*recipe, *path);
+}
+
+Dataset with_numeric_columns(const Dataset& data) {
+  const Encoder encoder = Encoder::fit(data);
+  Dataset result = data;
+  result.raw = RowMatrix(data.rows(), encoder.columns());
+  result.schema.features.clear();
+  result.schema.constraints.clear();
+  for (std::size_t j = 0; j < data.schema.features.size(); ++j) {
+    const bool one_hot = data.schema.features[j].kind == FeatureKind::categorical;
+    for (Index c = 0; c < encoder.column_count(j); ++c) {
+      const Index column = encoder.first_column(j) + c;
+      result.schema.features.push_back(
+          {.name = encoder.column_names()[static_cast<std::size_t>(column)]});
+      for (Index i = 0; i < data.rows(); ++i) {
+        const double raw = data.raw(i, static_cast<Index>(j));
+        result.raw(i, column) = !one_hot ? raw : raw == static_cast<double>(c) ? 1 : 0;
+      }
+    }
+  }
+  return result;
 }
 
 }  // namespace ellice

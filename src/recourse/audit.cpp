@@ -10,6 +10,7 @@
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/recourse_file.hpp"
 #include "recourse/audit_bounds.hpp"
+#include "recourse/audit_request.hpp"
 
 namespace ellice {
 
@@ -28,21 +29,9 @@ bool agree(double stored, double recomputed, double floor = 1e-6) {
          tolerance * std::max({std::abs(stored), std::abs(recomputed), floor});
 }
 
-/// What the file says was asked.
-struct Asked {
-  double epsilon = 0;
-  double threshold = 0;
-  SetChoice set = {};
-  Cost cost = {};
-  Constraints constraints = {};
-  std::optional<std::int64_t> max_changes = {};
-  bool counts_changes = false;  // limited or made few
-  Retraining retraining = {};
-};
-
 class Auditor {
  public:
-  Auditor(const Model& model, Asked asked, std::string source)
+  Auditor(const Model& model, AuditRequest asked, std::string source)
       : model_(&model),
         asked_(std::move(asked)),
         source_(std::move(source)),
@@ -362,14 +351,7 @@ class Auditor {
       result.failures.push_back(
           fmt::format("max_epsilon is {}, but a point of the box attains {}", stated, attained));
     }
-    // Brought below the threshold everywhere, the worst model at that point shows that no larger
-    // set than the one which then holds it has an answer.
-    Vector theta = worst_model(last_layer_set(*model_, attained), top);
-    for (Index i = 0; i < box.lower.size(); ++i) {
-      if (std::isinf(theta(i) > 0 ? box.upper(i) : box.lower(i))) theta(i) = 0;
-    }
-    theta(box.lower.size()) -= maximum_over(box, theta) - t;
-    const double admitted = excess_objective(set, theta);
+    const double admitted = admitted_epsilon(set, ellipsoid(attained), t, box, top);
     if (stated > admitted * (1 + radius_tolerance)) {
       result.failures.push_back(
           fmt::format("max_epsilon is {}, but a model within {} gives no point of the box more "
@@ -390,17 +372,8 @@ class Auditor {
     }
   }
 
-  /// max θᵀx̃ over the box.
-  static double maximum_over(const Box& box, const Vector& theta) {
-    double sum = theta(box.lower.size());
-    for (Index i = 0; i < box.lower.size(); ++i) {
-      if (theta(i) != 0) sum += std::max(theta(i) * box.lower(i), theta(i) * box.upper(i));
-    }
-    return sum;
-  }
-
   const Model* model_;
-  Asked asked_;
+  AuditRequest asked_;
   std::string source_;
   bool is_exact_;  // gaps and infeasibility can be proved
   Verifier verifier_;
@@ -423,37 +396,7 @@ std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& mode
          "model that they were found for",
          source, top.string("model_sha256"), model.sha256);
   }
-  JsonObject epsilon = top.object("epsilon");
-  Asked asked{.epsilon = epsilon.number("value")};
-  (void)epsilon.string("rule");
-  epsilon.finish();
-  if (asked.epsilon < 0) epsilon.wrong("value", "a number >= 0");
-  asked.set = {.kind = top.choice<SetKind>("set"), .members = members, .rows = rows};
-  asked.cost.kind = top.choice<CostKind>("cost");
-  (void)top.string("method");
-  (void)top.seed("seed");
-  JsonObject options = top.object("options");  // those of the method are its own business
-  asked.threshold = options.number("threshold");
-  if (options.has("sparsity_weight"))
-    asked.cost.sparsity_weight = options.number("sparsity_weight");
-  if (options.has("exact")) {
-    JsonObject exact = options.object("exact");
-    if (exact.has("max_changes")) asked.max_changes = exact.integer("max_changes");
-    asked.counts_changes = asked.max_changes || exact.boolean("sparse");
-  }
-  if (options.has("damping")) asked.set.damping = options.number("damping");
-  if (options.has("retrain")) {
-    try {
-      asked.retraining = parse_retraining(options.string("retrain"));
-    } catch (const Error&) {
-      options.wrong("retrain", "same or fresh:N with N >= 1");
-    }
-  }
-  if (asked.set.kind != SetKind::ensemble) asked.set.members.clear();
-  validate(asked.set, model);
-  asked.constraints = constraints_from_json(options);
-  validate(asked.constraints, model.schema());
-
+  const AuditRequest asked = read_audit_request(top, model, members, rows);
   const Auditor auditor(model, asked, source);
   std::vector<AnswerAudit> audits;
   for (const JsonObject& answer : top.objects("results")) {

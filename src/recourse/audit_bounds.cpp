@@ -245,4 +245,22 @@ Vector most_robust_point(const RashomonEllipsoid& set, double threshold, const B
   return x.head(d);
 }
 
+double maximum_over(const Box& box, const Vector& theta) {
+  double sum = theta(box.lower.size());
+  for (Index i = 0; i < box.lower.size(); ++i) {
+    if (theta(i) != 0) sum += std::max(theta(i) * box.lower(i), theta(i) * box.upper(i));
+  }
+  return sum;
+}
+
+double admitted_epsilon(const RashomonEllipsoid& set, const RashomonEllipsoid& attained,
+                        double threshold, const Box& box, const Vector& top) {
+  Vector theta = worst_model(attained, top);
+  for (Index i = 0; i < box.lower.size(); ++i) {
+    if (std::isinf(theta(i) > 0 ? box.upper(i) : box.lower(i))) theta(i) = 0;
+  }
+  theta(box.lower.size()) -= maximum_over(box, theta) - threshold;
+  return excess_objective(set, theta);
+}
+
 }  // namespace ellice

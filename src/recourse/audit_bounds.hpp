@@ -49,4 +49,14 @@ using WorstModel = std::function<Vector(const Vector& x_tilde)>;
 [[nodiscard]] Vector most_robust_point(const RashomonEllipsoid& set, double threshold,
                                        const Box& box);
 
+/// max θᵀx̃ over the box.
+[[nodiscard]] double maximum_over(const Box& box, const Vector& theta);
+
+/// An ε of the set beyond which no point of the box is robust: `top` is the box's most robust point
+/// and `attained` the set of the ε that it attains. Brought below the threshold everywhere, the
+/// worst model there shows that no larger set than the one which then holds it has an answer.
+[[nodiscard]] double admitted_epsilon(const RashomonEllipsoid& set,
+                                      const RashomonEllipsoid& attained, double threshold,
+                                      const Box& box, const Vector& top);
+
 }  // namespace ellice

@@ -24,4 +24,8 @@ namespace ellice {
 /// saying where it looked when the file is not there, Error{argument} for an unknown name.
 [[nodiscard]] Dataset load_recipe(const std::string& name);
 
+/// The data with every encoded column as a numeric feature of its own, as the paper treats its data
+/// sets; constraints of the schema are dropped.
+[[nodiscard]] Dataset with_numeric_columns(const Dataset& data);
+
 }  // namespace ellice

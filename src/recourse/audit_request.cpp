@@ -1,0 +1,42 @@
+#include "recourse/audit_request.hpp"
+
+#include "ellice/core/error.hpp"
+
+namespace ellice {
+
+AuditRequest read_audit_request(JsonObject& top, const Model& model,
+                                const std::vector<const Model*>& members, const StoredRows* rows) {
+  JsonObject epsilon = top.object("epsilon");
+  AuditRequest asked{.epsilon = epsilon.number("value")};
+  (void)epsilon.string("rule");
+  epsilon.finish();
+  if (asked.epsilon < 0) epsilon.wrong("value", "a number >= 0");
+  asked.set = {.kind = top.choice<SetKind>("set"), .members = members, .rows = rows};
+  asked.cost.kind = top.choice<CostKind>("cost");
+  (void)top.string("method");
+  (void)top.seed("seed");
+  JsonObject options = top.object("options");  // those of the method are its own business
+  asked.threshold = options.number("threshold");
+  if (options.has("sparsity_weight"))
+    asked.cost.sparsity_weight = options.number("sparsity_weight");
+  if (options.has("exact")) {
+    JsonObject exact = options.object("exact");
+    if (exact.has("max_changes")) asked.max_changes = exact.integer("max_changes");
+    asked.counts_changes = asked.max_changes || exact.boolean("sparse");
+  }
+  if (options.has("damping")) asked.set.damping = options.number("damping");
+  if (options.has("retrain")) {
+    try {
+      asked.retraining = parse_retraining(options.string("retrain"));
+    } catch (const Error&) {
+      options.wrong("retrain", "same or fresh:N with N >= 1");
+    }
+  }
+  if (asked.set.kind != SetKind::ensemble) asked.set.members.clear();
+  validate(asked.set, model);
+  asked.constraints = constraints_from_json(options);
+  validate(asked.constraints, model.schema());
+  return asked;
+}
+
+}  // namespace ellice

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ellice/core/json.hpp"
+#include "ellice/rashomon/retraining.hpp"
+#include "ellice/rashomon/uncertainty_set.hpp"
+#include "ellice/recourse/constraints.hpp"
+#include "ellice/recourse/cost.hpp"
+
+namespace ellice {
+
+/// What the file says was asked.
+struct AuditRequest {
+  double epsilon = 0;
+  double threshold = 0;
+  SetChoice set = {};
+  Cost cost = {};
+  Constraints constraints = {};
+  std::optional<std::int64_t> max_changes = {};
+  bool counts_changes = false;  // limited or made few
+  Retraining retraining = {};
+};
+
+/// Reads it from a recourse file whose format and model are checked already; `members` and `rows`
+/// are what the sets ensemble and true need besides the model. Throws Error{input} naming the key.
+[[nodiscard]] AuditRequest read_audit_request(JsonObject& top, const Model& model,
+                                              const std::vector<const Model*>& members,
+                                              const StoredRows* rows);
+
+}  // namespace ellice
