@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ellice/recourse/automatic.hpp"
 #include "ellice/report/recourse_csv.hpp"
 #include "ellice/report/recourse_text.hpp"
 
@@ -60,7 +59,7 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
     const double top = request.problem.epsilon > 0
                            ? std::min(2 * request.problem.epsilon, largest_epsilon)
                            : 0.2 * request.problem.model->training.objective;
-    const int levels = is_exact(request.problem) ? curve_levels : searched_levels;
+    const int levels = frontier_->is_proved() ? curve_levels : searched_levels;
     for (int k = 0; k <= levels; ++k) levels_.push_back(top * k / levels);
   }
 }

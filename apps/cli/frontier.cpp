@@ -7,7 +7,6 @@
 #include "ellice/core/file.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
-#include "ellice/recourse/automatic.hpp"
 #include "ellice/recourse/query_reader.hpp"
 #include "ellice/report/text_table.hpp"
 #include "problem_arguments.hpp"
@@ -82,7 +81,7 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   const Frontier frontier(problem, rows_of_model);
   CsvReader source(arguments.queries);
   QueryReader reader(model, source, std::nullopt, QueryReader::OnError::stop);
-  const bool proved = is_exact(problem);
+  const bool proved = frontier.is_proved();
   const bool as_json = arguments.format == OutputFormat::json;
   Json document = make_envelope("ellice.frontier", 1);
   document["model_sha256"] = model.sha256;

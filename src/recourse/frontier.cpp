@@ -18,6 +18,13 @@ Frontier::Frontier(const Problem& problem, const StoredRows* rows)
   cost_ = separable_cost(problem.cost, problem.model->encoder);
 }
 
+bool Frontier::is_proved() const {
+  const std::vector<Feature>& features = problem_->model->schema().features;
+  return factor_ && std::all_of(features.begin(), features.end(), [](const Feature& feature) {
+           return feature.kind == FeatureKind::numeric || feature.immutable;
+         });
+}
+
 FrontierCurve Frontier::search(const Query& query, const std::vector<double>& epsilons) const {
   FrontierCurve curve{.query_index = query.index};
   Problem problem = *problem_;
@@ -59,6 +66,7 @@ FrontierCurve Frontier::trace(const Query& query, const std::vector<double>& eps
   if (!factor_) return search(query, epsilons);
   const FeasibleSet feasible(problem_->model->encoder, problem_->constraints, query.index,
                              query.raw);
+  if (!feasible.held().empty()) return search(query, epsilons);  // boxes hold what is discrete
   FrontierCurve curve{.query_index = query.index, .is_proved = true};
   std::vector<std::optional<BoxStart>> starts(feasible.boxes().size());
   double limit = 0;

@@ -33,6 +33,9 @@ class Frontier {
   /// `problem` and `rows`, which give a search better starts, must outlive this.
   explicit Frontier(const Problem& problem, const StoredRows* rows = nullptr);
 
+  /// Whether every curve is proved: otherwise each level takes a search of its own.
+  [[nodiscard]] bool is_proved() const;
+
   /// `epsilons` must rise.
   [[nodiscard]] FrontierCurve trace(const Query& query, const std::vector<double>& epsilons) const;
 
