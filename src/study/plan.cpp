@@ -156,6 +156,7 @@ void require_units(const StudyPlan& plan, const YamlEntry& place) {
 Json identity(const StudyPlan& plan) {
   Json json = {{"variant", std::string(enum_name(plan.variant))},
                {"seed", plan.seed},
+               {"shift", plan.shift},
                {"folds", plan.folds},
                {"run", plan.run_folds},
                {"time_limit", plan.time_limit},
@@ -214,14 +215,15 @@ std::vector<std::string> StudyMethod::values(const std::string& dataset, StudyMo
 StudyPlan parse_plan(const std::string& text, const std::string& source, const StudyNames& known) {
   const YamlDocument document(text, source);
   const YamlRecord top(document.top(),
-                       {"name", "variant", "seed", "folds", "rows", "time_limit", "target_epsilon",
-                        "evaluators", "hidden", "experiments"},
+                       {"name", "variant", "seed", "shift", "folds", "rows", "time_limit",
+                        "target_epsilon", "evaluators", "hidden", "experiments"},
                        "a study plan");
   StudyPlan plan;
   plan.name = top.at("name", "a name").filled_text("a name");
-  plan.variant = top.at("variant", "published or corrected").choice<StressVariant>();
+  plan.variant = top.at("variant", "published or corrected").choice<Variant>();
   if (const YamlEntry* seed = top.find("seed"))
     plan.seed = static_cast<std::uint64_t>(whole(*seed, 0));
+  if (const YamlEntry* shift = top.find("shift")) plan.shift = shift->boolean();
   if (const YamlEntry* folds = top.find("folds")) read_folds(*folds, plan);
   if (plan.run_folds.empty()) {
     for (int fold = 1; fold <= plan.folds; ++fold) plan.run_folds.push_back(fold);

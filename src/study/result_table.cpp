@@ -6,6 +6,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
+#include "ellice/data/csv.hpp"
 #include "ellice/report/text_table.hpp"
 #include "report/svg.hpp"
 
@@ -22,13 +23,6 @@ std::string number(const Measured& value, int decimals, std::string_view between
   if (!value.mean) return "---";
   if (value.spread == 0) return fmt::format("{:.{}f}", *value.mean, decimals);
   return fmt::format("{:.{}f}{}{:.{}f}", *value.mean, decimals, between, value.spread, decimals);
-}
-
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
 }
 
 std::string csv_number(const std::optional<double>& value) {
@@ -112,17 +106,17 @@ std::string to_text(const ResultTable& table) {
 
 std::string to_csv(const ResultTable& table) {
   std::string text;
-  for (const std::string& label : table.labels) text += csv_text(label) + ",";
+  for (const std::string& label : table.labels) text += csv_cell(label) + ",";
   text += "group,column,mean,spread,paper_mean,paper_spread,note\n";
   for (const ResultTable::Row& row : table.rows) {
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       const ResultTable::Cell& cell = row.cells.at(c);
-      for (const std::string& label : row.labels) text += csv_text(label) + ",";
+      for (const std::string& label : row.labels) text += csv_cell(label) + ",";
       const auto spread = [](const Measured& m) { return m.mean ? number_text(m.spread) : ""; };
-      text += fmt::format("{},{},{},{},{},{},{}\n", csv_text(table.columns[c].group),
-                          csv_text(table.columns[c].name), csv_number(cell.ours.mean),
+      text += fmt::format("{},{},{},{},{},{},{}\n", csv_cell(table.columns[c].group),
+                          csv_cell(table.columns[c].name), csv_number(cell.ours.mean),
                           spread(cell.ours), csv_number(cell.paper.mean), spread(cell.paper),
-                          csv_text(cell.note));
+                          csv_cell(cell.note));
     }
   }
   return text;

@@ -49,7 +49,7 @@ StudyPlan parsed(const std::string& text) {
 TEST(StudyPlan, SaysWhatWasWritten) {
   const StudyPlan plan = parsed(good);
   EXPECT_EQ(plan.name, "quick");
-  EXPECT_EQ(plan.variant, StressVariant::corrected);
+  EXPECT_EQ(plan.variant, Variant::corrected);
   EXPECT_EQ(plan.seed, 7U);
   EXPECT_EQ(plan.run_folds, (std::vector<int>{1, 3}));
   EXPECT_EQ(plan.tuning_rows, 50);

@@ -63,8 +63,9 @@ struct StudyEvaluator {
 
 struct StudyPlan {
   std::string name = {};
-  StressVariant variant = StressVariant::corrected;
+  Variant variant = Variant::corrected;
   std::uint64_t seed = 42;
+  bool shift = false;  // base and people from one half of the rows, evaluators from the other
   int folds = 4;
   std::vector<int> run_folds = {};      // counted from 1
   std::optional<int> tuning_rows = {};  // people explained at most per fold; none: all
