@@ -102,12 +102,5 @@ TEST(Letter, IsOneLineOnATerminal) {
   }
 }
 
-TEST(DisplayContribution, NeverShowsNothing) {
-  EXPECT_EQ(display_contribution(-0.834), "−0.83");
-  EXPECT_EQ(display_contribution(-12), "−12.00");
-  EXPECT_EQ(display_contribution(-0.00042), "−0.0004");
-  EXPECT_EQ(signed_number(1.2), "+1.20");
-}
-
 }  // namespace
 }  // namespace ellice
