@@ -48,6 +48,7 @@ struct ExplainArguments {
   bool attack = false;
   std::string refit = {};
   std::string id = {};
+  std::string reason_codes = {};
   std::string on_error = "stop";
   bool strict = false;
   bool timings = false;
@@ -141,6 +142,22 @@ Run prepare(const ExplainArguments& arguments, const Console& console) {
   return run;
 }
 
+/// What finds the reasons of refusals, where the format has a place for them.
+std::optional<Reasoner> make_reasoner(const ExplainArguments& arguments, Run& run) {
+  const Model& model = run.models.model;
+  const bool given = !arguments.reason_codes.empty();
+  require(!given || arguments.format != AnswerFormat::csv,
+          "--reason-codes: --format csv has no reasons; give another format");
+  require(!given || Reasoner::supports(model), "--reason-codes: {}", Reasoner::unsupported);
+  const ReasonCodes codes =
+      given ? read_reason_codes(arguments.reason_codes, model.schema()) : ReasonCodes{};
+  if (arguments.format == AnswerFormat::csv || !Reasoner::supports(model)) return std::nullopt;
+  Request& request = run.request;
+  const double threshold = request.problem.threshold;
+  request.reference = make_reference(model, threshold, run.rows ? &run.rows->fitted.rows : nullptr);
+  return Reasoner(model, threshold, *request.reference, codes);
+}
+
 void warn_of_head(const Problem& problem, const Console& console) {
   const double decrement = problem.model->training.head_decrement;
   const bool uses_head =
@@ -176,6 +193,7 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
   validate(problem);
   warn_of_head(problem, console);
   const std::unique_ptr<Generator> generator = make_generator(arguments, run);
+  const std::optional<Reasoner> reasoner = make_reasoner(arguments, run);
 
   CsvReader source(arguments.queries);
   QueryReader reader(
@@ -206,6 +224,7 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
       attack_answers(answers, problem, run.rows->fitted.rows,
                      {.threads = arguments.common.threads});
     }
+    if (reasoner) add_reasons(answers, *reasoner, {.threads = arguments.common.threads});
     sink.add(std::move(answers), block.invalid);
     rows += block.size();
     // The number of rows is known only at the end; the bytes read so far tell how far that is.
@@ -271,6 +290,9 @@ void add_explain(CLI::App& program, Job& job) {
                   "answer for it")
       ->type_name("FILE");
   verb.add_option("--id", arguments->id, "column to echo with each answer")->type_name("COLUMN");
+  verb.add_option("--reason-codes", arguments->reason_codes,
+                  "YAML file with codes and texts for the reasons of refusals")
+      ->type_name("FILE");
   verb.add_option("--on-error", arguments->on_error,
                   "a row that cannot be read ends the run, or becomes an answer `invalid`")
       ->check(CLI::IsMember({"stop", "skip"}))

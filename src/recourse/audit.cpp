@@ -10,6 +10,7 @@
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/recourse_file.hpp"
 #include "recourse/audit_bounds.hpp"
+#include "recourse/audit_reasons.hpp"
 #include "recourse/audit_request.hpp"
 
 namespace ellice {
@@ -38,7 +39,11 @@ class Auditor {
         is_exact_(model.network.layers.size() == 1 &&
                   (asked_.set.kind == SetKind::last_layer || asked_.set.kind == SetKind::true_set)),
         verifier_(model, asked_.set.members, asked_.set.rows),
-        certifier_(model, asked_.set, asked_.epsilon, asked_.threshold) {
+        certifier_(model, asked_.set, asked_.epsilon, asked_.threshold),
+        reasons_(model, asked_.threshold, asked_.reference,
+                 asked_.set.rows != nullptr ? asked_.set.rows
+                 : model.rows               ? &*model.rows
+                                            : nullptr) {
     if (asked_.set.kind == SetKind::true_set)
       true_set_ = true_set(model, training_rows(asked_.set, model), asked_.epsilon);
   }
@@ -114,6 +119,7 @@ class Auditor {
                                                 : std::vector<std::string>{};
     if (stated != feasible.query_violations())
       result.failures.emplace_back("query_violations are not those of the query");
+    reasons_.check(answer, query, result.failures);
     if (answer.has("counterfactual")) {
       const RawRow counterfactual = row(answer, "counterfactual");
       if (result.status == Status::already_robust && query != counterfactual)
@@ -378,6 +384,7 @@ class Auditor {
   bool is_exact_;  // gaps and infeasibility can be proved
   Verifier verifier_;
   Certifier certifier_;
+  ReasonAudit reasons_;
   std::optional<TrueSet> true_set_;
 };
 

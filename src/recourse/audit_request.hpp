@@ -9,6 +9,7 @@
 #include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/recourse/constraints.hpp"
 #include "ellice/recourse/cost.hpp"
+#include "ellice/recourse/reasons.hpp"
 
 namespace ellice {
 
@@ -22,6 +23,7 @@ struct AuditRequest {
   std::optional<std::int64_t> max_changes = {};
   bool counts_changes = false;  // limited or made few
   Retraining retraining = {};
+  std::optional<ReasonReference> reference = {};  // of reasons
 };
 
 /// Reads it from a recourse file whose format and model are checked already; `members` and `rows`

@@ -23,6 +23,7 @@ Json to_json(const Recourse& recourse, const Schema& schema) {
   if (recourse.id) result["id"] = *recourse.id;
   if (!recourse.query.empty()) result["query"] = row_to_json(schema, recourse.query);
   if (!recourse.query_violations.empty()) result["query_violations"] = recourse.query_violations;
+  if (recourse.reasons) result["reasons"] = to_json(*recourse.reasons);
   if (!recourse.held.empty()) result["held"] = recourse.held;
   if (recourse.counterfactual) {
     result["counterfactual"] = row_to_json(schema, *recourse.counterfactual);

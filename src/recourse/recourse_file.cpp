@@ -40,6 +40,7 @@ Json to_json(const Request& request) {
   options.update(to_json(problem.constraints));
   options.update(request.method_options);
   result["options"] = options;
+  if (request.reference) result["reasons"] = to_json(*request.reference);
   return result;
 }
 

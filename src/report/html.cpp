@@ -29,7 +29,8 @@ std::string toolbar(const BatchSummary& summary) {
   return fmt::format(
       R"(<div class="toolbar" hidden><label>Show <select id="by-status"><option value="">everyone</option>{}</select></label>
 <label>Find <input id="by-text" type="search" placeholder="query number or id"></label>
-<button type="button" id="open-all">Open all details</button></div>
+<button type="button" id="open-all">Open all details</button>
+<button type="button" id="letters" title="reasons and plans alone, one page each when printed">Letters only</button></div>
 )",
       options);
 }

@@ -268,11 +268,13 @@ std::string card(const Recourse& answer, const FrontierCurve* curve, const Appra
       R"(<article class="card" data-status="{}" data-text="{} {}">
 )",
       enum_name(answer.status), answer.query_index, escape(answer.id.value_or("")));
-  text += heading(answer) + sentence_markup(answer, schema) + notes(answer);
+  text += heading(answer) + why_declined(answer, appraiser);
+  text += "<section class=\"part plan\">" + plan_heading(answer) + sentence_markup(answer, schema) +
+          notes(answer);
   if (answer.counterfactual) {
     text += change_table(answer.changes, appraiser.model().encoder, "what changes");
   }
-  text += "<div class=\"panels\">\n";
+  text += two_things(answer) + "</section>\n<div class=\"panels\">\n";
   if (!answer.query.empty()) {
     const Standing now = appraiser.before(answer), then = appraiser.after(answer);
     text += standings(now, answer.changes.empty() ? nullptr : &then, appraiser);

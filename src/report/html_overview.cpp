@@ -195,7 +195,8 @@ std::string request(const Model& model, const PageOptions& options) {
           "{} rows, {} loss, objective {}", grouped(static_cast<std::size_t>(model.training.rows)),
           enum_name(model.training.loss_kind), rounded(model.training.objective, 6))));
   row("Model", fmt::format("<code>{}</code>", escape(model.sha256)));
-  return "<section><h2>What was asked</h2>\n<dl class=\"request\">\n" + rows + "</dl></section>\n";
+  return "<section class=\"asked\"><h2>What was asked</h2>\n<dl class=\"request\">\n" + rows +
+         "</dl></section>\n";
 }
 
 std::string overview(const BatchSummary& summary) {

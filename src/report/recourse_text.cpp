@@ -83,6 +83,18 @@ std::string standings(const Recourse& answer, const Appraiser& appraiser) {
                      rounded(appraiser.threshold(), 6));
 }
 
+/// Why the base model declined, on one line; the plan is another matter.
+std::string reasons_text(const Recourse& answer) {
+  if (!answer.reasons || answer.plan > 0) return "";
+  std::vector<std::string> parts;
+  for (const Reason& reason : answer.reasons->items) {
+    parts.push_back(fmt::format("{}{} {}", reason.code ? "[" + *reason.code + "] " : "",
+                                reason.feature, display_contribution(reason.contribution)));
+  }
+  return fmt::format("  declined, principal reasons (logit, base model): {}\n",
+                     parts.empty() ? "none beyond the comparison's" : joined(parts));
+}
+
 /// How long the plan lasts, in words.
 std::string endurance_text(const Recourse& answer) {
   if (!answer.robustness_radius) return "";
@@ -121,7 +133,7 @@ std::string why_infeasible(const Recourse& answer, const Appraiser& appraiser,
 std::string recourse_text(const Recourse& answer, const Appraiser& appraiser,
                           const TextOptions& options) {
   std::string text = heading(answer, options);
-  text += fmt::format("  {}\n", sentence(answer, appraiser.schema()));
+  text += reasons_text(answer) + fmt::format("  {}\n", sentence(answer, appraiser.schema()));
   if (answer.counterfactual) {
     if (!answer.changes.empty() || options.all_features) {
       text += change_table(appraiser.schema(), answer.query, *answer.counterfactual, options);

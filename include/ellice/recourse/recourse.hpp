@@ -13,6 +13,7 @@
 #include "ellice/data/encoder.hpp"
 #include "ellice/rashomon/attack.hpp"
 #include "ellice/rashomon/certificate.hpp"
+#include "ellice/recourse/reasons.hpp"
 
 namespace ellice {
 
@@ -65,6 +66,8 @@ struct Recourse {
   std::optional<std::string> id = {};
   RawRow query = {};  // as given
   std::vector<std::string> query_violations = {};
+  /// Why the base model declines the query, where it does and where that was asked for.
+  std::optional<Reasons> reasons = {};
   /// Features that could change but kept the query's value, because their kind is not searched.
   std::vector<std::string> held = {};
   std::optional<RawRow> counterfactual = {};
