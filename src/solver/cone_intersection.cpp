@@ -1,5 +1,6 @@
 #include "ellice/solver/cone_intersection.hpp"
 
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -52,6 +53,45 @@ bool is_proof(const ReducedIntersection& problem, const ConeWeights& weights) {
   if (!plane.allFinite()) return false;
   const double maximum = problem.maximum(weights);
   return maximum < -1e-13 * (plane.cwiseAbs().sum() + std::abs(maximum));
+}
+
+/// The weights, where they are a proof, perhaps after a correction: a half-space that is to hold on
+/// an infinite side must ignore the coordinate, and what is left of it by rounding is taken out of
+/// the weights in the least squares' sense.
+std::optional<ConeWeights> as_proof(const ReducedIntersection& problem, ConeWeights weights) {
+  if (is_proof(problem, weights)) return weights;
+  const Vector plane = problem.combined(weights);
+  std::vector<Index> ignored;
+  for (Index i = 0; i < problem.size(); ++i) {
+    const double side = plane[i] > 0 ? problem.cost().upper[i] : problem.cost().lower[i];
+    if (std::isinf(side)) ignored.push_back(i);
+  }
+  if (ignored.empty()) return std::nullopt;
+  const Index cones = weights.cones.size();
+  const Index rules = weights.rules.size();
+  Matrix slopes(static_cast<Index>(ignored.size()), cones + rules);
+  Vector all(cones + rules);
+  all << weights.cones, weights.rules;
+  for (Index k = 0; k < cones; ++k)
+    slopes.col(k) = weights.models[static_cast<std::size_t>(k)](ignored);
+  for (Index r = 0; r < rules; ++r)
+    slopes.col(cones + r) = -problem.rules()[static_cast<std::size_t>(r)].coefficients(ignored);
+  // What has no weight gets none.
+  const double largest = all.cwiseAbs().maxCoeff();
+  for (Index j = 0; j < all.size(); ++j) {
+    if (std::abs(all[j]) < 1e-6 * largest) slopes.col(j).setZero();
+    if (std::abs(all[j]) < 1e-6 * largest) all[j] = 0;
+  }
+  const Eigen::CompleteOrthogonalDecomposition<Matrix> solver(slopes);
+  for (int round = 0; round < 2; ++round) all -= solver.solve(Vector(slopes * all));
+  weights.cones = all.head(cones);
+  for (Index r = 0; r < rules; ++r) {
+    if (all[cones + r] * weights.rules[r] < 0) return std::nullopt;
+    weights.rules[r] = all[cones + r];
+  }
+  if (cones > 0 && weights.cones.minCoeff() < 0) return std::nullopt;
+  if (!is_proof(problem, weights)) return std::nullopt;
+  return weights;
 }
 
 ConeWeights no_weights(const ReducedIntersection& problem) {
@@ -168,10 +208,7 @@ std::optional<ConeWeights> search(const ReducedIntersection& problem, Intersecti
       solve_conic(program.program(), most_interior_steps, [&](const ConicIterate& at) {
         ++iterations;
         const ConeWeights weights = program.weights(at);
-        if (is_proof(problem, weights)) {
-          proof = weights;
-          return true;
-        }
+        if ((proof = as_proof(problem, weights))) return true;
         newton.offer(weights);
         const Vector x = program.point(at);
         const double cost = problem.cost().value(x);
@@ -199,7 +236,7 @@ Slack largest_slack(const ReducedIntersection& problem, IntersectionProgram::Aim
       solve_conic(program.program(), most_interior_steps, [&](const ConicIterate& at) {
         if (aim != IntersectionProgram::Aim::common_point) return false;
         const ConeWeights weights = program.weights(at);
-        if (is_proof(problem, weights)) result.proof = weights;
+        result.proof = as_proof(problem, weights);
         return result.proof || problem.is_feasible(program.point(at));
       });
   result.point = program.point(last);
