@@ -7,7 +7,7 @@
 namespace ellice {
 
 bool is_exact(const Problem& problem) {
-  return problem.model->network.layers.size() == 1 && problem.set.kind == SetKind::last_layer;
+  return has_linear_cones(problem);
 }
 
 std::unique_ptr<Generator> automatic_generator(const Problem& problem, const StoredRows* rows,

@@ -242,7 +242,8 @@ std::vector<std::vector<Recourse>> DataSupported::answer(
     for (std::size_t k = 0; k < searched.size(); ++k) {
       points.row(static_cast<Index>(k)) = feasible[searched[k]].query().transpose();
     }
-    const bool has_rules = !problem_->model->schema().constraints.empty();
+    const Schema& schema = problem_->model->schema();
+    const bool has_rules = !schema.constraints.empty() || !schema.implications.empty();
     const RowFilter filter = [&](Index query, Index row) {
       const FeasibleSet& set = feasible[searched[static_cast<std::size_t>(query)]];
       const Eigen::Map<const Vector> raw(raw_.row(group->begin + row).data(), raw_.cols());
