@@ -43,7 +43,8 @@ MixedSearch::MixedSearch(const BoxFactor& factor, const MixedProblem& problem)
     : factor_(&factor),
       problem_(&problem),
       logit_(factor.theta(), factor.inverse(), problem.epsilon),
-      dual_(units_) {
+      dual_(units_),
+      best_cost_(problem.cutoff) {
   for (const MixedUnit& unit : problem.units) {
     units_.emplace_back(unit, problem.query[unit.column]);
     has_numbers_ = has_numbers_ || !(unit.is_group() || unit.has_grid());
@@ -317,10 +318,12 @@ void MixedSearch::split(const MixedNode& node, std::size_t u, const Choice& belo
     double pivot = std::min(low, high);
     const bool more = (domain.moves && view.after(pivot).value_or(infinity) <= domain.upper) ||
                       (domain.stays && own > pivot);
+    // Nothing lies beyond the value: then it is what the second part consists of.
+    const std::optional<double> next = more ? view.after(pivot) : view.above(pivot);
     if (!more) pivot = std::nextafter(pivot, -infinity);
     first.upper = std::min(domain.upper, view.until(pivot));
     first.stays = domain.stays && own <= pivot;
-    second.lower = std::max(domain.lower, view.after(pivot).value_or(infinity));
+    second.lower = std::max(domain.lower, next.value_or(infinity));
     second.stays = domain.stays && own > pivot;
   } else if (domain.stays) {
     first.moves = false;
@@ -339,7 +342,7 @@ void MixedSearch::split(const MixedNode& node, std::size_t u, const Choice& belo
   push(node, u, std::move(second));
 }
 
-MixedResult solve_mixed(const BoxFactor& factor, const MixedProblem& problem) {
+void check(const BoxFactor& factor, const MixedProblem& problem) {
   const Index d = factor.dimension();
   require(problem.query.size() == d && problem.query.allFinite(),
           "MixedProblem.query must be {} finite numbers", d);
@@ -372,6 +375,10 @@ MixedResult solve_mixed(const BoxFactor& factor, const MixedProblem& problem) {
               problem.units.size());
     }
   }
+}
+
+MixedResult solve_mixed(const BoxFactor& factor, const MixedProblem& problem) {
+  check(factor, problem);
   return MixedSearch(factor, problem).run();
 }
 

@@ -3,6 +3,7 @@
 // The cheapest robust point when some coordinates are whole numbers, grid values or categories.
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -60,13 +61,14 @@ struct MixedProblem {
   std::optional<std::size_t> max_changes = {};
   /// A solution's set of changed units contains none of these sets.
   std::vector<std::vector<std::size_t>> forbidden = {};
+  double cutoff = std::numeric_limits<double>::infinity();  // only solutions that cost less count
   std::size_t node_limit = 1000000;
   std::optional<double> time_limit = {};  // seconds
 };
 
 enum class MixedStatus {
   optimal,     // the point is the cheapest, to 1e-10
-  infeasible,  // no point satisfies the constraints: every part of the tree is ruled out
+  infeasible,  // no point satisfies the constraints below the cutoff: the tree is ruled out
   limit,       // the search ended early; see found and lower_bound
 };
 
@@ -84,6 +86,8 @@ struct MixedResult {
 /// one small problem per unit, solved over the unit's own values, discrete ones included. Where all
 /// that is discrete is decided, BoxFactor solves the rest. Infinite ranges are searched to 10⁷ on
 /// either side. Deterministic, unless the time limit ends it.
+/// Throws Error{argument} for a problem that cannot be.
+void check(const BoxFactor& factor, const MixedProblem& problem);
 [[nodiscard]] MixedResult solve_mixed(const BoxFactor& factor, const MixedProblem& problem);
 
 }  // namespace ellice

@@ -1,0 +1,521 @@
+#include "ellice/solver/fewest_changes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/stopwatch.hpp"
+#include "solver/mixed_domain.hpp"
+#include "solver/robust_logit.hpp"
+#include "solver/support_cut.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t most_cuts = 40;
+constexpr double cut_tolerance = 1e-13;
+// A set of units is looked at in a fraction of the time that a part of the general search takes.
+constexpr std::size_t sets_per_part = 50;
+constexpr std::size_t sets_per_look_at_the_clock = 256;
+// So many changes in vain, and it is asked whether any number would do.
+constexpr std::size_t vain_changes = 4;
+constexpr int most_raises = 4;
+// What certificates ask for, relative to the terms of g.
+constexpr double certificate_margin = 1e-12;
+
+class SupportSearch {
+ public:
+  SupportSearch(const BoxFactor& factor, const MixedProblem& problem);
+
+  /// Whether the relaxation already shows that nothing is robust.
+  [[nodiscard]] bool is_impossible() const { return is_impossible_; }
+  /// The cheapest solution with so many changes.
+  [[nodiscard]] MixedResult run(std::size_t changes);
+  [[nodiscard]] std::size_t units() const { return units_.size(); }
+
+ private:
+  struct Chosen {
+    std::size_t place = 0;  // in the order of the search
+    std::size_t option = 0;
+    bool is_option = false;
+  };
+
+  void relax();
+  [[nodiscard]] SupportCut make_cut(const RobustLogit::State& state) const;
+  void prepare(SupportCut& cut) const;
+  void add_cut(const RobustLogit::State& state);
+  [[nodiscard]] SupportCut::Level after(const SupportCut& cut, const Chosen& chosen,
+                                        const SupportCut::Level& before) const;
+
+  void visit(std::size_t first);
+  void choose(const Chosen& chosen, double cost);
+  [[nodiscard]] bool is_ruled_out(std::size_t first);
+  [[nodiscard]] bool completes_forbidden() const;
+  [[nodiscard]] bool is_over();
+
+  void solve_leaf();
+  void solve_numbers(const std::vector<std::size_t>& numbers);
+  void solve_grid_number(std::size_t unit, double relaxed);
+  void solve_grids(const std::vector<std::size_t>& numbers, const std::vector<Index>& columns,
+                   const BoxFactor& factor);
+  void leave_open(double bound) {
+    if (bound < enough()) unresolved_ = std::min(unresolved_, bound);
+  }
+  /// Lifts the solution until it keeps the margin in the full logit.
+  void lift(const BoxFactor& factor, BoxProblem box, BoxProjection solved,
+            const std::vector<Index>& columns, double charges);
+
+  [[nodiscard]] RobustLogit::State evaluate(const Vector& x) const {
+    RobustLogit::State state;
+    state.x = x;
+    logit_.evaluate(state);
+    return state;
+  }
+  [[nodiscard]] double scale(const RobustLogit::State& state) const {
+    return state.scale + std::abs(problem_->threshold);
+  }
+  [[nodiscard]] double missing(const RobustLogit::State& state) const {
+    return problem_->threshold + problem_->margin * scale(state) - state.value;
+  }
+  /// Takes a point that keeps the margin; gives its cost.
+  void offer(const RobustLogit::State& state, double cost);
+  [[nodiscard]] double enough() const { return best_cost_ * (1 - 1e-10); }
+
+  const BoxFactor* factor_;
+  const MixedProblem* problem_;
+  RobustLogit logit_;
+  std::vector<UnitView> units_;
+  std::vector<Domain> domains_;
+  std::vector<std::size_t> order_;  // units by falling gain
+  bool is_impossible_ = false;
+  std::vector<std::unique_ptr<SupportCut>> cuts_;  // the most useful first
+
+  Stopwatch watch_;
+  std::size_t sets_ = 0;
+  bool is_over_ = false;
+  std::size_t changes_ = 0;
+  std::vector<Chosen> chosen_;
+  Vector point_;  // the query with the chosen options
+  double paid_ = 0;
+  Vector best_;
+  double best_cost_ = infinity;
+  double unresolved_ = infinity;  // bound of leaves left open
+};
+
+SupportSearch::SupportSearch(const BoxFactor& factor, const MixedProblem& problem)
+    : factor_(&factor),
+      problem_(&problem),
+      logit_(factor.theta(), factor.inverse(), problem.epsilon),
+      point_(problem.query) {
+  for (const MixedUnit& unit : problem.units) {
+    units_.emplace_back(unit, problem.query[unit.column]);
+    domains_.push_back(units_.back().whole());
+    if (domains_.back().moves) order_.push_back(units_.size() - 1);
+  }
+  relax();
+}
+
+void SupportSearch::relax() {
+  const Index d = problem_->query.size();
+  const bool squares =
+      std::any_of(problem_->units.begin(), problem_->units.end(),
+                  [](const MixedUnit& unit) { return unit.is_group() || unit.quadratic > 0; });
+  BoxProblem box{.query = problem_->query,
+                 .lower = problem_->query,
+                 .upper = problem_->query,
+                 .cost = {.quadratic = Vector::Constant(d, squares ? 1 : 0),
+                          .absolute = Vector::Constant(d, squares ? 0 : 1)},
+                 .epsilon = problem_->epsilon,
+                 .threshold = problem_->threshold};
+  for (const std::size_t u : order_) {
+    const MixedUnit& unit = units_[u].unit();
+    auto lower = box.lower.segment(unit.column, unit.width);
+    auto upper = box.upper.segment(unit.column, unit.width);
+    for (const MixedOption& option : unit.options) {
+      lower = lower.cwiseMin(option.values).eval();
+      upper = upper.cwiseMax(option.values).eval();
+    }
+    if (unit.is_group()) continue;
+    lower[0] = std::min(lower[0], domains_[u].lower);
+    upper[0] = std::max(upper[0], domains_[u].upper);
+    if (unit.quadratic > 0) box.cost.quadratic[unit.column] = unit.quadratic;
+    box.cost.absolute[unit.column] = unit.absolute;
+  }
+  const BoxProjection relaxed = factor_->project(box);
+  is_impossible_ = relaxed.status == BoxStatus::infeasible;
+  if (is_impossible_) return;
+  const RobustLogit::State state = evaluate(relaxed.point);
+  const SupportCut cut = make_cut(state);
+  std::vector<std::size_t> places(order_.size());
+  std::iota(places.begin(), places.end(), 0);
+  std::stable_sort(places.begin(), places.end(),
+                   [&](std::size_t a, std::size_t b) { return cut.gain[a] > cut.gain[b]; });
+  std::vector<std::size_t> sorted;
+  for (const std::size_t place : places) sorted.push_back(order_[place]);
+  order_ = std::move(sorted);
+  add_cut(state);
+  add_cut(evaluate(problem_->query));
+}
+
+SupportCut SupportSearch::make_cut(const RobustLogit::State& state) const {
+  SupportCut cut{.need = problem_->threshold - state.value -
+                         state.gradient.dot(problem_->query - state.x)};
+  double size = std::abs(cut.need) + scale(state);
+  for (const std::size_t u : order_) {
+    const MixedUnit& unit = units_[u].unit();
+    double gain = 0;
+    double efficiency = 0;
+    std::vector<double> gains;
+    if (unit.is_group()) {
+      const auto slope = state.gradient.segment(unit.column, unit.width);
+      const double own = slope.dot(problem_->query.segment(unit.column, unit.width));
+      for (const MixedOption& option : unit.options) {
+        gains.push_back(slope.dot(option.values) - own);
+        gain = std::max(gain, gains.back());
+        if (gains.back() > 0) {
+          efficiency = std::max(efficiency, gains.back() * gains.back() / option.cost);
+        }
+      }
+    } else {
+      // gain²/cost grows with the length of the move.
+      const double slope = state.gradient[unit.column];
+      const double end = slope > 0 ? domains_[u].upper : domains_[u].lower;
+      gain = std::max(0.0, slope * (end - problem_->query[unit.column]));
+      if (gain > 0) efficiency = gain * gain / (unit.charge + units_[u].cost(end));
+    }
+    size += gain;
+    cut.gain.push_back(gain);
+    cut.efficiency.push_back(efficiency);
+    cut.option_gains.push_back(std::move(gains));
+  }
+  cut.need -= cut_tolerance * size;
+  return cut;
+}
+
+void SupportSearch::prepare(SupportCut& cut) const {
+  const std::size_t n = order_.size();
+  const auto fill = [&](const std::vector<double>& values, std::vector<double>& sums) {
+    sums.assign((n + 1) * (changes_ + 1), 0);
+    std::vector<double> largest;
+    for (std::size_t i = n; i-- > 0;) {
+      largest.insert(std::upper_bound(largest.begin(), largest.end(), values[i], std::greater<>()),
+                     values[i]);
+      if (largest.size() > changes_) largest.pop_back();
+      double* row = &sums[i * (changes_ + 1)];
+      for (std::size_t r = 1; r <= changes_; ++r) {
+        row[r] = row[r - 1] + (r <= largest.size() ? largest[r - 1] : 0);
+      }
+    }
+  };
+  fill(cut.gain, cut.best_gain);
+  fill(cut.efficiency, cut.best_efficiency);
+  cut.levels.assign(changes_ + 1, {});
+  cut.levels[0] = {.need = cut.need};
+  for (std::size_t k = 0; k < chosen_.size(); ++k) {
+    cut.levels[k + 1] = after(cut, chosen_[k], cut.levels[k]);
+  }
+}
+
+void SupportSearch::add_cut(const RobustLogit::State& state) {
+  if (cuts_.size() == most_cuts) cuts_.pop_back();
+  auto cut = std::make_unique<SupportCut>(make_cut(state));
+  prepare(*cut);
+  cuts_.insert(cuts_.begin(), std::move(cut));
+}
+
+SupportCut::Level SupportSearch::after(const SupportCut& cut, const Chosen& chosen,
+                                       const SupportCut::Level& before) const {
+  SupportCut::Level level = before;
+  if (chosen.is_option) {
+    level.need -= cut.option_gains[chosen.place][chosen.option];
+  } else {
+    level.gain += cut.gain[chosen.place];
+    level.efficiency += cut.efficiency[chosen.place];
+  }
+  return level;
+}
+
+MixedResult SupportSearch::run(std::size_t changes) {
+  changes_ = changes;
+  sets_ = 0;
+  is_over_ = false;
+  best_cost_ = unresolved_ = infinity;
+  for (const auto& cut : cuts_) prepare(*cut);
+  double root = 0;  // no solution costs less
+  for (const auto& cut : cuts_) {
+    if (cut->need > 0) {
+      root = std::max(root, cut->need * cut->need / cut->best_efficiency[changes]);
+    }
+  }
+  visit(0);
+  MixedResult result{.found = best_cost_ < infinity,
+                     .lower_bound = std::min(is_over_ ? root : infinity, unresolved_),
+                     .nodes = sets_ / sets_per_part + 1};
+  if (result.found) {
+    result.point = best_;
+    result.objective = best_cost_;
+  }
+  if (result.lower_bound >= enough()) {
+    result.lower_bound = enough();
+    result.status = result.found ? MixedStatus::optimal : MixedStatus::infeasible;
+  }
+  return result;
+}
+
+bool SupportSearch::is_over() {
+  ++sets_;
+  if (sets_ >= problem_->node_limit * sets_per_part) is_over_ = true;
+  if (problem_->time_limit && sets_ % sets_per_look_at_the_clock == 0 &&
+      watch_.seconds() >= *problem_->time_limit) {
+    is_over_ = true;
+  }
+  return is_over_;
+}
+
+bool SupportSearch::is_ruled_out(std::size_t first) {
+  const std::size_t depth = chosen_.size();
+  for (std::size_t k = 0; k < cuts_.size(); ++k) {
+    if (!cuts_[k]->rules_out(cuts_[k]->levels[depth], first, changes_ - depth, changes_, paid_,
+                             enough())) {
+      continue;
+    }
+    if (k > 0) std::swap(cuts_[k], cuts_[k - 1]);
+    return true;
+  }
+  return false;
+}
+
+bool SupportSearch::completes_forbidden() const {
+  const auto is_chosen = [&](std::size_t u) {
+    return std::any_of(chosen_.begin(), chosen_.end(),
+                       [&](const Chosen& chosen) { return order_[chosen.place] == u; });
+  };
+  return std::any_of(problem_->forbidden.begin(), problem_->forbidden.end(), [&](const auto& set) {
+    return std::all_of(set.begin(), set.end(), is_chosen);
+  });
+}
+
+void SupportSearch::visit(std::size_t first) {
+  if (chosen_.size() == changes_) {
+    solve_leaf();
+    return;
+  }
+  for (std::size_t place = first; place < order_.size(); ++place) {
+    // Later units add no more: what rules these out rules out the rest.
+    if (is_over_ || is_ruled_out(place)) return;
+    const MixedUnit& unit = units_[order_[place]].unit();
+    if (!unit.is_group()) {
+      choose({.place = place}, 0);
+      continue;
+    }
+    for (std::size_t k = 0; k < unit.options.size() && !is_over_; ++k) {
+      auto own = point_.segment(unit.column, unit.width);
+      own = unit.options[k].values;
+      choose({.place = place, .option = k, .is_option = true}, unit.options[k].cost);
+      own = problem_->query.segment(unit.column, unit.width);
+    }
+  }
+}
+
+void SupportSearch::choose(const Chosen& chosen, double cost) {
+  if (is_over()) return;
+  const double paid = paid_;
+  const std::size_t depth = chosen_.size();
+  chosen_.push_back(chosen);
+  paid_ += cost;
+  for (const auto& cut : cuts_) cut->levels[depth + 1] = after(*cut, chosen, cut->levels[depth]);
+  if (paid_ < enough() && !completes_forbidden() && !is_ruled_out(chosen.place + 1)) {
+    visit(chosen.place + 1);
+  }
+  chosen_.pop_back();
+  paid_ = paid;
+}
+
+void SupportSearch::offer(const RobustLogit::State& state, double cost) {
+  if (!(cost < best_cost_)) return;
+  best_cost_ = cost;
+  best_ = state.x;
+}
+
+void SupportSearch::solve_leaf() {
+  std::vector<std::size_t> numbers;
+  for (const Chosen& chosen : chosen_) {
+    if (!chosen.is_option) numbers.push_back(order_[chosen.place]);
+  }
+  if (!numbers.empty()) {
+    solve_numbers(numbers);
+    return;
+  }
+  const RobustLogit::State state = evaluate(point_);
+  if (missing(state) <= 0) offer(state, paid_);
+  add_cut(state);
+}
+
+void SupportSearch::solve_numbers(const std::vector<std::size_t>& numbers) {
+  const auto size = static_cast<Index>(numbers.size());
+  std::vector<Index> columns;
+  BoxProblem box{.query = Vector(size),
+                 .lower = Vector(size),
+                 .upper = Vector(size),
+                 .cost = {.quadratic = Vector(size), .absolute = Vector(size)},
+                 .epsilon = problem_->epsilon,
+                 .threshold = problem_->threshold};
+  double charges = 0;
+  bool has_grid = false;
+  for (Index k = 0; k < size; ++k) {
+    const std::size_t u = numbers[static_cast<std::size_t>(k)];
+    const MixedUnit& unit = units_[u].unit();
+    columns.push_back(unit.column);
+    box.query[k] = problem_->query[unit.column];
+    box.lower[k] = domains_[u].lower;
+    box.upper[k] = domains_[u].upper;
+    box.cost.quadratic[k] = unit.quadratic;
+    box.cost.absolute[k] = unit.absolute;
+    charges += unit.charge;
+    has_grid = has_grid || unit.has_grid();
+  }
+  const BoxFactor factor = factor_->restricted(columns, point_);
+  BoxProjection solved = factor.project(box);
+  Vector x = point_;
+  x(columns) = solved.point;
+  const RobustLogit::State state = evaluate(x);
+  add_cut(state);
+  if (solved.status == BoxStatus::infeasible) return;
+  const double bound = paid_ + charges + solved.lower_bound;
+  if (bound >= enough()) return;
+  if (has_grid && size == 1 && solved.status != BoxStatus::inexact) {
+    solve_grid_number(numbers.front(), solved.point[0]);
+  } else if (has_grid) {
+    solve_grids(numbers, columns, factor);
+  } else {
+    const double certified = bound + solved.multiplier * certificate_margin * scale(state);
+    lift(factor, std::move(box), std::move(solved), columns, charges);
+    leave_open(certified);
+  }
+}
+
+void SupportSearch::lift(const BoxFactor& factor, BoxProblem box, BoxProjection solved,
+                         const std::vector<Index>& columns, double charges) {
+  Vector x = point_;
+  double raised = problem_->threshold;
+  for (int k = 0; k <= most_raises; ++k) {
+    x(columns) = solved.point;
+    const RobustLogit::State state = evaluate(x);
+    const double lacks = missing(state);
+    if (lacks <= 0) {
+      offer(state, paid_ + charges + solved.objective);
+      return;
+    }
+    raised = std::max(raised + lacks, problem_->threshold + problem_->margin * scale(state));
+    box.threshold = raised;
+    box.start = BoxStart{.point = solved.point, .multiplier = solved.multiplier};
+    solved = factor.project(box);
+    if (solved.status == BoxStatus::infeasible) return;
+  }
+}
+
+// Robust values are an interval, and `relaxed` is its nearer end: the cheapest grid value is the
+// first one from there, away from the query.
+void SupportSearch::solve_grid_number(std::size_t unit, double relaxed) {
+  const UnitView& view = units_[unit];
+  const Index column = view.unit().column;
+  const bool upwards = relaxed >= problem_->query[column];
+  Vector x = point_;
+  std::optional<double> value = upwards ? view.above(relaxed) : view.below(relaxed);
+  // The first may be the end itself and miss the margin by rounding.
+  for (int k = 0; k < 2 && value; ++k) {
+    if (*value > domains_[unit].upper || *value < domains_[unit].lower) return;
+    x[column] = *value;
+    const RobustLogit::State state = evaluate(x);
+    if (missing(state) <= 0) {
+      offer(state, paid_ + view.unit().charge + view.cost(*value));
+      return;
+    }
+    value =
+        upwards ? view.after(*value) : std::optional(view.until(std::nextafter(*value, -infinity)));
+  }
+}
+
+void SupportSearch::solve_grids(const std::vector<std::size_t>& numbers,
+                                const std::vector<Index>& columns, const BoxFactor& factor) {
+  MixedProblem part{.query = problem_->query(columns),
+                    .epsilon = problem_->epsilon,
+                    .threshold = problem_->threshold,
+                    .margin = problem_->margin,
+                    .cutoff = best_cost_ - paid_,
+                    .node_limit = problem_->node_limit,
+                    .time_limit = problem_->time_limit};
+  for (const std::size_t u : numbers) {
+    part.units.push_back(units_[u].unit());
+    part.units.back().column = static_cast<Index>(part.units.size()) - 1;
+  }
+  Vector x = point_;
+  std::optional<double> bound;  // of the first solve: what follows asks for more
+  for (int k = 0; k <= most_raises; ++k) {
+    const MixedResult solved = solve_mixed(factor, part);
+    if (!bound) bound = paid_ + solved.lower_bound;
+    if (!solved.found) break;
+    x(columns) = solved.point;
+    const RobustLogit::State state = evaluate(x);
+    const double lacks = missing(state);
+    if (lacks <= 0) {
+      offer(state, paid_ + solved.objective);
+      break;
+    }
+    part.threshold += lacks;
+  }
+  leave_open(*bound);
+}
+
+/// Whether any number of changes leads to a solution, as far as that can be told.
+bool is_impossible(const BoxFactor& factor, MixedProblem problem) {
+  problem.max_changes.reset();
+  return solve_mixed(factor, problem).status == MixedStatus::infeasible;
+}
+
+}  // namespace
+
+FewestChanges solve_fewest(const BoxFactor& factor, const MixedProblem& problem) {
+  require(problem.rules.empty(), "the search for the fewest changes knows no rules");
+  check(factor, problem);
+  SupportSearch search(factor, problem);
+  FewestChanges fewest{.result = {.status = MixedStatus::infeasible, .lower_bound = infinity}};
+  if (search.is_impossible()) return fewest;
+  const std::size_t most = std::min(problem.max_changes.value_or(search.units()), search.units());
+  for (std::size_t changes = 1; changes <= most; ++changes) {
+    if (changes == vain_changes + 1 && is_impossible(factor, problem)) return fewest;
+    fewest.changes = changes;
+    MixedResult result = search.run(changes);
+    if (result.status == MixedStatus::limit) {
+      MixedProblem limited = problem;
+      limited.max_changes = changes;
+      limited.cutoff = std::min(limited.cutoff, result.found ? result.objective : infinity);
+      MixedResult other = solve_mixed(factor, limited);
+      result.lower_bound = std::max(result.lower_bound, other.lower_bound);
+      result.nodes += other.nodes;
+      if (other.found) {
+        result.found = true;
+        result.point = std::move(other.point);
+        result.objective = other.objective;
+      }
+      if (other.status != MixedStatus::limit) {
+        result.status = result.found ? MixedStatus::optimal : MixedStatus::infeasible;
+      }
+    }
+    result.nodes += fewest.result.nodes;
+    fewest.result = std::move(result);
+    if (fewest.result.found) return fewest;
+    if (fewest.result.status == MixedStatus::limit) fewest.proved = false;
+  }
+  if (!fewest.proved) fewest.result.status = MixedStatus::limit;
+  return fewest;
+}
+
+}  // namespace ellice
