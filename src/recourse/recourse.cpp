@@ -53,6 +53,7 @@ Json to_json(const Recourse& recourse, const Schema& schema) {
          {{"point", row_to_json(schema, why.best)}, {"robust_logit", why.best_robust_logit}}}};
   }
   if (!recourse.message.empty()) result["message"] = recourse.message;
+  if (!recourse.reason.empty()) result["reason"] = recourse.reason;
   if (recourse.certificate) result["certificate"] = to_json(*recourse.certificate, schema);
   if (recourse.attack) {
     result["attack"] = {{"broken", recourse.attack->broken},
