@@ -9,7 +9,8 @@
 namespace ellice {
 
 struct FewestChanges {
-  /// Of the search with `changes` units: cheapest of these, or bounded. Infeasible: no number does.
+  /// Of the search with `changes` units: cheapest of these (to 5e-10), or bounded. Infeasible: no
+  /// number does.
   MixedResult result = {};
   std::size_t changes = 0;
   bool proved = true;  // fewer changes are ruled out
