@@ -64,16 +64,28 @@ struct Run {
   Request request = {};
 };
 
+/// Refuses wishes that a method does not know.
+void check_wishes(const ExactOptions& wishes, const std::string& method) {
+  if (method == "exact") return;
+  const ExactOptions none;
+  require(wishes.node_limit == none.node_limit && wishes.time_limit == none.time_limit,
+          "--node-limit and --time-limit belong to --method exact");
+  require(!wishes.trade_off,
+          "--trade-off belongs to --method exact, which proves the fewest changes");
+  const bool knows_plans = method == "network" || method == "data";
+  require(knows_plans || wishes.plans == 1,
+          "--plans {}: several plans are found by --method exact, network and data only",
+          wishes.plans);
+  require(knows_plans || (!wishes.max_changes && !wishes.sparse),
+          "--max-changes and --sparse belong to --method exact, network and data");
+}
+
 std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run& run) {
   Request& request = run.request;
   const Problem& problem = request.problem;
   const Execution execution{.threads = arguments.common.threads};
   const bool exact = request.method == "exact";
-  require(exact || request.method == "data" || arguments.data_options.plans == 1,
-          "--plans {}: several plans are found by --method exact and data only",
-          arguments.data_options.plans);
-  require(exact || arguments.exact == ExactOptions{},
-          "--max-changes, --sparse, --node-limit and --time-limit belong to --method exact");
+  check_wishes(arguments.exact, request.method);
   if (request.method == "gradient") {
     request.method_options["gradient"] = fields_to_json(arguments.gradient);
     return std::make_unique<GradientSearch>(problem, arguments.gradient);
@@ -91,23 +103,29 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
     return std::make_unique<GumbelSearch>(problem, gumbel, arguments.gradient);
   }
   if (request.method == "data") {
-    request.method_options["data"] = fields_to_json(arguments.data_options);
-    return std::make_unique<DataSupported>(problem, run.rows->fitted.raw, arguments.data_options,
-                                           execution);
+    DataSupportedOptions options = arguments.data_options;
+    options.max_changes = arguments.exact.max_changes;
+    options.sparse = arguments.exact.sparse;
+    options.plans = arguments.exact.plans;
+    request.method_options["data"] = fields_to_json(options);
+    return std::make_unique<DataSupported>(problem, run.rows->fitted.raw, options, execution);
   }
   if (exact && problem.set.kind == SetKind::true_set) {
-    require(arguments.exact == ExactOptions{} && arguments.data_options.plans == 1,
-            "--max-changes, --sparse, --plans and limits are not understood by --set true");
+    require(arguments.exact == ExactOptions{},
+            "--max-changes, --sparse, --trade-off, --plans and limits are not understood by --set "
+            "true");
     return std::make_unique<TrueExact>(problem);
   }
   if (exact) {
-    ExactOptions options = arguments.exact;
-    options.plans = arguments.data_options.plans;
+    const ExactOptions& options = arguments.exact;
     if (options != ExactOptions{}) request.method_options["exact"] = fields_to_json(options);
     return std::make_unique<LinearExact>(problem, options);
   }
   NetworkSearchOptions network = arguments.network;
   network.seed = arguments.common.seed;
+  network.max_changes = arguments.exact.max_changes;
+  network.sparse = arguments.exact.sparse;
+  network.plans = arguments.exact.plans;
   request.method_options["network"] = fields_to_json(network);
   return std::make_unique<NetworkSearch>(problem, run.rows ? &run.rows->fitted.rows : nullptr,
                                          network, execution);
@@ -276,9 +294,14 @@ void add_explain(CLI::App& program, Job& job) {
   add_problem_options(verb, arguments->problem);
   add_retrain_option(verb, arguments->problem);
   add_row_options(verb, arguments->rows, "Training rows");
-  add_flags(verb, arguments->exact, {"plans"}, "Exact search (--method exact)");
-  add_flags(verb, arguments->data_options, {}, "Nearest training row (--method data)");
-  add_flags(verb, arguments->network, {"seed"}, "Search for networks (--method network)");
+  add_flags(verb, arguments->exact, {"node_limit", "time_limit"},
+            "Few changes and several plans (--method exact, network, data; --trade-off: exact)");
+  add_flags(verb, arguments->exact, {"max_changes", "sparse", "trade_off", "plans"},
+            "Exact search (--method exact)");
+  add_flags(verb, arguments->data_options, {"max_changes", "sparse", "plans"},
+            "Nearest training row (--method data)");
+  add_flags(verb, arguments->network, {"seed", "max_changes", "sparse", "plans"},
+            "Search for networks (--method network)");
   add_flags(verb, arguments->gradient, {}, "The paper's method (--method gradient)");
   add_flags(verb, arguments->greedy, {}, "The paper's few changes (--method greedy)");
   add_flags(verb, arguments->gumbel, {"seed"}, "The paper's mixed features (--method gumbel)");

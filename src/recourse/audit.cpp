@@ -12,6 +12,7 @@
 #include "recourse/audit_bounds.hpp"
 #include "recourse/audit_reasons.hpp"
 #include "recourse/audit_proof.hpp"
+#include "recourse/audit_plans.hpp"
 #include "recourse/audit_request.hpp"
 
 namespace ellice {
@@ -63,8 +64,8 @@ class Auditor {
                        .status = answer.choice<Status>("status"),
                        .epsilon = asked_.epsilon,
                        .threshold = asked_.threshold};
-    for (const char* echoed : {"id", "query_violations", "held", "message", "gap", "attack",
-                               "seconds", "attained_epsilon", "certificate"}) {
+    for (const char* echoed : {"id", "query_violations", "held", "message", "reason", "gap",
+                               "attack", "seconds", "attained_epsilon", "certificate"}) {
       if (answer.has(echoed)) (void)answer.at(echoed);
     }
     if (result.status == Status::reduced) result.epsilon = attained_epsilon(answer, result);
@@ -164,6 +165,7 @@ class Auditor {
     std::size_t differing = 0;
     for (std::size_t j = 0; j < query.size(); ++j)
       differing += query[j] != counterfactual[j] ? 1 : 0;
+    result.changed.assign(changed.begin(), changed.end());
     if (differing != changed.size())
       result.failures.emplace_back("changes: not all of them are listed");
     if (asked_.max_changes && static_cast<std::int64_t>(differing) > *asked_.max_changes &&
@@ -174,6 +176,7 @@ class Auditor {
 
     const Vector z = model_->encoder.encode(counterfactual);
     const Vector move = z - feasible.query();
+    result.cost = cost_of(asked_.cost, model_->encoder, feasible.query(), z);
     JsonObject distance = answer.object("distance");
     const auto compare = [&](const char* name, double stored, double recomputed,
                              double floor = 1e-6) {
@@ -182,8 +185,7 @@ class Auditor {
     };
     compare("distance.l2", distance.number("l2"), move.norm());
     compare("distance.l1", distance.number("l1"), move.lpNorm<1>());
-    compare("distance.weighted", distance.number("weighted"),
-            cost_of(asked_.cost, model_->encoder, feasible.query(), z));
+    compare("distance.weighted", distance.number("weighted"), result.cost);
     compare("distance.changed", distance.number("changed"), static_cast<double>(differing));
     distance.finish();
     // In the arithmetic of certificates: next to a unit's kink, where g jumps, another may see the
@@ -422,9 +424,12 @@ std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& mode
   const AuditRequest asked = read_audit_request(top, model, members, rows);
   const Auditor auditor(model, asked, source);
   std::vector<AnswerAudit> audits;
+  std::ptrdiff_t first = 0;  // plan of the query in work
   for (const JsonObject& answer : top.objects("results")) {
     AnswerAudit audit = auditor.audit(answer);
     const bool next_plan = !audits.empty() && audits.back().query_index == audit.query_index;
+    if (!next_plan) first = std::ssize(audits);
+    check_plan(asked, {audits.begin() + first, audits.end()}, audit);
     const bool in_order = audits.empty() || audits.back().query_index <= audit.query_index;
     if (!in_order || audit.plan != (next_plan ? audits.back().plan + 1 : 0)) {
       audit.failures.emplace_back("query_index and plan do not count up from answer to answer");

@@ -177,27 +177,50 @@ double cost_lower_bound(const WorstModel& worst_at, double threshold, VectorArg 
   return bound;
 }
 
+namespace {
+
+/// The query's value and the next ones of the grid: what else a feature could be, near by.
+std::vector<double> neighbours(const FeatureRange& range, double value) {
+  std::vector<double> result;
+  if (range.fixed) return result;
+  if (value != range.query) result.push_back(range.query);
+  if (!range.has_grid()) return result;
+  for (const int direction : {1, -1}) {
+    const std::optional<double> next = range.beyond(value, direction);
+    if (next && *next != range.query) result.push_back(*next);
+  }
+  return result;
+}
+
+}  // namespace
+
 std::optional<std::size_t> beaten_by_retreat(const Certifier& certifier, const Cost& cost,
                                              const FeasibleSet& feasible,
                                              const RawRow& counterfactual, double claimed) {
   const Encoder& encoder = feasible.encoder();
   const Vector raw = encoder.raw(counterfactual);
-  for (std::size_t j = 0; j < feasible.ranges().size(); ++j) {
+  const auto beats = [&](const Vector& nearer) {
+    const RawRow row = encoder.values({nearer.data(), static_cast<std::size_t>(nearer.size())});
+    return cost_of(cost, encoder, feasible.query(), encoder.encode(row)) < claimed &&
+           feasible.violations(nearer).empty() && certifier.certify(row).has_value();
+  };
+  const std::size_t count = feasible.ranges().size();
+  for (std::size_t j = 0; j < count; ++j) {
     const auto i = static_cast<Index>(j);
-    const FeatureRange& range = feasible.ranges()[j];
-    if (raw(i) == range.query) continue;
-    std::vector<double> retreats = {range.query};
-    if (range.has_grid()) {
-      const auto step = range.beyond(raw(i), raw(i) < range.query ? 1 : -1);
-      if (step) retreats.push_back(*step);
-    }
-    for (const double value : retreats) {
+    if (raw(i) == feasible.ranges()[j].query) continue;
+    for (const double value : neighbours(feasible.ranges()[j], raw(i))) {
       Vector nearer = raw;
       nearer(i) = value;
-      const RawRow row = encoder.values({nearer.data(), static_cast<std::size_t>(nearer.size())});
-      if (cost_of(cost, encoder, feasible.query(), encoder.encode(row)) < claimed &&
-          feasible.violations(nearer).empty() && certifier.certify(row)) {
-        return j;
+      if (beats(nearer)) return j;
+      // One that has changed already makes up for it: the number of changes does not grow.
+      for (std::size_t other = 0; other < count; ++other) {
+        const auto k = static_cast<Index>(other);
+        if (other == j || raw(k) == feasible.ranges()[other].query) continue;
+        for (const double step : neighbours(feasible.ranges()[other], raw(k))) {
+          nearer(k) = step;
+          if (beats(nearer)) return j;
+        }
+        nearer(k) = raw(k);
       }
     }
   }

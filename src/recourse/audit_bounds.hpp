@@ -35,8 +35,9 @@ using WorstModel = std::function<Vector(const Vector& x_tilde)>;
                                       const std::vector<Box>& boxes, const ColumnCost& cost,
                                       VectorArg worst, double enough);
 
-/// A changed feature that can go back to the query's value, or by a step of its grid, in a row that
-/// is allowed, certified and costs less than `claimed`; nothing if there is none.
+/// A changed feature that can go back to the query's value, or by a step of its grid, while at most
+/// one other takes a step of its own, in a row that is allowed, certified and costs less than
+/// `claimed`; nothing if there is none.
 [[nodiscard]] std::optional<std::size_t> beaten_by_retreat(const Certifier& certifier,
                                                            const Cost& cost,
                                                            const FeasibleSet& feasible,

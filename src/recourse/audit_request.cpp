@@ -1,5 +1,7 @@
 #include "recourse/audit_request.hpp"
 
+#include <string_view>
+
 #include "ellice/core/error.hpp"
 
 namespace ellice {
@@ -19,10 +21,15 @@ AuditRequest read_audit_request(JsonObject& top, const Model& model,
   asked.threshold = options.number("threshold");
   if (options.has("sparsity_weight"))
     asked.cost.sparsity_weight = options.number("sparsity_weight");
-  if (options.has("exact")) {
-    JsonObject exact = options.object("exact");
-    if (exact.has("max_changes")) asked.max_changes = exact.integer("max_changes");
-    asked.counts_changes = asked.max_changes || exact.boolean("sparse");
+  for (const char* method : {"exact", "network", "data"}) {
+    if (!options.has(method)) continue;
+    JsonObject own = options.object(method);
+    if (own.has("max_changes")) asked.max_changes = own.integer("max_changes");
+    asked.trade_off = own.has("trade_off") && own.boolean("trade_off");
+    asked.counts_changes =
+        asked.max_changes || asked.trade_off || (own.has("sparse") && own.boolean("sparse"));
+    // Of training rows the plans are the nearest ones, whatever they change.
+    asked.plans_differ = !asked.trade_off && std::string_view(method) != "data";
   }
   if (options.has("damping")) asked.set.damping = options.number("damping");
   if (options.has("retrain")) {

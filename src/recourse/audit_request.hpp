@@ -22,6 +22,8 @@ struct AuditRequest {
   Constraints constraints = {};
   std::optional<std::int64_t> max_changes = {};
   bool counts_changes = false;  // limited or made few
+  bool trade_off = false;       // plans are answers with more and more changes
+  bool plans_differ = false;    // no plan changes all that an earlier one changes
   Retraining retraining = {};
   std::optional<ReasonReference> reference = {};  // of reasons
 };

@@ -78,6 +78,11 @@ std::vector<Index> certified_rows(const Problem& problem, RowMatrixArg raw,
   return result;
 }
 
+/// How many features of two rows differ.
+int changes(VectorArg a, VectorArg b) {
+  return static_cast<int>((a.array() != b.array()).count());
+}
+
 /// Cheaper than asking for the violations in words, and the same where there are no rules.
 bool in_ranges(const FeasibleSet& feasible, VectorArg raw) {
   for (std::size_t j = 0; j < feasible.ranges().size(); ++j) {
@@ -244,10 +249,21 @@ std::vector<std::vector<Recourse>> DataSupported::answer(
     }
     const Schema& schema = problem_->model->schema();
     const bool has_rules = !schema.constraints.empty() || !schema.implications.empty();
-    const RowFilter filter = [&](Index query, Index row) {
-      const FeasibleSet& set = feasible[searched[static_cast<std::size_t>(query)]];
+    const auto allows = [&](const FeasibleSet& set, Index row) {
       const Eigen::Map<const Vector> raw(raw_.row(group->begin + row).data(), raw_.cols());
       return in_ranges(set, raw) && (!has_rules || set.violations(raw).empty());
+    };
+    std::vector<std::optional<int>> most(searched.size());
+    for (std::size_t k = 0; k < searched.size(); ++k) {
+      const FeasibleSet& set = feasible[searched[k]];
+      most[k] = most_changes(*group, set.query_raw(), [&](Index row) { return allows(set, row); });
+    }
+    const RowFilter filter = [&](Index query, Index row) {
+      const auto k = static_cast<std::size_t>(query);
+      const FeasibleSet& set = feasible[searched[k]];
+      return (!most[k] ||
+              changes(raw_.row(group->begin + row).transpose(), set.query_raw()) <= *most[k]) &&
+             allows(set, row);
     };
     nearest = group->search ? group->search->find(points, options_.plans, filter)
                             : make_search(*group).find(points, options_.plans, filter);
@@ -274,14 +290,26 @@ std::vector<std::vector<Recourse>> DataSupported::answer(
   return result;
 }
 
+std::optional<int> DataSupported::most_changes(const Group& group, VectorArg query,
+                                               const std::function<bool(Index row)>& allows) const {
+  if (!options_.sparse) return options_.max_changes;
+  int fewest = options_.max_changes.value_or(std::numeric_limits<int>::max());
+  for (Index row = 0; row < group.end - group.begin; ++row) {
+    const int differing = changes(raw_.row(group.begin + row).transpose(), query);
+    if (differing < fewest && allows(row)) fewest = differing;
+  }
+  return fewest;
+}
+
 std::string DataSupported::why_nothing() const {
   if (robust_rows_ == 0) {
     return fmt::format("none of the {} training rows is robust at epsilon = {}", all_rows_,
                        problem_->epsilon);
   }
   return fmt::format(
-      "{} of the {} training rows are robust, but none of these meets the constraints",
-      robust_rows_, all_rows_);
+      "{} of the {} training rows are robust, but none of these meets the constraints{}",
+      robust_rows_, all_rows_,
+      options_.max_changes ? fmt::format(" with at most {} changes", *options_.max_changes) : "");
 }
 
 }  // namespace ellice

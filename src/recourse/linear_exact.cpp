@@ -10,6 +10,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/recourse/infeasibility.hpp"
 #include "ellice/recourse/rounding.hpp"
+#include "recourse/plan_reasons.hpp"
 
 namespace ellice {
 
@@ -24,6 +25,12 @@ constexpr std::array<double, 3> margins = {1.1e-12, 1e-11, 1e-10};
 constexpr double certificate_margin = 1e-12;
 constexpr double optimal_gap = 1e-9;
 constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A trade-off begins with the fewest changes.
+ExactOptions first_search(ExactOptions options) {
+  options.sparse = options.sparse || options.trade_off;
+  return options;
+}
 
 /// Rounds with exact re-solves.
 class ExactGuide final : public RoundingGuide {
@@ -96,10 +103,13 @@ LinearExact::LinearExact(const Problem& problem, const ExactOptions& options)
       options_(options),
       assembler_(problem),
       cones_(linear_cones(problem)),
-      mixed_(problem, assembler_, cones_.factors, options),
+      mixed_(problem, assembler_, cones_.factors, first_search(options)),
       cost_(separable_cost(problem.cost, problem.model->encoder)) {
   validate(problem);
   validate(options, "options");
+  require(!options.trade_off || options.plans == 1,
+          "--trade-off gives one answer per number of changes and does not go with --plans {}",
+          options.plans);
   require(
       problem.cost.sparsity_weight == 0 || problem.cost.kind != CostKind::mixed,
       "--sparsity-weight adds to the root that --cost mixed takes, which the exact search cannot "
@@ -245,7 +255,9 @@ std::vector<Recourse> LinearExact::answer(const Query& query, const FeasibleSet&
   } else {
     answer_numbers(result, feasible, free);
   }
-  if (options_.plans > 1 && is_certified(result.status)) add_plans(plans, query, feasible);
+  if (!is_certified(result.status)) return plans;
+  if (options_.trade_off) add_trade_off(plans, query, feasible, free);
+  if (options_.plans > 1) add_plans(plans, query, feasible);
   return plans;
 }
 
@@ -273,7 +285,10 @@ void LinearExact::answer_mixed(Recourse& result, const FeasibleSet& feasible) co
 
 void LinearExact::prefer_rounded(Recourse& result, Recourse candidate,
                                  const FeasibleSet& feasible) const {
-  if (options_.max_changes || options_.sparse || problem_->cost.sparsity_weight != 0) return;
+  if (options_.max_changes || options_.sparse || options_.trade_off ||
+      problem_->cost.sparsity_weight != 0) {
+    return;
+  }
   if (!cones_.is_single() || !feasible.rules().empty()) return;
   answer_numbers(candidate, feasible, nullptr);
   const double found = result.distance.weighted;
@@ -297,6 +312,7 @@ void LinearExact::add_plans(std::vector<Recourse>& plans, const Query& query,
     next.plan = static_cast<int>(plans.size());
     const MixedExact::Outcome outcome = mixed_.answer(next, feasible, earlier);
     if (outcome == MixedExact::Outcome::answered) {
+      next.reason = plan_reason(next, plans.front());
       plans.push_back(std::move(next));
       continue;
     }

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "ellice/solver/fewest_changes.hpp"
+
 namespace ellice {
 
 namespace {
@@ -189,6 +191,10 @@ Vector MixedExact::row(const Layout& layout, const FeasibleSet& feasible,
 }
 
 MixedExact::Found MixedExact::fewest(MixedProblem mixed) const {
+  if (mixed.rules.empty() && cones_->size() == 1) {
+    FewestChanges fewest = solve_fewest(cones_->front(), mixed);
+    return {.result = std::move(fewest.result), .fewest_proved = fewest.proved};
+  }
   const std::size_t most = mixed.max_changes.value_or(mixed.units.size());
   Found found;
   for (std::size_t changes = 1; changes <= most; ++changes) {

@@ -89,6 +89,7 @@ Json to_json(const Recourse& recourse, const Schema& schema) {
   if (recourse.attained_epsilon) result["attained_epsilon"] = *recourse.attained_epsilon;
   if (recourse.infeasible) result["infeasible"] = to_json(*recourse.infeasible, schema);
   if (!recourse.message.empty()) result["message"] = recourse.message;
+  if (!recourse.reason.empty()) result["reason"] = recourse.reason;
   if (recourse.certificate) result["certificate"] = to_json(*recourse.certificate, schema);
   if (recourse.attack) {
     result["attack"] = {{"broken", recourse.attack->broken},

@@ -230,6 +230,9 @@ std::string proof(const Recourse& answer, const Schema& schema) {
 
 std::string notes(const Recourse& answer) {
   std::string text;
+  if (!answer.reason.empty()) {
+    text += "<p class=\"note\">" + escape(capitalized(answer.reason)) + ".</p>\n";
+  }
   if (!answer.query_violations.empty()) {
     std::string list;
     for (const std::string& violation : answer.query_violations) {

@@ -134,6 +134,7 @@ std::string recourse_text(const Recourse& answer, const Appraiser& appraiser,
                           const TextOptions& options) {
   std::string text = heading(answer, options);
   text += reasons_text(answer) + fmt::format("  {}\n", sentence(answer, appraiser.schema()));
+  if (!answer.reason.empty()) text += fmt::format("  {}\n", answer.reason);
   if (answer.counterfactual) {
     if (!answer.changes.empty() || options.all_features) {
       text += change_table(appraiser.schema(), answer.query, *answer.counterfactual, options);

@@ -43,7 +43,8 @@ MixedSearch::MixedSearch(std::vector<const BoxFactor*> factors, const MixedProbl
     : factors_(std::move(factors)),
       problem_(&problem),
       is_single_(factors_.size() == 1 && problem.rules.empty()),
-      dual_(units_) {
+      dual_(units_),
+      best_cost_(problem.cutoff) {
   for (const BoxFactor* factor : factors_) {
     logits_.emplace_back(factor->theta(), factor->inverse(), problem.epsilon);
   }
@@ -385,10 +386,12 @@ void MixedSearch::split(const MixedNode& node, std::size_t u, const Choice& belo
     double pivot = std::min(low, high);
     const bool more = (domain.moves && view.after(pivot).value_or(infinity) <= domain.upper) ||
                       (domain.stays && own > pivot);
+    // Nothing lies beyond the value: then it is what the second part consists of.
+    const std::optional<double> next = more ? view.after(pivot) : view.above(pivot);
     if (!more) pivot = std::nextafter(pivot, -infinity);
     first.upper = std::min(domain.upper, view.until(pivot));
     first.stays = domain.stays && own <= pivot;
-    second.lower = std::max(domain.lower, view.after(pivot).value_or(infinity));
+    second.lower = std::max(domain.lower, next.value_or(infinity));
     second.stays = domain.stays && own > pivot;
   } else if (domain.stays) {
     first.moves = false;
@@ -406,8 +409,6 @@ void MixedSearch::split(const MixedNode& node, std::size_t u, const Choice& belo
   push(node, u, std::move(first));
   push(node, u, std::move(second));
 }
-
-namespace {
 
 void check(const std::vector<const BoxFactor*>& factors, const MixedProblem& problem) {
   const Index d = problem.query.size();
@@ -446,8 +447,6 @@ void check(const std::vector<const BoxFactor*>& factors, const MixedProblem& pro
     }
   }
 }
-
-}  // namespace
 
 MixedResult solve_mixed(const std::vector<BoxFactor>& cones, const MixedProblem& problem) {
   std::vector<const BoxFactor*> factors;

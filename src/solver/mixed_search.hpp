@@ -103,7 +103,7 @@ class MixedSearch {
 
   bool found_ = false;
   Vector best_;
-  double best_cost_ = std::numeric_limits<double>::infinity();
+  double best_cost_;  // the cutoff until something is found
   double unresolved_ = std::numeric_limits<double>::infinity();  // bound of leaves left open
 };
 

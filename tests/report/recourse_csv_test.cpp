@@ -97,9 +97,9 @@ TEST(RecourseCsv, HasNoColumnForIdsWhereThereAreNone) {
   const std::string header = recourse_csv_header(schema, IdColumn::absent);
   EXPECT_EQ(header,
             "query_index,plan,status,a,distance_l2,distance_l1,distance_weighted,changed,logit,"
-            "robust_logit,gap,message\n");
+            "robust_logit,gap,message,reason\n");
   EXPECT_EQ(recourse_csv_row({.query_index = 7}, schema, IdColumn::absent),
-            "7,0,not_found,,,,,,,,,\n");
+            "7,0,not_found,,,,,,,,,,\n");
 }
 
 TEST(RecourseCsv, GivesWayToAFeatureOfTheSameName) {

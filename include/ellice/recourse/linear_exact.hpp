@@ -44,6 +44,9 @@ class LinearExact final : public Generator {
   void answer_mixed(Recourse& result, const FeasibleSet& feasible) const;
   void add_plans(std::vector<Recourse>& plans, const Query& query,
                  const FeasibleSet& feasible) const;
+  /// One answer per further number of changes, as long as that makes it cheaper.
+  void add_trade_off(std::vector<Recourse>& plans, const Query& query, const FeasibleSet& feasible,
+                     const ConeProjection* free) const;
   [[nodiscard]] Solution solve(const FeasibleSet& feasible, const ConeProjection* free) const;
   [[nodiscard]] double lower_bound(const FeasibleSet& feasible, const Solution& searched) const;
   /// Makes the solution a row: lifted above rounding, on the grids, checked and certified.

@@ -13,6 +13,7 @@ namespace ellice {
 struct ExactOptions {
   std::optional<int> max_changes = {};
   bool sparse = false;
+  bool trade_off = false;
   int plans = 1;
   int node_limit = 5000;
   std::optional<double> time_limit = {};
@@ -21,6 +22,8 @@ struct ExactOptions {
     visit("max_changes", self.max_changes, at_least(1),
           "no answer changes more features than this");
     visit("sparse", self.sparse, any_value(), "the fewest changes, then the nearest of these");
+    visit("trade_off", self.trade_off, any_value(),
+          "one answer per number of changes, from the fewest on, as long as more make it cheaper");
     visit("plans", self.plans, at_least(1),
           "different answers per query: none changes all that an earlier one changes");
     visit("node_limit", self.node_limit, at_least(1),

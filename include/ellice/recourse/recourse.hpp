@@ -114,6 +114,8 @@ struct Recourse {
   std::optional<double> seconds = {};
   std::string message =
       {};  // what a person should know: why nothing was found, what could not be read
+  /// Of one plan among several: how it differs from those before it.
+  std::string reason = {};
 };
 
 [[nodiscard]] bool is_certified(Status status);

@@ -3,6 +3,7 @@
 // The cheapest robust point when some coordinates are whole numbers, grid values or categories.
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -55,13 +56,14 @@ struct MixedProblem {
   std::optional<std::size_t> max_changes = {};
   /// A solution's set of changed units contains none of these sets.
   std::vector<std::vector<std::size_t>> forbidden = {};
+  double cutoff = std::numeric_limits<double>::infinity();  // only solutions that cost less count
   std::size_t node_limit = 1000000;
   std::optional<double> time_limit = {};  // seconds
 };
 
 enum class MixedStatus {
   optimal,     // the point is the cheapest, to 1e-10
-  infeasible,  // no point satisfies the constraints: every part of the tree is ruled out
+  infeasible,  // no point satisfies the constraints below the cutoff: the tree is ruled out
   limit,       // the search ended early; see found and lower_bound
 };
 
@@ -73,6 +75,9 @@ struct MixedResult {
   double lower_bound = 0;  // no solution costs less; ∞ if infeasible
   std::size_t nodes = 0;
 };
+
+/// Throws Error{argument} for a problem that cannot be.
+void check(const std::vector<const BoxFactor*>& factors, const MixedProblem& problem);
 
 /// Best-first branch and bound (theory.md, Result 15 to Result 18). The bound of a node is
 /// Lagrange's: g is replaced by a model of the ellipsoid, or cones and rules by one half-space that
