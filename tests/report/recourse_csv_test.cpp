@@ -118,7 +118,7 @@ TEST(RecourseCsv, WritesNoNumberThatIsNotFinite) {
   Schema schema;
   schema.features = {{.name = "a"}};
   Recourse answer{.counterfactual = RawRow{1.0}, .gap = INFINITY};
-  EXPECT_EQ(recourse_csv_row(answer, schema, IdColumn::absent), "0,0,not_found,1,0,0,0,0,0,0,,\n");
+  EXPECT_EQ(recourse_csv_row(answer, schema, IdColumn::absent), "0,0,not_found,1,0,0,0,0,0,0,,,\n");
 }
 
 }  // namespace
