@@ -110,9 +110,14 @@ std::string endurance_text(const Recourse& answer) {
 std::string why_infeasible(const Recourse& answer, const Appraiser& appraiser,
                            const TextOptions& options) {
   const Infeasibility& why = *answer.infeasible;
-  std::string text = fmt::format(
-      "  proof: one model of the set gives every allowed row a logit of at most {} < {}\n",
-      rounded(why.upper_bound, 6), rounded(appraiser.threshold(), 6));
+  const bool is_one_model = why.rules.empty() && why.models.empty() && why.cases.empty();
+  std::string text =
+      is_one_model
+          ? fmt::format(
+                "  proof: one model of the set gives every allowed row a logit of at most {} < "
+                "{}\n",
+                rounded(why.upper_bound, 6), rounded(appraiser.threshold(), 6))
+          : "  proof: models and rules with weights that no allowed row satisfies together\n";
   text += fmt::format("  largest ε with a plan: {} (asked: {})\n", rounded(why.max_epsilon),
                       rounded(appraiser.epsilon()));
   for (std::size_t i = 0; i < why.blocking.size(); ++i) {

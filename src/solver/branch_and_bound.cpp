@@ -106,6 +106,8 @@ void MixedSearch::process(MixedNode& node) {
   // Without categories the relaxation is small, and its worst model nearly the best there is.
   // Where rules or several cones bind, the weights of its solution are what one cut alone lacks.
   if (!is_root && (relaxes_well_ || mixes_)) {
+    node_cut_ = *bound.cut;
+    bound.cut = &node_cut_;
     add_relaxed_cut(node);
     DualBound relaxed =
         dual_.maximise(cuts_.front(), node.domains, room.slots, node.multiplier, enough());

@@ -273,6 +273,7 @@ TEST(BranchAndBound, EqualsBruteForceUnderRulesAndSeveralCones) {
     }
     const auto shape = static_cast<Shape>(seed % 3);
     MixedProblem problem = random_problem(d, shape, seed % 5 == 0 ? 0 : 0.02, seed + 1000);
+    problem.node_limit = 5000;
     const MixedResult free = solve_mixed(factors, problem);
     if (!free.found || free.objective == 0) continue;
     ++moved;
