@@ -17,7 +17,9 @@
 #include "ellice/recourse/linear_exact.hpp"
 #include "ellice/recourse/network_search.hpp"
 #include "ellice/recourse/query_reader.hpp"
+#include "ellice/recourse/selection_effect.hpp"
 #include "ellice/recourse/true_exact.hpp"
+#include "ellice/recourse/true_network.hpp"
 #include "ellice/report/text_table.hpp"
 #include "problem_arguments.hpp"
 #include "training_rows.hpp"
@@ -63,11 +65,14 @@ struct Run {
   Request request = {};
 };
 
-std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run& run) {
+/// For the request's problem, or the same with another model.
+std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run& run,
+                                          const Problem& problem) {
   Request& request = run.request;
-  const Problem& problem = request.problem;
   const Execution execution{.threads = arguments.common.threads};
   const bool exact = request.method == "exact";
+  ExactOptions exact_options = arguments.exact;
+  exact_options.plans = arguments.data_options.plans;
   require(exact || request.method == "data" || arguments.data_options.plans == 1,
           "--plans {}: several plans are found by --method exact and data only",
           arguments.data_options.plans);
@@ -94,20 +99,18 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
     return std::make_unique<DataSupported>(problem, run.rows->fitted.raw, arguments.data_options,
                                            execution);
   }
-  if (exact && problem.set.kind == SetKind::true_set) {
-    require(arguments.exact == ExactOptions{} && arguments.data_options.plans == 1,
-            "--max-changes, --sparse, --plans and limits are not understood by --set true");
-    return std::make_unique<TrueExact>(problem);
-  }
   if (exact) {
-    ExactOptions options = arguments.exact;
-    options.plans = arguments.data_options.plans;
-    if (options != ExactOptions{}) request.method_options["exact"] = fields_to_json(options);
-    return std::make_unique<LinearExact>(problem, options);
+    if (exact_options != ExactOptions{})
+      request.method_options["exact"] = fields_to_json(exact_options);
+    if (problem.set.kind == SetKind::true_set)
+      return std::make_unique<TrueExact>(problem, exact_options);
+    return std::make_unique<LinearExact>(problem, exact_options);
   }
   NetworkSearchOptions network = arguments.network;
   network.seed = arguments.common.seed;
   request.method_options["network"] = fields_to_json(network);
+  if (problem.set.kind == SetKind::true_set)
+    return std::make_unique<TrueNetwork>(problem, network, execution);
   return std::make_unique<NetworkSearch>(problem, run.rows ? &run.rows->fitted.rows : nullptr,
                                          network, execution);
 }
@@ -117,7 +120,12 @@ Run prepare(const ExplainArguments& arguments, const Console& console) {
   Run run{.models = read_models(arguments.model, arguments.problem)};
   Model& model = run.models.model;
   const bool is_true = arguments.problem.set == enum_name(SetKind::true_set);
-  const bool rule_needs_rows = parse_epsilon_rule(arguments.epsilon).needs_rows();
+  const EpsilonRule rule = parse_epsilon_rule(arguments.epsilon);
+  const bool rule_needs_rows = rule.needs_rows();
+  // Then the rows decide epsilon, if parameters are many.
+  const bool rule_uses_rows =
+      rule_needs_rows || (parse_retraining(arguments.problem.retrain).fresh_rows &&
+                          rule.asked_survival(model, {}).has_value());
   const bool needs_rows = arguments.method == "data" || arguments.attack ||
                           !arguments.refit.empty() || rule_needs_rows || is_true;
   if (needs_rows || arguments.rows.given() || model.rows) {
@@ -127,7 +135,7 @@ Run prepare(const ExplainArguments& arguments, const Console& console) {
                                   : arguments.attack           ? "--attack"
                                   : rule_needs_rows            ? "--epsilon " + arguments.epsilon
                                                                : "--refit",
-                                  is_true || rule_needs_rows ? OtherData::refuse : OtherData::warn);
+                                  is_true || rule_uses_rows ? OtherData::refuse : OtherData::warn);
   }
   if (!arguments.refit.empty()) {
     const double before = model.training.head_decrement;
@@ -165,17 +173,19 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
              .seed = arguments.common.seed};
   Problem& problem = request.problem;
   if (request.method == "auto") {
-    const bool exact = is_exact(problem) || problem.set.kind == SetKind::true_set;
+    const bool linear = model.network.layers.size() == 1;
+    const bool exact = is_exact(problem) || (linear && problem.set.kind == SetKind::true_set);
     request.method = exact ? "exact" : "network";
   }
-  problem.epsilon = request.rule.resolve(model, problem.set,
-                                         {.rows = run.rows ? &run.rows->fitted.rows : nullptr,
-                                          .retraining = problem.retraining,
-                                          .execution = {.threads = arguments.common.threads}});
+  problem.epsilon = resolve_epsilon(request.rule, problem,
+                                    run.rows ? people_of(problem, *run.rows) : std::vector<Query>{},
+                                    {.rows = run.rows ? &run.rows->fitted.rows : nullptr,
+                                     .retraining = problem.retraining,
+                                     .execution = {.threads = arguments.common.threads}});
   if (rounds_for_display(arguments.format)) problem.display_steps = sensible_steps(model.encoder);
   validate(problem);
   warn_of_head(problem, console);
-  const std::unique_ptr<Generator> generator = make_generator(arguments, run);
+  const std::unique_ptr<Generator> generator = make_generator(arguments, run, problem);
 
   CsvReader source(arguments.queries);
   QueryReader reader(
@@ -202,6 +212,10 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
       for (Recourse& answer : answers)
         answer.seconds = watch.seconds() / static_cast<double>(answers.size());
     }
+    correct_for_selection(
+        problem, block.queries, answers,
+        [&](const Problem& disturbed) { return make_generator(arguments, run, disturbed); },
+        {.threads = arguments.common.threads});
     if (arguments.attack) {
       attack_answers(answers, problem, run.rows->fitted.rows,
                      {.threads = arguments.common.threads});

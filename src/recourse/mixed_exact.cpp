@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace ellice {
 
@@ -75,7 +76,13 @@ struct MixedExact::Found {
 
 MixedExact::MixedExact(const Problem& problem, const Assembler& assembler, const BoxFactor& factor,
                        const ExactOptions& options)
-    : problem_(&problem), assembler_(&assembler), factor_(&factor), options_(options) {}
+    : MixedExact(
+          problem, assembler,
+          [&factor](const MixedProblem& mixed) { return solve_mixed(factor, mixed); }, options) {}
+
+MixedExact::MixedExact(const Problem& problem, const Assembler& assembler, Solver solver,
+                       const ExactOptions& options)
+    : problem_(&problem), assembler_(&assembler), solver_(std::move(solver)), options_(options) {}
 
 bool MixedExact::is_needed(const FeasibleSet& feasible) const {
   if (options_.max_changes || options_.sparse || problem_->cost.sparsity_weight > 0) return true;
@@ -207,7 +214,7 @@ MixedExact::Found MixedExact::fewest(MixedProblem mixed) const {
   Found found;
   for (std::size_t changes = 1; changes <= most; ++changes) {
     mixed.max_changes = changes;
-    found.result = solve_mixed(*factor_, mixed);
+    found.result = solver_(mixed);
     if (found.result.found) return found;
     if (found.result.status == MixedStatus::limit) found.fewest_proved = false;
   }
@@ -219,7 +226,7 @@ MixedExact::Found MixedExact::search(const FeasibleSet& feasible, const Plans& e
                                      double margin) const {
   const auto solve = [&](MixedProblem mixed) {
     if (options_.sparse) return fewest(std::move(mixed));
-    return Found{.result = solve_mixed(*factor_, mixed)};
+    return Found{.result = solver_(mixed)};
   };
   const Layout layout = lay_out(feasible, false);
   Found found = solve(problem_for(layout, feasible, earlier, margin));

@@ -19,12 +19,16 @@ struct MixedNode {
   std::vector<Domain> domains = {};
 };
 
+/// Searches over the ellipsoid; other sets of models replace what depends on it.
 class MixedSearch {
  public:
   MixedSearch(const BoxFactor& factor, const MixedProblem& problem);
+  virtual ~MixedSearch() = default;
+  MixedSearch(const MixedSearch&) = delete;
+  MixedSearch& operator=(const MixedSearch&) = delete;
   [[nodiscard]] MixedResult run();
 
- private:
+ protected:
   /// What a node's domains amount to: how many units may still change, and whether that limits
   /// anything.
   struct Room {
@@ -49,8 +53,8 @@ class MixedSearch {
   };
   /// Solves what is left when everything discrete is decided; the solution is offered as incumbent.
   Leaf solve_leaf(const std::vector<Domain>& domains);
-  Leaf solve_numbers(Vector x, const std::vector<Domain>& domains,
-                     const std::vector<std::size_t>& numbers, double paid);
+  virtual Leaf solve_numbers(Vector x, const std::vector<Domain>& domains,
+                             const std::vector<std::size_t>& numbers, double paid);
   /// Offers the points near a bound, each once.
   void try_choices(const MixedNode& node, const Room& room, const DualBound& bound);
   /// How much of g the point misses; 0 also where it was tried before.
@@ -62,7 +66,8 @@ class MixedSearch {
   void split(const MixedNode& node, std::size_t u, const Choice& below, const Choice& above);
   void push(const MixedNode& parent, std::size_t u, Domain domain);
 
-  [[nodiscard]] RobustLogit::State evaluate(Vector x) const;
+  /// The worst score at x and a model of the set that attains it, as a value and a gradient.
+  [[nodiscard]] virtual RobustLogit::State evaluate(Vector x) const;
   [[nodiscard]] Cut make_cut(const RobustLogit::State& state) const;
   void add_cut(Cut cut);
   /// The cut at the cheapest point of the box around the node.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -36,8 +37,12 @@ struct ExactOptions {
 /// bound, with proof. Threads may share it.
 class MixedExact {
  public:
+  /// Solves the problems that it makes; solve_mixed() with the factor, unless another set is meant.
+  using Solver = std::function<MixedResult(const MixedProblem&)>;
   /// All must outlive it.
   MixedExact(const Problem& problem, const Assembler& assembler, const BoxFactor& factor,
+             const ExactOptions& options);
+  MixedExact(const Problem& problem, const Assembler& assembler, Solver solver,
              const ExactOptions& options);
 
   /// Whether a query needs this search: something discrete may change, or changes are counted.
@@ -69,7 +74,7 @@ class MixedExact {
 
   const Problem* problem_;
   const Assembler* assembler_;
-  const BoxFactor* factor_;
+  Solver solver_;
   ExactOptions options_;
 };
 
