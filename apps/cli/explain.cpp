@@ -17,7 +17,9 @@
 #include "ellice/recourse/linear_exact.hpp"
 #include "ellice/recourse/network_search.hpp"
 #include "ellice/recourse/query_reader.hpp"
+#include "ellice/recourse/selection_effect.hpp"
 #include "ellice/recourse/true_exact.hpp"
+#include "ellice/recourse/true_network.hpp"
 #include "ellice/report/text_table.hpp"
 #include "problem_arguments.hpp"
 #include "training_rows.hpp"
@@ -80,9 +82,10 @@ void check_wishes(const ExactOptions& wishes, const std::string& method) {
           "--max-changes and --sparse belong to --method exact, network and data");
 }
 
-std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run& run) {
+/// For the request's problem, or the same with another model.
+std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run& run,
+                                          const Problem& problem) {
   Request& request = run.request;
-  const Problem& problem = request.problem;
   const Execution execution{.threads = arguments.common.threads};
   const bool exact = request.method == "exact";
   check_wishes(arguments.exact, request.method);
@@ -110,15 +113,10 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
     request.method_options["data"] = fields_to_json(options);
     return std::make_unique<DataSupported>(problem, run.rows->fitted.raw, options, execution);
   }
-  if (exact && problem.set.kind == SetKind::true_set) {
-    require(arguments.exact == ExactOptions{},
-            "--max-changes, --sparse, --trade-off, --plans and limits are not understood by --set "
-            "true");
-    return std::make_unique<TrueExact>(problem);
-  }
   if (exact) {
     const ExactOptions& options = arguments.exact;
     if (options != ExactOptions{}) request.method_options["exact"] = fields_to_json(options);
+    if (problem.set.kind == SetKind::true_set) return std::make_unique<TrueExact>(problem, options);
     return std::make_unique<LinearExact>(problem, options);
   }
   NetworkSearchOptions network = arguments.network;
@@ -127,6 +125,8 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
   network.sparse = arguments.exact.sparse;
   network.plans = arguments.exact.plans;
   request.method_options["network"] = fields_to_json(network);
+  if (problem.set.kind == SetKind::true_set)
+    return std::make_unique<TrueNetwork>(problem, network, execution);
   return std::make_unique<NetworkSearch>(problem, run.rows ? &run.rows->fitted.rows : nullptr,
                                          network, execution);
 }
@@ -136,7 +136,12 @@ Run prepare(const ExplainArguments& arguments, const Console& console) {
   Run run{.models = read_models(arguments.model, arguments.problem)};
   Model& model = run.models.model;
   const bool is_true = arguments.problem.set == enum_name(SetKind::true_set);
-  const bool rule_needs_rows = parse_epsilon_rule(arguments.epsilon).needs_rows();
+  const EpsilonRule rule = parse_epsilon_rule(arguments.epsilon);
+  const bool rule_needs_rows = rule.needs_rows();
+  // Then the rows decide epsilon, if parameters are many.
+  const bool rule_uses_rows =
+      rule_needs_rows || (parse_retraining(arguments.problem.retrain).fresh_rows &&
+                          rule.asked_survival(model, {}).has_value());
   const bool needs_rows = arguments.method == "data" || arguments.attack ||
                           !arguments.refit.empty() || rule_needs_rows || is_true;
   if (needs_rows || arguments.rows.given() || model.rows) {
@@ -146,7 +151,7 @@ Run prepare(const ExplainArguments& arguments, const Console& console) {
                                   : arguments.attack           ? "--attack"
                                   : rule_needs_rows            ? "--epsilon " + arguments.epsilon
                                                                : "--refit",
-                                  is_true || rule_needs_rows ? OtherData::refuse : OtherData::warn);
+                                  is_true || rule_uses_rows ? OtherData::refuse : OtherData::warn);
   }
   if (!arguments.refit.empty()) {
     const double before = model.training.head_decrement;
@@ -200,17 +205,19 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
              .seed = arguments.common.seed};
   Problem& problem = request.problem;
   if (request.method == "auto") {
-    const bool exact = is_exact(problem) || problem.set.kind == SetKind::true_set;
+    const bool linear = model.network.layers.size() == 1;
+    const bool exact = is_exact(problem) || (linear && problem.set.kind == SetKind::true_set);
     request.method = exact ? "exact" : "network";
   }
-  problem.epsilon = request.rule.resolve(model, problem.set,
-                                         {.rows = run.rows ? &run.rows->fitted.rows : nullptr,
-                                          .retraining = problem.retraining,
-                                          .execution = {.threads = arguments.common.threads}});
+  problem.epsilon = resolve_epsilon(request.rule, problem,
+                                    run.rows ? people_of(problem, *run.rows) : std::vector<Query>{},
+                                    {.rows = run.rows ? &run.rows->fitted.rows : nullptr,
+                                     .retraining = problem.retraining,
+                                     .execution = {.threads = arguments.common.threads}});
   if (rounds_for_display(arguments.format)) problem.display_steps = sensible_steps(model.encoder);
   validate(problem);
   warn_of_head(problem, console);
-  const std::unique_ptr<Generator> generator = make_generator(arguments, run);
+  const std::unique_ptr<Generator> generator = make_generator(arguments, run, problem);
   const std::optional<Reasoner> reasoner = make_reasoner(arguments, run);
 
   CsvReader source(arguments.queries);
@@ -238,6 +245,10 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
       for (Recourse& answer : answers)
         answer.seconds = watch.seconds() / static_cast<double>(answers.size());
     }
+    correct_for_selection(
+        problem, block.queries, answers,
+        [&](const Problem& disturbed) { return make_generator(arguments, run, disturbed); },
+        {.threads = arguments.common.threads});
     if (arguments.attack) {
       attack_answers(answers, problem, run.rows->fitted.rows,
                      {.threads = arguments.common.threads});

@@ -51,8 +51,8 @@ void add_set_options(CLI::App& verb, ProblemArguments& arguments) {
   verb.add_option(
           "--set", arguments.set,
           "the models for which an answer must hold; auto is last-layer for a linear model, "
-          "full for a network; true is every linear model within epsilon of the optimum, and needs "
-          "the training rows")
+          "full for a network; true is every linear model, or last layer of a network, within "
+          "epsilon of the optimum, and needs the training rows")
       ->check(CLI::IsMember({"auto", "last-layer", "full", "isotropic", "ensemble", "true"}))
       ->capture_default_str();
   verb.add_option("--damping", arguments.damping,

@@ -3,6 +3,8 @@
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/data/recipe.hpp"
+#include "ellice/recourse/selection_effect.hpp"
+#include "ellice/recourse/survival_check.hpp"
 
 namespace ellice::cli {
 
@@ -68,6 +70,11 @@ TrainingRows read_training_rows(const RowArguments& arguments, const Model& mode
     console.warning(fmt::format("{}: not the file that the model was trained on", name));
   }
   return rows;
+}
+
+std::vector<Query> people_of(const Problem& problem, const TrainingRows& rows) {
+  if (!has_selection_effect(problem)) return {};
+  return declined_rows(problem, rows.fitted.raw, SurvivalCheckOptions{}.people);
 }
 
 }  // namespace ellice::cli

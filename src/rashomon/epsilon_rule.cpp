@@ -75,6 +75,13 @@ bool has_recommendation(const Model& model, const SetChoice& set) {
   return model.recommended && model.recommended->contains(std::string(enum_name(set.kind)));
 }
 
+std::optional<double> EpsilonRule::asked_survival(const Model& model, const SetChoice& set) const {
+  if (kind == Kind::survival) return number / 100;
+  const bool predicted = !has_recommendation(model, set) && no_survival_reason(model, set).empty();
+  if (kind == Kind::automatic && predicted) return automatic_survival;
+  return std::nullopt;
+}
+
 double EpsilonRule::resolve(const Model& model, const SetChoice& set,
                             const EpsilonContext& context) const {
   switch (kind) {
@@ -89,8 +96,8 @@ double EpsilonRule::resolve(const Model& model, const SetChoice& set,
     case Kind::accuracy:
       return for_accuracy(number / 100, model, set, context, text);
     case Kind::automatic:
-      if (!has_recommendation(model, set) && no_survival_reason(model, set).empty()) {
-        return survival_epsilon(model, automatic_survival, context.retraining);
+      if (const std::optional<double> survival = asked_survival(model, set)) {
+        return survival_epsilon(model, *survival, context.retraining);
       }
       return recommended(model, set);
   }

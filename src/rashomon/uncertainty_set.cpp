@@ -99,8 +99,8 @@ std::unique_ptr<UncertaintySet> make_set(const Model& model, const SetChoice& ch
       return make_ensemble_set(model, choice.members, choice.damping);
     case SetKind::true_set:
       fail(ErrorCode::argument,
-           "the true set is searched for linear models only, by --method exact; use another set "
-           "or method");
+           "the true set is searched by --method exact (linear models), network and data only; use "
+           "another set or method");
   }
   return make_last_layer_set(model, choice.damping);
 }

@@ -218,7 +218,8 @@ class Auditor {
       const double margin = model_->network.head().dot(x) - asked_.threshold;
       radius = robustness_radius(ellipsoid(0), x, asked_.threshold);
       if (is_exact_ && margin >= 0 && no_survival_reason(*model_, asked_.set).empty()) {
-        survival = predicted_survival(*model_, *radius, asked_.retraining);
+        const double shift = answer.has("selection_shift") ? answer.number("selection_shift") : 0;
+        survival = plain_survival(*model_, asked_.retraining, x, margin - std::max(shift, 0.0));
       }
     }
     compare("robustness_radius", radius);

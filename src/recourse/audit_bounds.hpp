@@ -9,6 +9,7 @@
 
 #include "ellice/rashomon/certificate.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/rashomon/retraining.hpp"
 #include "ellice/recourse/cost.hpp"
 #include "ellice/recourse/feasible_set.hpp"
 
@@ -59,5 +60,10 @@ using WorstModel = std::function<Vector(const Vector& x_tilde)>;
 [[nodiscard]] double admitted_epsilon(const RashomonEllipsoid& set,
                                       const RashomonEllipsoid& attained, double threshold,
                                       const Box& box, const Vector& top);
+
+/// The survival of a row that scores `margin` above the threshold, from V as Result 30 defines it,
+/// with a dense solve.
+[[nodiscard]] double plain_survival(const Model& model, const Retraining& retraining,
+                                    const Vector& x_tilde, double margin);
 
 }  // namespace ellice

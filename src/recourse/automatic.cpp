@@ -3,6 +3,7 @@
 #include "ellice/recourse/linear_exact.hpp"
 #include "ellice/recourse/network_search.hpp"
 #include "ellice/recourse/true_exact.hpp"
+#include "ellice/recourse/true_network.hpp"
 
 namespace ellice {
 
@@ -12,7 +13,10 @@ bool is_exact(const Problem& problem) {
 
 std::unique_ptr<Generator> automatic_generator(const Problem& problem, const StoredRows* rows,
                                                const Execution& execution) {
-  if (problem.set.kind == SetKind::true_set) return std::make_unique<TrueExact>(problem);
+  if (problem.set.kind == SetKind::true_set) {
+    if (problem.model->network.layers.size() == 1) return std::make_unique<TrueExact>(problem);
+    return std::make_unique<TrueNetwork>(problem, NetworkSearchOptions{}, execution);
+  }
   if (is_exact(problem)) return std::make_unique<LinearExact>(problem);
   return std::make_unique<NetworkSearch>(problem, rows, NetworkSearchOptions{}, execution);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "ellice/solver/fewest_changes.hpp"
 
@@ -77,12 +78,20 @@ struct MixedExact::Found {
 
 MixedExact::MixedExact(const Problem& problem, const Assembler& assembler,
                        const std::vector<BoxFactor>& cones, const ExactOptions& options)
-    : problem_(&problem), assembler_(&assembler), cones_(&cones), options_(options) {}
+    : MixedExact(
+          problem, assembler,
+          [&cones](const MixedProblem& mixed) { return solve_mixed(cones, mixed); }, options) {
+  cones_ = &cones;
+}
+
+MixedExact::MixedExact(const Problem& problem, const Assembler& assembler, Solver solver,
+                       const ExactOptions& options)
+    : problem_(&problem), assembler_(&assembler), solver_(std::move(solver)), options_(options) {}
 
 bool MixedExact::is_needed(const FeasibleSet& feasible) const {
   if (options_.max_changes || options_.sparse || problem_->cost.sparsity_weight > 0) return true;
   const Schema& schema = problem_->model->schema();
-  if (cones_->size() > 1 || !schema.constraints.empty() || !schema.implications.empty())
+  if ((cones_ != nullptr && cones_->size() > 1) || !schema.constraints.empty() || !schema.implications.empty())
     return true;
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
     const FeatureRange& range = feasible.ranges()[j];
@@ -192,7 +201,7 @@ Vector MixedExact::row(const Layout& layout, const FeasibleSet& feasible,
 }
 
 MixedExact::Found MixedExact::fewest(MixedProblem mixed) const {
-  if (mixed.rules.empty() && cones_->size() == 1) {
+  if (cones_ != nullptr && cones_->size() == 1 && mixed.rules.empty()) {
     FewestChanges fewest = solve_fewest(cones_->front(), mixed);
     return {.result = std::move(fewest.result), .fewest_proved = fewest.proved};
   }
@@ -200,7 +209,7 @@ MixedExact::Found MixedExact::fewest(MixedProblem mixed) const {
   Found found;
   for (std::size_t changes = 1; changes <= most; ++changes) {
     mixed.max_changes = changes;
-    found.result = solve_mixed(*cones_, mixed);
+    found.result = solver_(mixed);
     if (found.result.found) return found;
     if (found.result.status == MixedStatus::limit) found.fewest_proved = false;
   }
@@ -241,7 +250,7 @@ MixedExact::Found MixedExact::search_branch(const FeasibleSet& feasible, const P
                                             double margin) const {
   const auto solve = [&](MixedProblem mixed) {
     if (options_.sparse) return fewest(std::move(mixed));
-    return Found{.result = solve_mixed(*cones_, mixed)};
+    return Found{.result = solver_(mixed)};
   };
   const Layout layout = lay_out(feasible, false);
   Found found = solve(problem_for(layout, feasible, earlier, margin));

@@ -84,6 +84,7 @@ Json to_json(const Recourse& recourse, const Schema& schema) {
     result["robust_logit"] = recourse.robust_logit;
     if (recourse.robustness_radius) result["robustness_radius"] = *recourse.robustness_radius;
     if (recourse.predicted_survival) result["predicted_survival"] = *recourse.predicted_survival;
+    if (recourse.selection_shift) result["selection_shift"] = *recourse.selection_shift;
   }
   if (recourse.gap) result["gap"] = *recourse.gap;
   if (recourse.attained_epsilon) result["attained_epsilon"] = *recourse.attained_epsilon;

@@ -18,7 +18,7 @@ void LinearExact::add_trade_off(std::vector<Recourse>& plans, const Query& query
   options.sparse = options.trade_off = false;
   const auto ask = [&](std::optional<int> max_changes) -> std::optional<Recourse> {
     options.max_changes = max_changes;
-    const MixedExact search(*problem_, assembler_, box_, options);
+    const MixedExact search(*problem_, assembler_, cones_.factors, options);
     Recourse answer = assembler_.begin(query, feasible);
     if (!search.is_needed(feasible)) {
       answer_numbers(answer, feasible, free);

@@ -57,7 +57,11 @@ MixedSearch::MixedSearch(std::vector<const BoxFactor*> factors, const MixedProbl
 
 MixedResult MixedSearch::run() {
   const Stopwatch watch;
-  for (const RobustLogit& logit : logits_) add_cut(make_cut(evaluate(logit, problem_->query)));
+  if (logits_.size() == 1) {
+    add_cut(make_cut(evaluate(problem_->query)));
+  } else {
+    for (const RobustLogit& logit : logits_) add_cut(make_cut(evaluate(logit, problem_->query)));
+  }
   if (logits_.empty()) add_cut(make_cut(Vector::Zero(problem_->query.size()), 0));
   MixedNode root;
   for (const UnitView& unit : units_) root.domains.push_back(unit.whole());

@@ -144,7 +144,7 @@ std::optional<Cut> MixedSearch::make_cut(const IntersectionProblem& box, const C
 
 void MixedSearch::add_relaxed_cut(MixedNode& node) {
   const BoxProblem box = relaxed_box(node);
-  if (is_single_) {
+  if (is_single_ || !is_conic_) {
     const BoxProjection solved = factors_.front()->project(box);
     node.multiplier = solved.multiplier;
     add_cut(make_cut(evaluate(solved.point)));

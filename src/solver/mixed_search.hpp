@@ -19,12 +19,16 @@ struct MixedNode {
   std::vector<Domain> domains = {};
 };
 
+/// Searches over the ellipsoid; other sets of models replace what depends on it.
 class MixedSearch {
  public:
   MixedSearch(std::vector<const BoxFactor*> factors, const MixedProblem& problem);
+  virtual ~MixedSearch() = default;
+  MixedSearch(const MixedSearch&) = delete;
+  MixedSearch& operator=(const MixedSearch&) = delete;
   [[nodiscard]] MixedResult run();
 
- private:
+ protected:
   /// What a node's domains amount to: how many units may still change, and whether that limits
   /// anything.
   struct Room {
@@ -49,8 +53,8 @@ class MixedSearch {
   };
   /// Solves what is left when everything discrete is decided; the solution is offered as incumbent.
   Leaf solve_leaf(const std::vector<Domain>& domains);
-  Leaf solve_numbers(Vector x, const std::vector<Domain>& domains,
-                     const std::vector<std::size_t>& numbers, double paid);
+  virtual Leaf solve_numbers(Vector x, const std::vector<Domain>& domains,
+                             const std::vector<std::size_t>& numbers, double paid);
   /// The same under several cones or rules.
   Leaf solve_intersection(const Vector& x, const std::vector<Domain>& domains,
                           const std::vector<std::size_t>& numbers, double paid);
@@ -66,8 +70,9 @@ class MixedSearch {
   void push(const MixedNode& parent, std::size_t u, Domain domain);
 
   [[nodiscard]] static RobustLogit::State evaluate(const RobustLogit& logit, Vector x);
-  /// Of the cone that the point misses by most, or in which it has the least to spare.
-  [[nodiscard]] RobustLogit::State evaluate(Vector x) const;
+  /// The worst score at x and a model of the set that attains it, as a value and a gradient: of the
+  /// cone that the point misses by most, or in which it has the least to spare.
+  [[nodiscard]] virtual RobustLogit::State evaluate(Vector x) const;
   [[nodiscard]] Cut make_cut(const RobustLogit::State& state) const;
   /// The half-space gradientᵀ(x − query) ≥ need.
   [[nodiscard]] Cut make_cut(Vector gradient, double need) const;
@@ -90,6 +95,7 @@ class MixedSearch {
   const MixedProblem* problem_;
   std::vector<RobustLogit> logits_;
   bool is_single_;      // one cone and no rule
+  bool is_conic_ = true;  // the cones are the set of models itself, not a stand-in for it
   bool mixes_ = false;  // more than one constraint was seen to bind
   std::vector<UnitView> units_;
   bool has_numbers_ = false;  // without grid

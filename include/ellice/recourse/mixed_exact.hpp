@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -39,9 +40,13 @@ struct ExactOptions {
 /// bound, with proof. Threads may share it.
 class MixedExact {
  public:
+  /// Solves the problems that it makes; solve_mixed() with the factor, unless another set is meant.
+  using Solver = std::function<MixedResult(const MixedProblem&)>;
   /// All must outlive it.
   MixedExact(const Problem& problem, const Assembler& assembler,
              const std::vector<BoxFactor>& cones, const ExactOptions& options);
+  MixedExact(const Problem& problem, const Assembler& assembler, Solver solver,
+             const ExactOptions& options);
 
   /// Whether a query needs this search: something discrete may change, changes are counted, there
   /// are rules or several cones.
@@ -76,7 +81,8 @@ class MixedExact {
 
   const Problem* problem_;
   const Assembler* assembler_;
-  const std::vector<BoxFactor>* cones_;
+  const std::vector<BoxFactor>* cones_ = nullptr;  // none where a solver was given
+  Solver solver_;
   ExactOptions options_;
 };
 

@@ -106,6 +106,9 @@ struct Recourse {
   /// linear models the probability that the retrained model accepts it (theory.md, Result 30).
   std::optional<double> robustness_radius = {};
   std::optional<double> predicted_survival = {};
+  /// The selection effect that predicted_survival takes into account (Result 32), as a fall of the
+  /// logit; only where rows are fresh and parameters many.
+  std::optional<double> selection_shift = {};
   std::optional<double> gap = {};  // relative optimality gap, where known
   std::optional<Certificate> certificate = {};
   std::optional<Infeasibility> infeasible = {};
