@@ -389,16 +389,20 @@ void MixedSearch::split(const MixedNode& node, std::size_t u, const Choice& belo
     const double own = problem_->query[unit.column];
     const double low = below.moves ? below.value : own;
     const double high = above.moves ? above.value : own;
-    double pivot = std::min(low, high);
+    const double pivot = std::min(low, high);
     const bool more = (domain.moves && view.after(pivot).value_or(infinity) <= domain.upper) ||
                       (domain.stays && own > pivot);
-    // Nothing lies beyond the value: then it is what the second part consists of.
-    const std::optional<double> next = more ? view.after(pivot) : view.above(pivot);
-    if (!more) pivot = std::nextafter(pivot, -infinity);
-    first.upper = std::min(domain.upper, view.until(pivot));
-    first.stays = domain.stays && own <= pivot;
-    second.lower = std::max(domain.lower, next.value_or(infinity));
-    second.stays = domain.stays && own > pivot;
+    if (more) {
+      first.upper = std::min(domain.upper, view.until(pivot));
+      first.stays = domain.stays && own <= pivot;
+      second.lower = std::max(domain.lower, view.after(pivot).value_or(infinity));
+      second.stays = domain.stays && own > pivot;
+    } else {  // the largest value there is, and what lies below it
+      first.upper = std::min(domain.upper, view.until(std::nextafter(pivot, -infinity)));
+      first.stays = domain.stays && own < pivot;
+      second.lower = std::max(domain.lower, pivot);
+      second.stays = domain.stays && own >= pivot;
+    }
   } else if (domain.stays) {
     first.moves = false;
     second.stays = false;
