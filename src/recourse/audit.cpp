@@ -35,7 +35,7 @@ class Auditor {
       : model_(&model),
         asked_(std::move(asked)),
         source_(std::move(source)),
-        is_exact_(model.network.layers.size() == 1 &&
+        is_exact_(model.network.layers.size() == 1 && !asked_.set.contest &&
                   (asked_.set.kind == SetKind::last_layer || asked_.set.kind == SetKind::true_set)),
         verifier_(model, asked_.set.members, asked_.set.rows),
         certifier_(model, asked_.set, asked_.epsilon, asked_.threshold) {
@@ -53,6 +53,7 @@ class Auditor {
                                "seconds", "attained_epsilon", "certificate"}) {
       if (answer.has(echoed)) (void)answer.at(echoed);
     }
+    if (asked_.set.contest) check_target(answer, result);
     if (result.status == Status::reduced) result.epsilon = attained_epsilon(answer, result);
     const bool has_row = answer.has("counterfactual");
     const auto fault = [&](std::string text) { result.failures.push_back(std::move(text)); };
@@ -81,9 +82,34 @@ class Auditor {
     return {model_->network.head(), damped_hessian(*model_, asked_.set.damping), epsilon};
   }
 
-  [[nodiscard]] Certifier certifier(double epsilon) const {
-    if (epsilon == asked_.epsilon) return certifier_;
-    return {*model_, asked_.set, epsilon, asked_.threshold};
+  /// For the class that the answer names, where there are many.
+  [[nodiscard]] Certifier certifier(const AnswerAudit& result) const {
+    const SetChoice set = set_of(result);
+    const bool same = set.contest == asked_.set.contest && result.epsilon == asked_.epsilon;
+    if (same) return certifier_;
+    return {*model_, set, result.epsilon, asked_.threshold};
+  }
+
+  [[nodiscard]] SetChoice set_of(const AnswerAudit& result) const {
+    SetChoice set = asked_.set;
+    if (result.winner) set.contest->winner = *result.winner;
+    return set;
+  }
+
+  /// The answer names one of the classes that were asked for.
+  void check_target(JsonObject& answer, AnswerAudit& result) const {
+    const std::vector<Index> acceptable = acceptable_classes(*model_, *asked_.set.contest);
+    if (!answer.has("target")) {
+      if (answer.has("query")) result.failures.emplace_back("target is missing");
+      return;
+    }
+    const std::string name = answer.string("target");
+    for (const Index k : acceptable) {
+      if (model_->decision.classes[static_cast<std::size_t>(k)] == name) result.winner = k;
+    }
+    if (!result.winner) {
+      result.failures.push_back(fmt::format("target {} is none of the classes asked for", name));
+    }
   }
 
   [[nodiscard]] WorstModel worst_models(double epsilon) const {
@@ -173,11 +199,16 @@ class Auditor {
     distance.finish();
     // In the arithmetic of certificates: next to a unit's kink, where g jumps, another may see the
     // other side.
-    const Evaluation found = certifier(result.epsilon).evaluate(counterfactual);
+    const Evaluation found = certifier(result).evaluate(counterfactual);
     check_endurance(answer, z, result);
-    const Vector features = with_one(model_->network.features(z));
-    const double rounding = 1e-4 * (model_->network.head().cwiseProduct(features).cwiseAbs().sum() +
-                                    std::abs(found.logit - found.robust_logit));  // times 1e-9
+    const Vector features = with_one(model_->network.features(z)).cwiseAbs();
+    const Index outputs = model_->network.outputs();
+    const Vector sizes = model_->network.head().cwiseAbs();  // of each class in turn
+    const double terms =
+        (Eigen::Map<const Matrix>(sizes.data(), features.size(), outputs).transpose() * features)
+            .sum();
+    const double rounding =
+        1e-4 * (terms + std::abs(found.logit - found.robust_logit));  // times 1e-9
     compare("logit", answer.number("logit"), found.logit, rounding);
     // The bound over the true set depends on where Newton's method began, in its last digits.
     compare("robust_logit", answer.number("robust_logit"), found.robust_logit,
@@ -196,7 +227,14 @@ class Auditor {
     };
     std::optional<double> radius;
     std::optional<double> survival;
-    if (asked_.set.kind == SetKind::last_layer) {
+    if (asked_.set.contest) {
+      const SetChoice set = set_of(result);
+      for (const Model& pair : pair_models(*model_, *set.contest, set.damping)) {
+        const double own = robustness_radius(last_layer_set(pair, 0),
+                                             with_one(pair.network.features(z)), asked_.threshold);
+        radius = std::min(radius.value_or(own), own);
+      }
+    } else if (asked_.set.kind == SetKind::last_layer) {
       const Vector x = with_one(model_->network.features(z));
       const double margin = model_->network.head().dot(x) - asked_.threshold;
       radius = robustness_radius(ellipsoid(0), x, asked_.threshold);
@@ -223,6 +261,7 @@ class Auditor {
                               fmt::format("results[{}].certificate", result.query_index));
     if (certificate.point != counterfactual)
       result.failures.emplace_back("the certificate is for another row");
+    if (asked_.set.contest) check_contest(certificate, result);
     if (certificate.set != asked_.set.kind)
       result.failures.emplace_back("the certificate is for another set of models");
     if (certificate.epsilon != result.epsilon)
@@ -235,6 +274,21 @@ class Auditor {
     result.breaking_model = verification.breaking_model;
     result.failures.insert(result.failures.end(), verification.failures.begin(),
                            verification.failures.end());
+  }
+
+  /// The certificate is for the answer's class and against all that are not acceptable.
+  void check_contest(const Certificate& certificate, AnswerAudit& result) const {
+    const SetChoice set = set_of(result);
+    std::vector<std::string> expected;
+    for (const Index k : set.contest->rivals) {
+      expected.push_back(model_->decision.classes[static_cast<std::size_t>(k)]);
+    }
+    std::vector<std::string> rivals;
+    for (const RivalCertificate& rival : certificate.rivals) rivals.push_back(rival.name);
+    if (rivals != expected ||
+        certificate.target !=
+            model_->decision.classes[static_cast<std::size_t>(set.contest->winner)])
+      result.failures.emplace_back("the certificate is for other classes");
   }
 
   /// No robust row may cost less than the stated gap admits (theory.md, Result 9).

@@ -96,6 +96,10 @@ RashomonEllipsoid linear_set(const Problem& problem) {
           "the exact search knows the set last-layer only, not {}; use --method network, gradient "
           "or data",
           enum_name(problem.set.kind));
+  require(model.network.outputs() == 1,
+          "the exact search is for models with two classes, and this one has {}; use --method "
+          "network, gradient or data",
+          model.network.outputs());
   return {model.network.head(), damped_hessian(model, problem.set.damping), problem.epsilon};
 }
 

@@ -114,7 +114,8 @@ std::string share_fact(std::string_view name, double share, double chance) {
 std::string facts(const Recourse& answer, const Standing& now, const Standing& then,
                   const AlignmentMeter& meter) {
   std::string text = "<dl class=\"facts\">";
-  const std::string apart = "logits from the trained to the strictest model";
+  const std::string apart = meter.applies() ? "logits from the trained to the strictest model"
+                                            : "of lead from the trained to the strictest model";
   if (answer.robustness_radius) {
     text +=
         fact("Robust up to ε",
@@ -136,11 +137,13 @@ std::string facts(const Recourse& answer, const Standing& now, const Standing& t
                  fmt::format(R"(<span class="num">{} → {}</span>)", rounded(now.penalty, 3),
                              rounded(then.penalty, 3)),
                  apart + ", now and after");
-    const Alignment along = meter.of(answer.query, *answer.counterfactual);
-    text +=
-        share_fact("Along the direction models agree on most", along.top_one, meter.by_chance(1));
-    text +=
-        share_fact("Along the first three such directions", along.top_three, meter.by_chance(3));
+    if (meter.applies()) {
+      const Alignment along = meter.of(answer.query, *answer.counterfactual);
+      text +=
+          share_fact("Along the direction models agree on most", along.top_one, meter.by_chance(1));
+      text +=
+          share_fact("Along the first three such directions", along.top_three, meter.by_chance(3));
+    }
     std::string proved;
     if (answer.status == Status::optimal) {
       proved = "; proved to be the nearest";
@@ -175,12 +178,14 @@ std::string unchanged(const Recourse& answer, const Schema& schema) {
 
 std::string certificate(const Recourse& answer, const Schema& schema) {
   const Certificate& certificate = *answer.certificate;
+  const std::string_view number = certificate.rivals.empty() ? "robust logit" : "robust lead";
   return fmt::format(
-      R"(<details class="certificate"><summary>Certificate: robust logit <span class="num">{}</span> ≥ <span class="num">{}</span></summary>
+      R"(<details class="certificate"><summary>Certificate: {} <span class="num">{}</span> ≥ <span class="num">{}</span></summary>
 <p>{}</p><p class="quiet">Model <code>{}</code></p><pre>{}</pre></details>
 )",
-      rounded(answer.robust_logit, 6), rounded(certificate.threshold, 6), escape(certificate.claim),
-      escape(certificate.model_sha256), escape(to_text(to_json(certificate, schema))));
+      number, rounded(answer.robust_logit, 6), rounded(certificate.threshold, 6),
+      escape(certificate.claim), escape(certificate.model_sha256),
+      escape(to_text(to_json(certificate, schema))));
 }
 
 std::string infeasibility(const Recourse& answer, const Appraiser& appraiser) {

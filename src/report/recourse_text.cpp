@@ -78,7 +78,8 @@ std::string standings(const Recourse& answer, const Appraiser& appraiser) {
              appraiser.display_score(now.robust_logit()),
              appraiser.display_score(then.robust_logit())});
   return indented(table.text()) +
-         fmt::format("  robust logit {} {} {}\n", rounded(then.robust_logit(), 6),
+         fmt::format("  robust {} {} {} {}\n", appraiser.has_many_classes() ? "lead" : "logit",
+                     rounded(then.robust_logit(), 6),
                      then.robust_logit() >= appraiser.threshold() ? "≥" : "<",
                      rounded(appraiser.threshold(), 6));
 }
