@@ -420,6 +420,7 @@ Dataset with_numeric_columns(const Dataset& data) {
   result.raw = RowMatrix(data.rows(), encoder.columns());
   result.schema.features.clear();
   result.schema.constraints.clear();
+  result.schema.implications.clear();
   for (std::size_t j = 0; j < data.schema.features.size(); ++j) {
     const bool one_hot = data.schema.features[j].kind == FeatureKind::categorical;
     for (Index c = 0; c < encoder.column_count(j); ++c) {

@@ -109,6 +109,8 @@ Json to_json(const Schema& schema) {
   result["features"] = std::move(features);
   if (!one_hot.empty()) result["one_hot"] = std::move(one_hot);
   for (const Rule& rule : schema.constraints) result["constraints"].push_back(rule.text);
+  for (const Implication& implication : schema.implications)
+    result["constraints"].push_back(implication.text);
   if (schema.missing != MissingPolicy::error) result["missing"] = enum_name(schema.missing);
   return result;
 }

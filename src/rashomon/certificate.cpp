@@ -97,7 +97,9 @@ WorstHead worst_pair(const LongVector& h_tilde, const RashomonEllipsoid& set, In
   LongVector a = LongVector::Zero(set.parameters());
   a.segment(winner * p, p) = h_tilde;
   a.segment(rival * p, p) = -h_tilde;
-  const LongVector terms = a.cwiseProduct(set.center().cast<long double>());
+  const LongVector theta = set.center().cast<long double>();
+  const LongVector difference = theta.segment(winner * p, p) - theta.segment(rival * p, p);
+  const LongVector terms = difference.cwiseProduct(h_tilde);
   return worst_head(terms.sum(), terms.cwiseAbs().sum(), a, set);
 }
 

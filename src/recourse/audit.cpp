@@ -10,6 +10,7 @@
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/recourse_file.hpp"
 #include "recourse/audit_bounds.hpp"
+#include "recourse/audit_proof.hpp"
 #include "recourse/audit_request.hpp"
 
 namespace ellice {
@@ -29,14 +30,24 @@ bool agree(double stored, double recomputed, double floor = 1e-6) {
          tolerance * std::max({std::abs(stored), std::abs(recomputed), floor});
 }
 
+/// Gaps and infeasibility can be proved for linear models only.
+bool is_provable(const Model& model, const SetChoice& set) {
+  const auto is_linear = [](const Model* one) { return one->network.layers.size() == 1; };
+  const bool known = set.kind == SetKind::last_layer || set.kind == SetKind::true_set ||
+                     set.kind == SetKind::ensemble;
+  // Where any of several classes will do, nothing is: see AnyClass.
+  const bool one_class = !set.contest || acceptable_classes(model, *set.contest).size() == 1;
+  return known && one_class && is_linear(&model) &&
+         std::all_of(set.members.begin(), set.members.end(), is_linear);
+}
+
 class Auditor {
  public:
   Auditor(const Model& model, AuditRequest asked, std::string source)
       : model_(&model),
         asked_(std::move(asked)),
         source_(std::move(source)),
-        is_exact_(model.network.layers.size() == 1 && !asked_.set.contest &&
-                  (asked_.set.kind == SetKind::last_layer || asked_.set.kind == SetKind::true_set)),
+        is_exact_(is_provable(model, asked_.set)),
         verifier_(model, asked_.set.members, asked_.set.rows),
         certifier_(model, asked_.set, asked_.epsilon, asked_.threshold) {
     if (asked_.set.kind == SetKind::true_set)
@@ -300,7 +311,8 @@ class Auditor {
       return;
     }
     if (asked_.cost.sparsity_weight != 0 || asked_.counts_changes || result.plan > 0 ||
-        feasible.has_grid() || !feasible.held().empty() || !model_->schema().constraints.empty()) {
+        feasible.has_grid() || !feasible.held().empty() || has_rules() ||
+        asked_.set.kind == SetKind::ensemble || asked_.set.contest) {
       check_not_beaten(gap, counterfactual, feasible, result);
       return;
     }
@@ -336,8 +348,7 @@ class Auditor {
                         AnswerAudit& result) const {
     const Vector z = model_->encoder.encode(counterfactual);
     const double paid = cost_of(asked_.cost, model_->encoder, feasible.query(), z);
-    const Certifier certifier(*model_, asked_.set, result.epsilon, asked_.threshold);
-    const auto feature = beaten_by_retreat(certifier, asked_.cost, feasible, counterfactual,
+    const auto feature = beaten_by_retreat(certifier(result), asked_.cost, feasible, counterfactual,
                                            paid * (1 - gap - gap_tolerance));
     if (!feature) return;
     result.failures.push_back(
@@ -346,48 +357,53 @@ class Auditor {
                     gap, model_->schema().features[*feature].name));
   }
 
-  /// The model of the proof must lie in the set and stay below the threshold on the whole box.
+  [[nodiscard]] bool has_rules() const {
+    return !model_->schema().constraints.empty() || !model_->schema().implications.empty();
+  }
+
   void check_proof(JsonObject infeasible, const FeasibleSet& feasible, AnswerAudit& result) const {
     if (!is_exact_) {
       result.failures.emplace_back(
-          "proof: there is none for networks and sets other than last-layer and true");
+          "proof: there is none for networks and sets other than last-layer, ensemble and true");
       return;
     }
-    const RashomonEllipsoid set = ellipsoid(result.epsilon);
-    JsonObject proof = infeasible.object("proof");
-    const double stated = proof.number("upper_bound");
-    const Vector theta = proof.vector("model", model_->encoder.columns() + 1);
-    proof.finish();
-    const double objective_excess = true_set_ ? true_set_->objective(theta) - true_set_->optimum()
-                                              : excess_objective(set, theta);
-    if (objective_excess > result.epsilon * (1 + tolerance) + 1e-15) {
-      result.failures.emplace_back("proof: the model does not belong to the set");
-    }
-    const double bound = maximum_over(feasible.relaxed(), theta);
-    if (!agree(stated, bound)) {
-      result.failures.push_back(
-          fmt::format("proof: upper_bound is {}, recomputed {}", stated, bound));
-    }
-    if (!(bound < result.threshold)) {
-      result.failures.emplace_back("proof: the model does not stay below the threshold");
+    ProofChecker checker(*model_, asked_.set, true_set_ ? &*true_set_ : nullptr, result);
+    if (infeasible.has("proofs")) {
+      checker.check_cases(infeasible.objects("proofs"), feasible);
+    } else {
+      checker.check(infeasible.object("proof"), feasible);
     }
     (void)infeasible.strings("blocking");
-    JsonObject best = infeasible.object("best");
+    const double max_epsilon = infeasible.number("max_epsilon");
+    if (infeasible.has("best")) {
+      check_best(infeasible.object("best"), max_epsilon, feasible, result);
+    } else if (!has_rules()) {
+      result.failures.emplace_back("best is missing");
+    }
+    infeasible.finish();
+  }
+
+  void check_best(JsonObject best, double max_epsilon, const FeasibleSet& feasible,
+                  AnswerAudit& result) const {
     const RawRow point = row_from_json(model_->schema(), best.at("point"), source_, "best.point");
     const Vector x = with_one(model_->encoder.encode(point));
-    const double recomputed = true_set_ ? true_set_->worst(x).lower_bound : robust_logit(set, x);
+    const bool has_several = asked_.set.kind == SetKind::ensemble || asked_.set.contest;
+    const double recomputed = true_set_     ? true_set_->worst(x).lower_bound
+                              : has_several ? certifier(result).evaluate(point).robust_logit
+                                            : robust_logit(ellipsoid(result.epsilon), x);
     if (!agree(best.number("robust_logit"), recomputed, true_set_ ? 1 : 1e-6)) {
       result.failures.push_back(fmt::format("best.robust_logit is {}, recomputed {}",
                                             best.number("robust_logit"), recomputed));
     }
     best.finish();
-    const double max_epsilon = infeasible.number("max_epsilon");
     if (true_set_) {
       check_true_max_epsilon(max_epsilon, x, result);
+    } else if (has_several || has_rules()) {
+      if (max_epsilon < 0 || (max_epsilon >= result.epsilon && result.epsilon > 0))
+        result.failures.emplace_back("max_epsilon is not below the epsilon that was asked for");
     } else {
-      check_max_epsilon(max_epsilon, x, feasible.relaxed(), set, result);
+      check_max_epsilon(max_epsilon, x, feasible.relaxed(), ellipsoid(result.epsilon), result);
     }
-    infeasible.finish();
   }
 
   /// Below the ε asked for, no less than a point of the box attains, no more than a model admits.

@@ -19,8 +19,7 @@ std::unique_ptr<Generator> single_generator(const Problem& problem, const Stored
 }  // namespace
 
 bool is_exact(const Problem& problem) {
-  return problem.model->network.layers.size() == 1 && problem.set.kind == SetKind::last_layer &&
-         !problem.set.contest;
+  return has_linear_cones(problem);
 }
 
 std::unique_ptr<Generator> automatic_generator(const Problem& problem, const StoredRows* rows,

@@ -57,7 +57,9 @@ std::vector<Index> certified_rows(const Problem& problem, RowMatrixArg raw,
                                   const Execution& execution) {
   const Model& model = *problem.model;
   const Certifier certifier(model, problem.set, problem.epsilon, problem.threshold);
-  if (model.network.layers.size() == 1 && problem.set.kind == SetKind::last_layer) {
+  const bool has_one_cone = model.network.layers.size() == 1 &&
+                            problem.set.kind == SetKind::last_layer && !problem.set.contest;
+  if (has_one_cone) {
     return certified_by_linear(problem, certifier, raw, execution);
   }
   const Vector robust = robust_logits(*make_set(model, problem.set), problem.epsilon,
@@ -242,7 +244,8 @@ std::vector<std::vector<Recourse>> DataSupported::answer(
     for (std::size_t k = 0; k < searched.size(); ++k) {
       points.row(static_cast<Index>(k)) = feasible[searched[k]].query().transpose();
     }
-    const bool has_rules = !problem_->model->schema().constraints.empty();
+    const Schema& schema = problem_->model->schema();
+    const bool has_rules = !schema.constraints.empty() || !schema.implications.empty();
     const RowFilter filter = [&](Index query, Index row) {
       const FeasibleSet& set = feasible[searched[static_cast<std::size_t>(query)]];
       const Eigen::Map<const Vector> raw(raw_.row(group->begin + row).data(), raw_.cols());

@@ -88,28 +88,15 @@ SeparableCost separable_cost(const Cost& cost, const Encoder& encoder) {
 }
 
 RashomonEllipsoid linear_set(const Problem& problem) {
-  const Model& model = *problem.model;
-  require(model.network.layers.size() == 1,
-          "the exact search is for linear models, and this one has hidden layers; use --method "
-          "network, gradient or data");
-  require(problem.set.kind == SetKind::last_layer,
-          "the exact search knows the set last-layer only, not {}; use --method network, gradient "
-          "or data",
-          enum_name(problem.set.kind));
-  require(model.network.outputs() == 1,
-          "the exact search is for models with two classes, and this one has {}; use --method "
-          "network, gradient or data",
-          model.network.outputs());
-  return {model.network.head(), damped_hessian(model, problem.set.damping), problem.epsilon};
+  return linear_cones(problem).sets.front();
 }
 
 LinearExact::LinearExact(const Problem& problem, const ExactOptions& options)
     : problem_(&problem),
       options_(options),
       assembler_(problem),
-      set_(linear_set(problem)),
-      box_(set_.center(), set_.hessian()),
-      mixed_(problem, assembler_, box_, options),
+      cones_(linear_cones(problem)),
+      mixed_(problem, assembler_, cones_.factors, options),
       cost_(separable_cost(problem.cost, problem.model->encoder)) {
   validate(problem);
   validate(options, "options");
@@ -125,9 +112,10 @@ LinearExact::LinearExact(const Problem& problem, const ExactOptions& options)
     searched_.push_back(feature.kind == FeatureKind::numeric && !feature.immutable && !locked);
   }
   const bool quadratic = problem.cost.kind == CostKind::l2 || problem.cost.kind == CostKind::mixed;
-  if (quadratic && std::find(searched_.begin(), searched_.end(), true) != searched_.end()) {
-    cone_ = std::make_unique<ConeFactor>(ConeProblem{.theta = set_.center(),
-                                                     .hessian = set_.hessian(),
+  if (quadratic && cones_.is_single() &&
+      std::find(searched_.begin(), searched_.end(), true) != searched_.end()) {
+    cone_ = std::make_unique<ConeFactor>(ConeProblem{.theta = set().center(),
+                                                     .hessian = set().hessian(),
                                                      .weights = column_weights(encoder),
                                                      .movable = searched_});
   }
@@ -199,7 +187,7 @@ LinearExact::Solution LinearExact::solve(const FeasibleSet& feasible,
       problem.start = BoxStart{.point = free->point.cwiseMax(box.lower).cwiseMin(box.upper),
                                .multiplier = 2 * free->summary.multiplier};
     }
-    const BoxProjection solved = box_.project(problem);
+    const BoxProjection solved = factor().project(problem);
     if (solved.status != BoxStatus::infeasible)
       best.lower_bound = std::min(best.lower_bound, solved.lower_bound);
     const bool usable = solved.status != BoxStatus::infeasible && solved.margin >= 0;
@@ -221,14 +209,14 @@ double LinearExact::lower_bound(const FeasibleSet& feasible, const Solution& sea
   if (feasible.boxes_cover()) {
     return searched.lower_bound + searched.multiplier * margin;
   }
-  const BoxProjection relaxed = box_.project(box_problem(feasible, feasible.relaxed()));
+  const BoxProjection relaxed = factor().project(box_problem(feasible, feasible.relaxed()));
   // Searched points lie in the relaxed box: were it called infeasible, that would be rounding.
   if (relaxed.status == BoxStatus::infeasible) return 0;
   return relaxed.lower_bound + relaxed.multiplier * margin;
 }
 
 void LinearExact::explain_no_answer(Recourse& result, const FeasibleSet& feasible) const {
-  result.infeasible = explain_infeasibility(*problem_, box_, feasible);
+  result.infeasible = explain_infeasibility(*problem_, cones_, feasible);
   if (result.infeasible) {
     result.status = Status::infeasible;
     if (result.infeasible->blocking.empty()) {
@@ -275,7 +263,8 @@ void LinearExact::answer_mixed(Recourse& result, const FeasibleSet& feasible) co
     result.message = message;
     return;
   }
-  const bool ruled = !problem_->model->schema().constraints.empty();
+  const Schema& schema = problem_->model->schema();
+  const bool ruled = !schema.constraints.empty() || !schema.implications.empty();
   result.message = fmt::format(
       "no row passes: every combination of whole numbers, levels and grid values{}{} is ruled out",
       ruled ? " that keeps the rules" : "",
@@ -285,6 +274,7 @@ void LinearExact::answer_mixed(Recourse& result, const FeasibleSet& feasible) co
 void LinearExact::prefer_rounded(Recourse& result, Recourse candidate,
                                  const FeasibleSet& feasible) const {
   if (options_.max_changes || options_.sparse || problem_->cost.sparsity_weight != 0) return;
+  if (!cones_.is_single() || !feasible.rules().empty()) return;
   answer_numbers(candidate, feasible, nullptr);
   const double found = result.distance.weighted;
   if (!is_certified(candidate.status) || !(candidate.distance.weighted < found)) return;
@@ -342,7 +332,7 @@ void LinearExact::answer_numbers(Recourse& result, const FeasibleSet& feasible,
 
 bool LinearExact::complete(Recourse& result, const FeasibleSet& feasible,
                            const Solution& solution) const {
-  ExactGuide guide(*problem_, set_, box_, cost_, feasible);
+  ExactGuide guide(*problem_, set(), factor(), cost_, feasible);
   Vector raw;
   for (const double margin : margins) {
     const Vector point = lift(solution, feasible.query(), margin);
@@ -367,7 +357,7 @@ bool LinearExact::complete(Recourse& result, const FeasibleSet& feasible,
 
 double LinearExact::scale(VectorArg point) const {
   const Vector x = with_one(point);
-  return set_.center().cwiseProduct(x).cwiseAbs().sum() + robustness_penalty(set_, x) +
+  return set().center().cwiseProduct(x).cwiseAbs().sum() + robustness_penalty(set(), x) +
          std::abs(problem_->threshold);
 }
 
@@ -380,9 +370,9 @@ Vector LinearExact::lift(const Solution& solution, const Vector& query, double m
   const bool nothing_moved = point == query;
   for (int step = 0; step < 4; ++step) {
     const Vector x = with_one(point);
-    const double need = problem_->threshold + margin * scale(point) - robust_logit(set_, x);
+    const double need = problem_->threshold + margin * scale(point) - robust_logit(set(), x);
     if (need <= 0) break;
-    Vector direction = worst_model(set_, x).head(point.size());
+    Vector direction = worst_model(set(), x).head(point.size());
     for (Index i = 0; i < point.size(); ++i) {
       const bool at_bound = direction(i) > 0 ? point(i) >= box.upper(i) : point(i) <= box.lower(i);
       if (at_bound || (!nothing_moved && point(i) == query(i))) direction(i) = 0;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "branch_answers.hpp"
 #include "discrete_search.hpp"
 #include "ellice/core/error.hpp"
 #include "network_query.hpp"
@@ -195,6 +196,11 @@ std::vector<Recourse> NetworkSearch::generate(const std::vector<Query>& queries,
 Recourse NetworkSearch::answer(const Query& query) const {
   const FeasibleSet feasible(problem_->model->encoder, problem_->constraints, query.index,
                              query.raw, problem_->display_steps);
+  return best_over_branches(feasible,
+                            [&](const FeasibleSet& branch) { return answer(query, branch); });
+}
+
+Recourse NetworkSearch::answer(const Query& query, const FeasibleSet& feasible) const {
   Recourse result = assembler_.begin(query, feasible);
   if (assembler_.already_robust(result, feasible)) return result;
   const bool chooses = options_.discrete_nodes > 0 && !feasible.held().empty();

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
+#include "recourse/model_rules.hpp"
 
 namespace ellice {
 
@@ -47,6 +48,7 @@ void validate(const Problem& problem) {
   require(problem.cost.sparsity_weight >= 0 && std::isfinite(problem.cost.sparsity_weight),
           "sparsity_weight = {} must be >= 0", problem.cost.sparsity_weight);
   validate(problem.constraints, problem.model->schema());
+  require_consistent_rules(problem.model->encoder);
 }
 
 std::vector<std::optional<double>> sensible_steps(const Encoder& encoder) {

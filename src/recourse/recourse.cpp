@@ -8,6 +8,49 @@ Json value_to_json(const Value& value) {
   return std::visit([](const auto& v) { return Json(v); }, value);
 }
 
+Json proof_to_json(const InfeasibilityProof& proof) {
+  Json result = {{"upper_bound", proof.upper_bound}};
+  if (!proof.supposes.empty()) result["supposes"] = proof.supposes;
+  if (!proof.models.empty()) {
+    result["models"] = Json::array();
+    for (const WeightedModel& model : proof.models) {
+      result["models"].push_back({{"member", model.member},
+                                  {"weight", model.weight},
+                                  {"model", to_json_array(model.model)}});
+    }
+  } else if (proof.model.size() > 0) {
+    result["model"] = to_json_array(proof.model);
+  }
+  if (!proof.rules.empty()) {
+    result["rules"] = Json::array();
+    for (const WeightedRule& rule : proof.rules) {
+      result["rules"].push_back({{"rule", rule.rule}, {"multiplier", rule.multiplier}});
+    }
+  }
+  return result;
+}
+
+Json to_json(const Infeasibility& why, const Schema& schema) {
+  Json result = Json::object();
+  if (why.cases.empty()) {
+    result["proof"] = proof_to_json({.upper_bound = why.upper_bound,
+                                     .model = why.model,
+                                     .models = why.models,
+                                     .rules = why.rules});
+  } else {
+    result["proofs"] = Json::array();
+    for (const InfeasibilityProof& proof : why.cases)
+      result["proofs"].push_back(proof_to_json(proof));
+  }
+  result["max_epsilon"] = why.max_epsilon;
+  result["blocking"] = why.blocking;
+  if (!why.best.empty()) {
+    result["best"] = {{"point", row_to_json(schema, why.best)},
+                      {"robust_logit", why.best_robust_logit}};
+  }
+  return result;
+}
+
 }  // namespace
 
 bool is_certified(Status status) {
@@ -44,15 +87,7 @@ Json to_json(const Recourse& recourse, const Schema& schema) {
   }
   if (recourse.gap) result["gap"] = *recourse.gap;
   if (recourse.attained_epsilon) result["attained_epsilon"] = *recourse.attained_epsilon;
-  if (recourse.infeasible) {
-    const Infeasibility& why = *recourse.infeasible;
-    result["infeasible"] = {
-        {"proof", {{"upper_bound", why.upper_bound}, {"model", to_json_array(why.model)}}},
-        {"max_epsilon", why.max_epsilon},
-        {"blocking", why.blocking},
-        {"best",
-         {{"point", row_to_json(schema, why.best)}, {"robust_logit", why.best_robust_logit}}}};
-  }
+  if (recourse.infeasible) result["infeasible"] = to_json(*recourse.infeasible, schema);
   if (!recourse.message.empty()) result["message"] = recourse.message;
   if (recourse.certificate) result["certificate"] = to_json(*recourse.certificate, schema);
   if (recourse.attack) {

@@ -8,6 +8,7 @@
 #include "ellice/rashomon/ellipsoid.hpp"
 #include "ellice/recourse/linear_exact.hpp"
 #include "ellice/recourse/rounding.hpp"
+#include "recourse/branch_answers.hpp"
 #include "recourse/true_search.hpp"
 
 namespace ellice {
@@ -77,6 +78,11 @@ std::vector<Recourse> TrueExact::generate(const std::vector<Query>& queries,
 Recourse TrueExact::answer(const Query& query) const {
   const FeasibleSet feasible(problem_->model->encoder, problem_->constraints, query.index,
                              query.raw, problem_->display_steps);
+  return best_over_branches(feasible,
+                            [&](const FeasibleSet& branch) { return answer(query, branch); });
+}
+
+Recourse TrueExact::answer(const Query& query, const FeasibleSet& feasible) const {
   Recourse result = assembler_.begin(query, feasible);
   if (assembler_.already_robust(result, feasible)) return result;
   result.held = feasible.held();

@@ -21,7 +21,7 @@ struct MixedNode {
 
 class MixedSearch {
  public:
-  MixedSearch(const BoxFactor& factor, const MixedProblem& problem);
+  MixedSearch(std::vector<const BoxFactor*> factors, const MixedProblem& problem);
   [[nodiscard]] MixedResult run();
 
  private:
@@ -51,6 +51,9 @@ class MixedSearch {
   Leaf solve_leaf(const std::vector<Domain>& domains);
   Leaf solve_numbers(Vector x, const std::vector<Domain>& domains,
                      const std::vector<std::size_t>& numbers, double paid);
+  /// The same under several cones or rules.
+  Leaf solve_intersection(const Vector& x, const std::vector<Domain>& domains,
+                          const std::vector<std::size_t>& numbers, double paid);
   /// Offers the points near a bound, each once.
   void try_choices(const MixedNode& node, const Room& room, const DualBound& bound);
   /// How much of g the point misses; 0 also where it was tried before.
@@ -62,20 +65,32 @@ class MixedSearch {
   void split(const MixedNode& node, std::size_t u, const Choice& below, const Choice& above);
   void push(const MixedNode& parent, std::size_t u, Domain domain);
 
+  [[nodiscard]] static RobustLogit::State evaluate(const RobustLogit& logit, Vector x);
+  /// Of the cone that the point misses by most, or in which it has the least to spare.
   [[nodiscard]] RobustLogit::State evaluate(Vector x) const;
   [[nodiscard]] Cut make_cut(const RobustLogit::State& state) const;
+  /// The half-space gradientᵀ(x − query) ≥ need.
+  [[nodiscard]] Cut make_cut(Vector gradient, double need) const;
+  [[nodiscard]] std::optional<Cut> make_cut(const IntersectionProblem& box,
+                                            const ConeWeights& weights, double& size) const;
+  /// The cut of what the point misses by most; nothing where it satisfies all.
+  [[nodiscard]] std::optional<Cut> violated_cut(Vector x);
   void add_cut(Cut cut);
   /// The cut at the cheapest point of the box around the node.
   void add_relaxed_cut(MixedNode& node);
+  [[nodiscard]] BoxProblem relaxed_box(const MixedNode& node) const;
+  [[nodiscard]] IntersectionProblem intersection(const BoxProblem& box) const;
   [[nodiscard]] Vector point_of(const std::vector<Choice>& choices) const;
   void place(Vector& x, std::size_t u, const Choice& choice) const;
   [[nodiscard]] double cost_of(const Vector& x) const;
   [[nodiscard]] double scale(const RobustLogit::State& state) const;
   [[nodiscard]] double enough() const { return best_cost_ * (1 - 1e-10); }
 
-  const BoxFactor* factor_;
+  std::vector<const BoxFactor*> factors_;
   const MixedProblem* problem_;
-  RobustLogit logit_;
+  std::vector<RobustLogit> logits_;
+  bool is_single_;      // one cone and no rule
+  bool mixes_ = false;  // more than one constraint was seen to bind
   std::vector<UnitView> units_;
   bool has_numbers_ = false;  // without grid
   bool relaxes_well_ = true;  // numbers and grids under squared costs only

@@ -84,6 +84,7 @@ struct Schema {
   std::vector<std::string> drop = {};
   std::vector<Feature> features = {};  // in the order in which they are written
   std::vector<Rule> constraints = {};
+  std::vector<Implication> implications = {};  // written among the constraints, after the rules
   MissingPolicy missing = MissingPolicy::error;
 
   /// Index of a feature by its name, or nothing.

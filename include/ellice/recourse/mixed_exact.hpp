@@ -37,10 +37,11 @@ struct ExactOptions {
 class MixedExact {
  public:
   /// All must outlive it.
-  MixedExact(const Problem& problem, const Assembler& assembler, const BoxFactor& factor,
-             const ExactOptions& options);
+  MixedExact(const Problem& problem, const Assembler& assembler,
+             const std::vector<BoxFactor>& cones, const ExactOptions& options);
 
-  /// Whether a query needs this search: something discrete may change, or changes are counted.
+  /// Whether a query needs this search: something discrete may change, changes are counted, there
+  /// are rules or several cones.
   [[nodiscard]] bool is_needed(const FeasibleSet& feasible) const;
 
   /// Sets of features, each the changes of an earlier plan.
@@ -61,15 +62,18 @@ class MixedExact {
   [[nodiscard]] Layout lay_out(const FeasibleSet& feasible, bool display_grids) const;
   [[nodiscard]] MixedProblem problem_for(const Layout& layout, const FeasibleSet& feasible,
                                          const Plans& earlier, double margin) const;
+  /// The best of the feasible set's branches.
   [[nodiscard]] Found search(const FeasibleSet& feasible, const Plans& earlier,
                              double margin) const;
+  [[nodiscard]] Found search_branch(const FeasibleSet& feasible, const Plans& earlier,
+                                    double margin) const;
   [[nodiscard]] Found fewest(MixedProblem mixed) const;
   [[nodiscard]] Vector row(const Layout& layout, const FeasibleSet& feasible,
                            const Vector& point) const;
 
   const Problem* problem_;
   const Assembler* assembler_;
-  const BoxFactor* factor_;
+  const std::vector<BoxFactor>* cones_;
   ExactOptions options_;
 };
 

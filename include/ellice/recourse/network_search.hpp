@@ -59,6 +59,8 @@ class NetworkSearch final : public Generator {
 
  private:
   [[nodiscard]] Recourse answer(const Query& query) const;
+  /// In a branch of what the query may become.
+  [[nodiscard]] Recourse answer(const Query& query, const FeasibleSet& feasible) const;
   /// Chooses whole numbers and levels: the result becomes what is certified and cheaper. Gives the
   /// rows whose values are worth a try where nothing is certified.
   [[nodiscard]] std::vector<Vector> choose(Recourse& result, const Recourse& blank,

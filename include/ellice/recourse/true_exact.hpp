@@ -30,6 +30,8 @@ class TrueExact final : public Generator {
 
  private:
   [[nodiscard]] Recourse answer(const Query& query) const;
+  /// In a branch of what the query may become.
+  [[nodiscard]] Recourse answer(const Query& query, const FeasibleSet& feasible) const;
   [[nodiscard]] bool complete(Recourse& result, const FeasibleSet& feasible, const Box& box,
                               const TrueSearchResult& solution) const;
   void explain_no_answer(Recourse& result, const FeasibleSet& feasible) const;
