@@ -99,9 +99,8 @@ std::string endurance_text(const Recourse& answer) {
 std::string why_infeasible(const Recourse& answer, const Appraiser& appraiser,
                            const TextOptions& options) {
   const Infeasibility& why = *answer.infeasible;
-  std::string text = fmt::format(
-      "  proof: one model of the set gives every allowed row a logit of at most {} < {}\n",
-      rounded(why.upper_bound, 6), rounded(appraiser.threshold(), 6));
+  std::string text = fmt::format("  proof: {} {} < {}\n", proof_phrase(answer),
+                                 rounded(why.upper_bound, 6), rounded(appraiser.threshold(), 6));
   text += fmt::format("  largest ε with a plan: {} (asked: {})\n", rounded(why.max_epsilon),
                       rounded(appraiser.epsilon()));
   for (std::size_t i = 0; i < why.blocking.size(); ++i) {

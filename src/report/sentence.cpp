@@ -114,6 +114,17 @@ std::string sentence(const Recourse& answer, const Schema& schema) {
   return capitalized(plan_phrase(answer, schema) + outcome_clause(answer, schema));
 }
 
+std::string proof_phrase(const Recourse& answer) {
+  const std::string_view number = answer.target.empty() ? "logit" : "lead";
+  const bool weighs = answer.infeasible && !answer.infeasible->models.empty();
+  return weighs
+             ? fmt::format(
+                   "models of the set, weighted, give every allowed row a mean {} of at "
+                   "most",
+                   number)
+             : fmt::format("one model of the set gives every allowed row a {} of at most", number);
+}
+
 std::string attack_text(const Attack& attack) {
   return attack.broken
              ? fmt::format(

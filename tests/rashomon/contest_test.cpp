@@ -227,7 +227,8 @@ TEST(Verifier, FindsEverySingleAlteredNumberOfManyClasses) {
   const Verifier verifier(model);
   const Json good = to_json(certificate, model.schema());
   int altered = 0;
-  for (const auto& [path, value] : good.flatten().items()) {
+  const Json flat = good.flatten();
+  for (const auto& [path, value] : flat.items()) {
     if (!value.is_number() || path == "/version") continue;
     const double number = value.get<double>();
     for (const double other : {number * (1 + 1e-6) + (number == 0 ? 1e-6 : 0), number + 1}) {
