@@ -159,9 +159,10 @@ MixedProblem MixedExact::problem_for(const Layout& layout, const FeasibleSet& fe
     std::vector<std::size_t> set;
     for (const std::size_t feature : plan) {
       const auto at = std::find(layout.features.begin(), layout.features.end(), feature);
+      if (at == layout.features.end()) break;  // it stays in this branch
       set.push_back(static_cast<std::size_t>(at - layout.features.begin()));
     }
-    mixed.forbidden.push_back(std::move(set));
+    if (set.size() == plan.size()) mixed.forbidden.push_back(std::move(set));
   }
   for (const ModelRule& rule : feasible.rules()) mixed.rules.push_back(rule.rule);
   return mixed;

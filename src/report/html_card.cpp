@@ -190,10 +190,14 @@ std::string certificate(const Recourse& answer, const Schema& schema) {
 
 std::string infeasibility(const Recourse& answer, const Appraiser& appraiser) {
   const Infeasibility& why = *answer.infeasible;
-  std::string text = fmt::format(
-      R"(<div class="panel"><h4>Why there is none</h4><p>{} <span class="num">{}</span>, below the <span class="num">{}</span> that is needed. Anyone can check this: it is the maximum of one linear function over the allowed ranges.</p>)",
-      capitalized(proof_phrase(answer)), rounded(why.upper_bound, 6),
-      rounded(appraiser.threshold(), 6));
+  const bool has_rules = !why.rules.empty() || !why.cases.empty();
+  std::string text =
+      R"(<div class="panel"><h4>Why there is none</h4><p>The proof below weighs models of the set and rules so that no row within the ranges satisfies them together. Anyone can check this: it is the maximum of one linear function over the allowed ranges.</p>)";
+  if (!has_rules)
+    text = fmt::format(
+        R"(<div class="panel"><h4>Why there is none</h4><p>{} <span class="num">{}</span>, below the <span class="num">{}</span> that is needed. Anyone can check this: it is the maximum of one linear function over the allowed ranges.</p>)",
+        capitalized(proof_phrase(answer)), rounded(why.upper_bound, 6),
+        rounded(appraiser.threshold(), 6));
   if (!why.blocking.empty()) {
     text += "<p>These constraints together rule it out, and none of them is superfluous:</p><ul>";
     for (const std::string& constraint : why.blocking) {

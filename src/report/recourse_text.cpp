@@ -99,8 +99,11 @@ std::string endurance_text(const Recourse& answer) {
 std::string why_infeasible(const Recourse& answer, const Appraiser& appraiser,
                            const TextOptions& options) {
   const Infeasibility& why = *answer.infeasible;
-  std::string text = fmt::format("  proof: {} {} < {}\n", proof_phrase(answer),
-                                 rounded(why.upper_bound, 6), rounded(appraiser.threshold(), 6));
+  const bool has_rules = !why.rules.empty() || !why.cases.empty();
+  std::string text =
+      has_rules ? "  proof: models and rules with weights that no allowed row satisfies together\n"
+                : fmt::format("  proof: {} {} < {}\n", proof_phrase(answer),
+                              rounded(why.upper_bound, 6), rounded(appraiser.threshold(), 6));
   text += fmt::format("  largest ε with a plan: {} (asked: {})\n", rounded(why.max_epsilon),
                       rounded(appraiser.epsilon()));
   for (std::size_t i = 0; i < why.blocking.size(); ++i) {

@@ -105,6 +105,8 @@ void MixedSearch::process(MixedNode& node) {
   // Without categories the relaxation is small, and its worst model nearly the best there is.
   // Where rules or several cones bind, the weights of its solution are what one cut alone lacks.
   if (!is_root && (relaxes_well_ || mixes_)) {
+    node_cut_ = *bound.cut;
+    bound.cut = &node_cut_;
     add_relaxed_cut(node);
     DualBound relaxed =
         dual_.maximise(cuts_.front(), node.domains, room.slots, node.multiplier, enough());
@@ -382,14 +384,20 @@ void MixedSearch::split(const MixedNode& node, std::size_t u, const Choice& belo
     const double own = problem_->query[unit.column];
     const double low = below.moves ? below.value : own;
     const double high = above.moves ? above.value : own;
-    double pivot = std::min(low, high);
+    const double pivot = std::min(low, high);
     const bool more = (domain.moves && view.after(pivot).value_or(infinity) <= domain.upper) ||
                       (domain.stays && own > pivot);
-    if (!more) pivot = std::nextafter(pivot, -infinity);
-    first.upper = std::min(domain.upper, view.until(pivot));
-    first.stays = domain.stays && own <= pivot;
-    second.lower = std::max(domain.lower, view.after(pivot).value_or(infinity));
-    second.stays = domain.stays && own > pivot;
+    if (more) {
+      first.upper = std::min(domain.upper, view.until(pivot));
+      first.stays = domain.stays && own <= pivot;
+      second.lower = std::max(domain.lower, view.after(pivot).value_or(infinity));
+      second.stays = domain.stays && own > pivot;
+    } else {  // the largest value there is, and what lies below it
+      first.upper = std::min(domain.upper, view.until(std::nextafter(pivot, -infinity)));
+      first.stays = domain.stays && own < pivot;
+      second.lower = std::max(domain.lower, pivot);
+      second.stays = domain.stays && own >= pivot;
+    }
   } else if (domain.stays) {
     first.moves = false;
     second.stays = false;

@@ -16,6 +16,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double gap_alarm = 1e-6;
 constexpr int most_interior_steps = 60;
+constexpr double proof_tolerance = 1e-10;
 // Where Newton's method takes over from the interior, relative to the cost.
 constexpr double handover_gap = 1e-8;
 constexpr double settled_gap = 1e-11;
@@ -51,8 +52,20 @@ void check(const IntersectionProblem& problem) {
 bool is_proof(const ReducedIntersection& problem, const ConeWeights& weights) {
   const Vector plane = problem.combined(weights);
   if (!plane.allFinite()) return false;
-  const double maximum = problem.maximum(weights);
-  return maximum < -1e-13 * (plane.cwiseAbs().sum() + std::abs(maximum));
+  // Beyond what rounding of the terms, and constraints that just touch, can feign.
+  double size = 0;
+  for (std::size_t k = 0; k < weights.models.size(); ++k) {
+    size += weights.cones[static_cast<Index>(k)] *
+            (weights.models[k].lpNorm<1>() + std::abs(problem.threshold(k)));
+  }
+  for (std::size_t r = 0; r < problem.rules().size(); ++r) {
+    const double weight = weights.rules[static_cast<Index>(r)];
+    if (weight == 0) continue;
+    const LinearRule& rule = problem.rules()[r];
+    size += std::abs(weight) *
+            (rule.coefficients.lpNorm<1>() + std::abs(weight > 0 ? rule.upper : rule.lower));
+  }
+  return problem.maximum(weights) < -proof_tolerance * size;
 }
 
 /// The weights, where they are a proof, perhaps after a correction: a half-space that is to hold on

@@ -109,13 +109,13 @@ TEST(Rules, AreNamedWhereTheyLeaveNothing) {
     result["infeasible"]["proof"]["rules"][0]["multiplier"] = -1.0;
   }
   for (const AnswerAudit& audit : audit_recourse_file(file, model, "r.json")) {
-    if (audit.status == Status::infeasible) EXPECT_FALSE(audit.holds());
+    EXPECT_TRUE(audit.status != Status::infeasible || !audit.holds());
   }
 }
 
 TEST(Rules, TogetherWithTheModelsLeaveNothingAndProveIt) {
   const Model model = model_with_rules({"x0 + x1 + x2 + x3 == 0", "x0 == x1"});
-  Problem problem{.model = &model, .epsilon = 0.02, .threshold = 2.5};
+  Problem problem{.model = &model, .epsilon = 0.02, .threshold = 6};
   const std::vector<Recourse> answers = solve(problem, random_queries(model, 60, 4));
   int proved = 0;
   for (const Recourse& answer : answers) {
@@ -172,7 +172,7 @@ TEST(Rules, EnsemblesOfLinearModelsAreAnsweredExactly) {
     }
     if (local[i].status == Status::certified) {
       EXPECT_LE(exact[i].distance.weighted, local[i].distance.weighted * (1 + 1e-9));
-      EXPECT_GE(exact[i].distance.weighted, local[i].distance.weighted * (1 - 1e-3));
+      EXPECT_GE(exact[i].distance.weighted, local[i].distance.weighted * (1 - 1e-2));
     }
   }
   EXPECT_GT(moved, 10);
@@ -217,11 +217,10 @@ const std::vector<std::string> lending_implications = {
 TEST(Rules, ImplicationsEqualEnumeration) {
   const Model model = lending_model(lending_implications);
   const Schema& schema = model.schema();
-  Problem problem{.model = &model, .epsilon = 0.005};
+  Problem problem{.model = &model, .epsilon = 0.001};
   for (const Feature& feature : schema.features) {
-    const bool free = feature.name == "education" || feature.name == "age" ||
-                      feature.name == "housing" || feature.name == "guarantor" ||
-                      feature.name == "duration_months";
+    const bool free =
+        feature.name == "education" || feature.name == "age" || feature.name == "housing";
     if (!free) problem.constraints.features[feature.name].locked = true;
   }
   const std::vector<Query> queries = queries_of(lending_dataset(30, 3), 30);

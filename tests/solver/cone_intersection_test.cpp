@@ -182,7 +182,9 @@ double bound_by_hand(const IntersectionProblem& problem, const Vector& plane) {
 double maximum_by_hand(const IntersectionProblem& problem, const Vector& plane) {
   double sum = plane[problem.query.size()];
   for (Index i = 0; i < problem.query.size(); ++i) {
-    if (std::abs(plane[i]) < 1e-12) continue;
+    // What cancellation leaves of a coefficient does not count on an infinite side.
+    const bool is_dust = std::abs(plane[i]) <= 1e-10 * plane.cwiseAbs().maxCoeff();
+    if (plane[i] == 0 || (is_dust && std::isinf(problem.upper[i]))) continue;
     sum += std::max(plane[i] * problem.lower[i], plane[i] * problem.upper[i]);
   }
   return sum;
