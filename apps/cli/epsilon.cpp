@@ -195,6 +195,7 @@ ExitStatus run_epsilon(const EpsilonArguments& arguments) {
   for (const std::string& text : arguments.epsilons) rules.push_back(parse_epsilon_rule(text));
   const Models models = read_models(arguments.model, arguments.problem);
   const Model& model = models.model;
+  require_one_logit(model, "epsilon");
   const Problem problem = make_problem(arguments.problem, models);
   const bool linear = model.network.layers.size() == 1;
   const bool needs_rows =

@@ -8,6 +8,7 @@
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
+#include "ellice/recourse/any_class.hpp"
 #include "ellice/recourse/attack_answers.hpp"
 #include "ellice/recourse/automatic.hpp"
 #include "ellice/recourse/data_supported.hpp"
@@ -125,16 +126,29 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
   network.sparse = arguments.exact.sparse;
   network.plans = arguments.exact.plans;
   request.method_options["network"] = fields_to_json(network);
-  if (problem.set.kind == SetKind::true_set)
+  if (problem.set.kind == SetKind::true_set) {
+    require(!network.max_changes && !network.sparse && network.plans == 1,
+            "--set true has one plan per query for networks, the nearest: leave out --max-changes, "
+            "--sparse and --plans");
     return std::make_unique<TrueNetwork>(problem, network, execution);
+  }
   return std::make_unique<NetworkSearch>(problem, run.rows ? &run.rows->fitted.rows : nullptr,
                                          network, execution);
+}
+
+/// The same for the request's problem, whichever of several classes it asks for.
+std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run& run) {
+  const Problem& problem = run.request.problem;
+  if (!has_several_targets(problem)) return make_generator(arguments, run, problem);
+  return std::make_unique<AnyClass>(
+      problem, [&](const Problem& single) { return make_generator(arguments, run, single); });
 }
 
 /// The models, rows and request of a command line, in the order in which they depend on each other.
 Run prepare(const ExplainArguments& arguments, const Console& console) {
   Run run{.models = read_models(arguments.model, arguments.problem)};
   Model& model = run.models.model;
+  if (arguments.attack) require_one_logit(model, "--attack");
   const bool is_true = arguments.problem.set == enum_name(SetKind::true_set);
   const EpsilonRule rule = parse_epsilon_rule(arguments.epsilon);
   const bool rule_needs_rows = rule.needs_rows();
@@ -303,6 +317,7 @@ void add_explain(CLI::App& program, Job& job) {
       ->check(CLI::IsMember({"auto", "exact", "network", "gradient", "greedy", "gumbel", "data"}))
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
+  add_class_options(verb, arguments->problem);
   add_retrain_option(verb, arguments->problem);
   add_row_options(verb, arguments->rows, "Training rows");
   add_flags(verb, arguments->exact, {"node_limit", "time_limit"},
@@ -350,6 +365,7 @@ void add_explain(CLI::App& program, Job& job) {
       "-o plans.csv\n"
       "  ellice explain m.json people.csv --epsilon 5% --set true --data loans.csv\n"
       "  ellice explain network.json people.csv --epsilon auto --data loans.csv --attack\n"
+      "  ellice explain grades.json wines.csv --epsilon 5% --target medium,high --margin 0.1\n"
       "  ellice verify m.json plans.json");
   verb.callback([arguments, &job] { job = [arguments] { return run_explain(*arguments); }; });
 }

@@ -149,6 +149,7 @@ void add_frontier(CLI::App& program, Job& job) {
       ->type_name("E,...")
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
+  add_class_options(verb, arguments->problem);
   add_retrain_option(verb, arguments->problem);
   add_row_options(verb, arguments->rows, "Training rows (better starts for networks)");
   add_format(verb, arguments->format);

@@ -54,6 +54,8 @@ TrainingRows read_training_rows(const RowArguments& arguments, const Model& mode
     data = read_dataset(source, model.schema(), console.progress());
   } else {
     data = load_recipe(arguments.dataset);
+    // A softmax model of two classes lists them in its schema, where the recipe does not.
+    if (model.network.kind == NetworkKind::softmax) data.schema.target.classes = data.classes;
     require_input(data.schema == model.schema(), "--dataset {}: its schema is not the model's",
                   arguments.dataset);
   }

@@ -153,6 +153,19 @@ Feature read_feature(const std::string& name, const YamlEntry& entry,
   return feature;
 }
 
+void read_classes(const YamlEntry* entry, Target& target) {
+  if (entry == nullptr) return;
+  target.classes = distinct_texts(*entry, "the list of the target's classes");
+  if (target.classes.size() < 2 || target.classes.size() > most_classes) {
+    entry->fault("found {} classes, expected 2 to {}", target.classes.size(), most_classes);
+  }
+  const std::vector<std::string>& classes = target.classes;
+  if (std::find(classes.begin(), classes.end(), target.favourable) == classes.end()) {
+    entry->fault("the favourable value \"{}\" is not among them; {}", target.favourable,
+                 suggestion(target.favourable, classes));
+  }
+}
+
 using Groups = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 Groups read_groups(const YamlEntry* entry) {
@@ -341,11 +354,13 @@ Schema read_document(const YamlEntry& document) {
                        "a map with the keys target and features");
   Schema schema;
   const std::string target_form = "{column: NAME, favourable: VALUE}";
-  const YamlRecord target(top.at("target", target_form), {"column", "favourable"}, target_form);
+  const YamlRecord target(top.at("target", target_form), {"column", "favourable", "classes"},
+                          target_form);
   schema.target.column =
       target.at("column", "the name of the target's column").filled_text("the name of a column");
   schema.target.favourable = target.at("favourable", "the target's value that people want")
                                  .filled_text("the target's value that people want");
+  read_classes(target.find("classes"), schema.target);
   if (const YamlEntry* const drop = top.find("drop")) {
     // A column without a name, as an index is often written, is dropped as "".
     schema.drop = distinct_texts(*drop, "a list of columns to leave out", true);

@@ -97,6 +97,7 @@ std::string block(const Json& object) {
 Json to_json(const Schema& schema) {
   Json result = Json::object();
   result["target"] = {{"column", schema.target.column}, {"favourable", schema.target.favourable}};
+  if (!schema.target.classes.empty()) result["target"]["classes"] = schema.target.classes;
   if (!schema.drop.empty()) result["drop"] = schema.drop;
   Json features = Json::object();
   Json one_hot = Json::object();

@@ -44,6 +44,11 @@ double for_survival(double survival, const Model& model, const SetChoice& set,
 
 double for_accuracy(double loss, const Model& model, const SetChoice& set,
                     const EpsilonContext& context, const std::string& rule) {
+  require(
+      model.network.outputs() == 1,
+      "--epsilon {}: the accuracy of boundary models is measured for models with one logit, not "
+      "for softmax models; give a number or a share of the objective, e.g. 5%",
+      rule);
   require(set.kind == SetKind::last_layer && !set.damping,
           "--epsilon {}: boundary models are sampled from the set last-layer with the objective's "
           "own l2; use --set last-layer without --damping, or give a number",
@@ -96,6 +101,7 @@ double EpsilonRule::resolve(const Model& model, const SetChoice& set,
     case Kind::accuracy:
       return for_accuracy(number / 100, model, set, context, text);
     case Kind::automatic:
+      require(model.network.outputs() == 1, "--epsilon auto: {}", no_survival_reason(model, set));
       if (const std::optional<double> survival = asked_survival(model, set)) {
         return survival_epsilon(model, *survival, context.retraining);
       }

@@ -54,6 +54,10 @@ Retraining parse_retraining(std::string_view text) {
 }
 
 std::string no_survival_reason(const Model& model, const SetChoice& set) {
+  if (model.network.outputs() > 1) {
+    return "survival under retraining is predicted for models with one logit, not for softmax "
+           "models; give a number or a share of the objective, e.g. 5%";
+  }
   if (set.kind != SetKind::last_layer) {
     return fmt::format(
         "survival under retraining is predicted for the set last-layer, not for {}; run `ellice "

@@ -37,7 +37,9 @@ bool is_provable(const Model& model, const SetChoice& set) {
   const auto is_linear = [](const Model* one) { return one->network.layers.size() == 1; };
   const bool known = set.kind == SetKind::last_layer || set.kind == SetKind::true_set ||
                      set.kind == SetKind::ensemble;
-  return known && is_linear(&model) &&
+  // Where any of several classes will do, nothing is: see AnyClass.
+  const bool one_class = !set.contest || acceptable_classes(model, *set.contest).size() == 1;
+  return known && one_class && is_linear(&model) &&
          std::all_of(set.members.begin(), set.members.end(), is_linear);
 }
 
@@ -68,6 +70,7 @@ class Auditor {
                                "attack", "seconds", "attained_epsilon", "certificate"}) {
       if (answer.has(echoed)) (void)answer.at(echoed);
     }
+    if (asked_.set.contest) check_target(answer, result);
     if (result.status == Status::reduced) result.epsilon = attained_epsilon(answer, result);
     const bool has_row = answer.has("counterfactual");
     const auto fault = [&](std::string text) { result.failures.push_back(std::move(text)); };
@@ -96,9 +99,34 @@ class Auditor {
     return {model_->network.head(), damped_hessian(*model_, asked_.set.damping), epsilon};
   }
 
-  [[nodiscard]] Certifier certifier(double epsilon) const {
-    if (epsilon == asked_.epsilon) return certifier_;
-    return {*model_, asked_.set, epsilon, asked_.threshold};
+  /// For the class that the answer names, where there are many.
+  [[nodiscard]] Certifier certifier(const AnswerAudit& result) const {
+    const SetChoice set = set_of(result);
+    const bool same = set.contest == asked_.set.contest && result.epsilon == asked_.epsilon;
+    if (same) return certifier_;
+    return {*model_, set, result.epsilon, asked_.threshold};
+  }
+
+  [[nodiscard]] SetChoice set_of(const AnswerAudit& result) const {
+    SetChoice set = asked_.set;
+    if (result.winner) set.contest->winner = *result.winner;
+    return set;
+  }
+
+  /// The answer names one of the classes that were asked for.
+  void check_target(JsonObject& answer, AnswerAudit& result) const {
+    const std::vector<Index> acceptable = acceptable_classes(*model_, *asked_.set.contest);
+    if (!answer.has("target")) {
+      if (answer.has("query")) result.failures.emplace_back("target is missing");
+      return;
+    }
+    const std::string name = answer.string("target");
+    for (const Index k : acceptable) {
+      if (model_->decision.classes[static_cast<std::size_t>(k)] == name) result.winner = k;
+    }
+    if (!result.winner) {
+      result.failures.push_back(fmt::format("target {} is none of the classes asked for", name));
+    }
   }
 
   [[nodiscard]] WorstModel worst_models(double epsilon) const {
@@ -190,11 +218,16 @@ class Auditor {
     distance.finish();
     // In the arithmetic of certificates: next to a unit's kink, where g jumps, another may see the
     // other side.
-    const Evaluation found = certifier(result.epsilon).evaluate(counterfactual);
+    const Evaluation found = certifier(result).evaluate(counterfactual);
     check_endurance(answer, z, result);
-    const Vector features = with_one(model_->network.features(z));
-    const double rounding = 1e-4 * (model_->network.head().cwiseProduct(features).cwiseAbs().sum() +
-                                    std::abs(found.logit - found.robust_logit));  // times 1e-9
+    const Vector features = with_one(model_->network.features(z)).cwiseAbs();
+    const Index outputs = model_->network.outputs();
+    const Vector sizes = model_->network.head().cwiseAbs();  // of each class in turn
+    const double terms =
+        (Eigen::Map<const Matrix>(sizes.data(), features.size(), outputs).transpose() * features)
+            .sum();
+    const double rounding =
+        1e-4 * (terms + std::abs(found.logit - found.robust_logit));  // times 1e-9
     compare("logit", answer.number("logit"), found.logit, rounding);
     // The bound over the true set depends on where Newton's method began, in its last digits.
     compare("robust_logit", answer.number("robust_logit"), found.robust_logit,
@@ -213,7 +246,14 @@ class Auditor {
     };
     std::optional<double> radius;
     std::optional<double> survival;
-    if (asked_.set.kind == SetKind::last_layer) {
+    if (asked_.set.contest) {
+      const SetChoice set = set_of(result);
+      for (const Model& pair : pair_models(*model_, *set.contest, set.damping)) {
+        const double own = robustness_radius(last_layer_set(pair, 0),
+                                             with_one(pair.network.features(z)), asked_.threshold);
+        radius = std::min(radius.value_or(own), own);
+      }
+    } else if (asked_.set.kind == SetKind::last_layer) {
       const Vector x = with_one(model_->network.features(z));
       const double margin = model_->network.head().dot(x) - asked_.threshold;
       radius = robustness_radius(ellipsoid(0), x, asked_.threshold);
@@ -241,6 +281,7 @@ class Auditor {
                               fmt::format("results[{}].certificate", result.query_index));
     if (certificate.point != counterfactual)
       result.failures.emplace_back("the certificate is for another row");
+    if (asked_.set.contest) check_contest(certificate, result);
     if (certificate.set != asked_.set.kind)
       result.failures.emplace_back("the certificate is for another set of models");
     if (certificate.epsilon != result.epsilon)
@@ -255,6 +296,21 @@ class Auditor {
                            verification.failures.end());
   }
 
+  /// The certificate is for the answer's class and against all that are not acceptable.
+  void check_contest(const Certificate& certificate, AnswerAudit& result) const {
+    const SetChoice set = set_of(result);
+    std::vector<std::string> expected;
+    for (const Index k : set.contest->rivals) {
+      expected.push_back(model_->decision.classes[static_cast<std::size_t>(k)]);
+    }
+    std::vector<std::string> rivals;
+    for (const RivalCertificate& rival : certificate.rivals) rivals.push_back(rival.name);
+    if (rivals != expected ||
+        certificate.target !=
+            model_->decision.classes[static_cast<std::size_t>(set.contest->winner)])
+      result.failures.emplace_back("the certificate is for other classes");
+  }
+
   /// No robust row may cost less than the stated gap admits (theory.md, Result 9).
   void check_gap(double gap, const RawRow& counterfactual, const FeasibleSet& feasible,
                  AnswerAudit& result) const {
@@ -265,7 +321,7 @@ class Auditor {
     }
     if (asked_.cost.sparsity_weight != 0 || asked_.counts_changes || result.plan > 0 ||
         feasible.has_grid() || !feasible.held().empty() || has_rules() ||
-        asked_.set.kind == SetKind::ensemble) {
+        asked_.set.kind == SetKind::ensemble || asked_.set.contest) {
       check_not_beaten(gap, counterfactual, feasible, result);
       return;
     }
@@ -301,8 +357,7 @@ class Auditor {
                         AnswerAudit& result) const {
     const Vector z = model_->encoder.encode(counterfactual);
     const double paid = cost_of(asked_.cost, model_->encoder, feasible.query(), z);
-    const Certifier certifier(*model_, asked_.set, result.epsilon, asked_.threshold);
-    const auto feature = beaten_by_retreat(certifier, asked_.cost, feasible, counterfactual,
+    const auto feature = beaten_by_retreat(certifier(result), asked_.cost, feasible, counterfactual,
                                            paid * (1 - gap - gap_tolerance));
     if (!feature) return;
     result.failures.push_back(
@@ -341,11 +396,10 @@ class Auditor {
                   AnswerAudit& result) const {
     const RawRow point = row_from_json(model_->schema(), best.at("point"), source_, "best.point");
     const Vector x = with_one(model_->encoder.encode(point));
-    const RashomonEllipsoid set = ellipsoid(result.epsilon);
-    const double recomputed = true_set_ ? true_set_->worst(x).lower_bound
-                              : asked_.set.kind == SetKind::ensemble
-                                  ? certifier(result.epsilon).evaluate(point).robust_logit
-                                  : robust_logit(set, x);
+    const bool has_several = asked_.set.kind == SetKind::ensemble || asked_.set.contest;
+    const double recomputed = true_set_     ? true_set_->worst(x).lower_bound
+                              : has_several ? certifier(result).evaluate(point).robust_logit
+                                            : robust_logit(ellipsoid(result.epsilon), x);
     if (!agree(best.number("robust_logit"), recomputed, true_set_ ? 1 : 1e-6)) {
       result.failures.push_back(fmt::format("best.robust_logit is {}, recomputed {}",
                                             best.number("robust_logit"), recomputed));
@@ -353,11 +407,11 @@ class Auditor {
     best.finish();
     if (true_set_) {
       check_true_max_epsilon(max_epsilon, x, result);
-    } else if (asked_.set.kind == SetKind::ensemble || has_rules()) {
+    } else if (has_several || has_rules()) {
       if (max_epsilon < 0 || (max_epsilon >= result.epsilon && result.epsilon > 0))
         result.failures.emplace_back("max_epsilon is not below the epsilon that was asked for");
     } else {
-      check_max_epsilon(max_epsilon, x, feasible.relaxed(), set, result);
+      check_max_epsilon(max_epsilon, x, feasible.relaxed(), ellipsoid(result.epsilon), result);
     }
   }
 

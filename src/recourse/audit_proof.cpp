@@ -1,8 +1,11 @@
 #include "recourse/audit_proof.hpp"
 
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 
+#include "ellice/model/softmax_objective.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
 
 namespace ellice {
@@ -26,6 +29,21 @@ double maximum(const Box& box, const Vector& plane, const Vector& size) {
   return sum;
 }
 
+/// The least excess of a model of all classes for which the winner's parameters exceed the rival's
+/// by θ, with the dense inverse of H (theory.md, Result 24).
+double pair_excess(const Model& model, const SetChoice& set, const Vector& theta, Index rival) {
+  const Index p = theta.size();
+  const Index winner = set.contest->winner;
+  const Vector head = model.network.head();
+  const Matrix inverse =
+      with_gauge(damped_hessian(model, set.damping), model.network.outputs()).inverse();
+  const auto block = [&](Index j, Index k) { return inverse.block(j * p, k * p, p, p); };
+  const Matrix spread =
+      block(winner, winner) - block(winner, rival) - block(rival, winner) + block(rival, rival);
+  const Vector away = theta - (head.segment(winner * p, p) - head.segment(rival * p, p));
+  return 0.5 * away.dot(spread.ldlt().solve(away));
+}
+
 }  // namespace
 
 void ProofChecker::check_membership(const Vector& theta, std::size_t member) {
@@ -33,6 +51,8 @@ void ProofChecker::check_membership(const Vector& theta, std::size_t member) {
   double excess = 0;
   if (true_set_ != nullptr) {
     excess = true_set_->objective(theta) - true_set_->optimum();
+  } else if (set_->contest) {
+    excess = pair_excess(*model_, *set_, theta, set_->contest->rivals[member]);
   } else {
     // In the member's own space its score of the same rows is the same.
     const Model& own = member == 0 ? *model_ : *set_->members[member - 1];
@@ -98,7 +118,9 @@ void ProofChecker::check(JsonObject proof, const FeasibleSet& feasible) {
       const double weight = entry.number("weight");
       const Vector theta = entry.vector("model", d + 1);
       entry.finish();
-      if (member < 0 || static_cast<std::size_t>(member) > set_->members.size() || weight < 0) {
+      const std::size_t last =
+          set_->contest ? set_->contest->rivals.size() - 1 : set_->members.size();
+      if (member < 0 || static_cast<std::size_t>(member) > last || weight < 0) {
         fault(fmt::format("member {} with the weight {} does not exist", member, weight));
         continue;
       }

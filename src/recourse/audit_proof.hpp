@@ -25,7 +25,8 @@ class ProofChecker {
   void check_cases(std::vector<JsonObject> proofs, const FeasibleSet& feasible);
 
  private:
-  /// A model of a member's set, as a function of the first model's columns; checks that it is one.
+  /// A model of a member's set, as a function of the first model's columns, or the difference of
+  /// two classes where the members are rivals; checks that it is one.
   void check_membership(const Vector& theta, std::size_t member);
   void add_rules(std::vector<JsonObject> rules, Vector& plane, Vector& size);
   void fault(std::string text) { result_->failures.push_back("proof: " + std::move(text)); }

@@ -1,10 +1,30 @@
 #include "recourse/audit_request.hpp"
 
 #include <string_view>
+#include <algorithm>
 
 #include "ellice/core/error.hpp"
 
 namespace ellice {
+
+namespace {
+
+/// The first acceptable class against all that are not; answers name their own.
+Contest read_contest(JsonObject& options, const Model& model) {
+  std::vector<Index> acceptable;
+  for (const std::string& name : options.strings("target")) {
+    const std::vector<std::string>& classes = model.decision.classes;
+    const auto found = std::find(classes.begin(), classes.end(), name);
+    if (found == classes.end()) {
+      options.wrong("target", "classes of the model; " + suggestion(name, classes));
+    }
+    acceptable.push_back(found - classes.begin());
+  }
+  if (acceptable.empty()) options.wrong("target", "at least one class");
+  return make_contest(model, acceptable.front(), acceptable);
+}
+
+}  // namespace
 
 AuditRequest read_audit_request(JsonObject& top, const Model& model,
                                 const std::vector<const Model*>& members, const StoredRows* rows) {
@@ -40,6 +60,7 @@ AuditRequest read_audit_request(JsonObject& top, const Model& model,
     }
   }
   if (asked.set.kind != SetKind::ensemble) asked.set.members.clear();
+  if (model.network.outputs() > 1) asked.set.contest = read_contest(options, model);
   validate(asked.set, model);
   asked.constraints = constraints_from_json(options);
   validate(asked.constraints, model.schema());

@@ -57,7 +57,9 @@ std::vector<Index> certified_rows(const Problem& problem, RowMatrixArg raw,
                                   const Execution& execution) {
   const Model& model = *problem.model;
   const Certifier certifier(model, problem.set, problem.epsilon, problem.threshold);
-  if (model.network.layers.size() == 1 && problem.set.kind == SetKind::last_layer) {
+  const bool has_one_cone = model.network.layers.size() == 1 &&
+                            problem.set.kind == SetKind::last_layer && !problem.set.contest;
+  if (has_one_cone) {
     return certified_by_linear(problem, certifier, raw, execution);
   }
   // What the base model refuses the worst one does: enough to leave out where g takes a solve.

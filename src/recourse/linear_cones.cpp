@@ -65,11 +65,16 @@ LinearCones linear_cones(const Problem& problem) {
           "the exact search is for linear models, and a member of the ensemble has hidden layers; "
           "use --method network, gradient or data");
   LinearCones result;
-  result.sets.push_back(
-      moved_set(model, model, damped_hessian(model, problem.set.damping), problem.epsilon));
-  for (const Model* member : problem.set.members) {
+  if (problem.set.contest) {
+    for (const Model& pair : pair_models(model, *problem.set.contest, problem.set.damping))
+      result.sets.push_back(last_layer_set(pair, problem.epsilon));
+  } else {
     result.sets.push_back(
-        moved_set(model, *member, damped_hessian(*member, problem.set.damping), problem.epsilon));
+        moved_set(model, model, damped_hessian(model, problem.set.damping), problem.epsilon));
+    for (const Model* member : problem.set.members) {
+      result.sets.push_back(
+          moved_set(model, *member, damped_hessian(*member, problem.set.damping), problem.epsilon));
+    }
   }
   for (const RashomonEllipsoid& set : result.sets)
     result.factors.emplace_back(set.center(), set.hessian());

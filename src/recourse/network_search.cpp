@@ -178,7 +178,9 @@ NetworkSearch::NetworkSearch(const Problem& problem, const StoredRows* rows,
   require(rows->encoded.cols() == problem.model->encoder.columns(),
           "the training rows have {} columns, the model has {}", rows->encoded.cols(),
           problem.model->encoder.columns());
-  rows_ = std::make_unique<RowStarts>(*rows, assembler_.set(), problem.threshold, execution);
+  const int favourable = problem.set.contest ? static_cast<int>(problem.set.contest->winner) : 1;
+  rows_ = std::make_unique<RowStarts>(*rows, assembler_.set(), problem.threshold, favourable,
+                                      execution);
 }
 
 NetworkSearch::~NetworkSearch() = default;

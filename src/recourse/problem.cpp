@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ellice/core/error.hpp"
 #include "recourse/model_rules.hpp"
@@ -40,6 +41,8 @@ void validate(const Problem& problem) {
           "epsilon = {} is too large to compute with, at most {}", problem.epsilon,
           largest_epsilon);
   require(std::isfinite(problem.threshold), "threshold = {} must be finite", problem.threshold);
+  require(!problem.set.contest || problem.threshold >= 0,
+          "margin = {} must be >= 0: a class that trails does not win", problem.threshold);
   require(problem.cost.sparsity_weight >= 0 && std::isfinite(problem.cost.sparsity_weight),
           "sparsity_weight = {} must be >= 0", problem.cost.sparsity_weight);
   validate(problem.constraints, problem.model->schema());
@@ -68,9 +71,16 @@ std::vector<std::optional<double>> sensible_steps(const Encoder& encoder) {
 std::optional<Endurance> endurance(const Problem& problem, const UncertaintySet& set,
                                    const RetrainedHead* retrained, VectorArg z) {
   if (problem.set.kind != SetKind::last_layer) return std::nullopt;
-  const RobustScore score = set.function()->value(0, z);
-  const double margin = score.logit - problem.threshold;
-  const double kappa = margin > 0 ? margin / score.spread : 0;
+  // One logit, or one margin for each rival: the first that fails counts.
+  const std::unique_ptr<RobustFunction> function = set.function();
+  double margin = std::numeric_limits<double>::infinity();
+  double kappa = margin;
+  for (Index k = 0; k < function->members(); ++k) {
+    const RobustScore score = function->value(k, z);
+    const double own = score.logit - problem.threshold;
+    margin = std::min(margin, own);
+    kappa = std::min(kappa, own > 0 ? own / score.spread : 0);
+  }
   Endurance result{.robustness_radius = kappa * kappa / 2};
   if (retrained != nullptr && margin >= 0) {
     result.predicted_survival = retrained->survival(with_one(z), margin, 0, problem.retraining);
@@ -97,8 +107,12 @@ const UncertaintySet& Assembler::set() const {
 
 Recourse Assembler::begin(const Query& query, const FeasibleSet& feasible) const {
   const Encoder& encoder = problem_->model->encoder;
+  const std::optional<Contest>& contest = problem_->set.contest;
   return {.query_index = query.index,
           .id = query.id,
+          .target =
+              contest ? problem_->model->decision.classes[static_cast<std::size_t>(contest->winner)]
+                      : "",
           .query = encoder.values({query.raw.data(), static_cast<std::size_t>(query.raw.size())}),
           .query_violations = feasible.query_violations()};
 }

@@ -64,6 +64,7 @@ Json to_json(const Recourse& recourse, const Schema& schema) {
   result["plan"] = recourse.plan;
   result["status"] = std::string(enum_name(recourse.status));
   if (recourse.id) result["id"] = *recourse.id;
+  if (!recourse.target.empty()) result["target"] = recourse.target;
   if (!recourse.query.empty()) result["query"] = row_to_json(schema, recourse.query);
   if (!recourse.query_violations.empty()) result["query_violations"] = recourse.query_violations;
   if (recourse.reasons) result["reasons"] = to_json(*recourse.reasons);

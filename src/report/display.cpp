@@ -40,7 +40,11 @@ std::string display_contribution(double contribution) {
 }
 
 std::string favourable_answer(const Schema& schema) {
-  return schema.target.column + " = " + schema.target.favourable;
+  return answer_text(schema, schema.target.favourable);
+}
+
+std::string answer_text(const Schema& schema, const std::string& wanted) {
+  return schema.target.column + " = " + wanted;
 }
 
 std::vector<Change> differences(const Schema& schema, const RawRow& from, const RawRow& to) {

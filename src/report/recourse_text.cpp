@@ -78,7 +78,8 @@ std::string standings(const Recourse& answer, const Appraiser& appraiser) {
              appraiser.display_score(now.robust_logit()),
              appraiser.display_score(then.robust_logit())});
   return indented(table.text()) +
-         fmt::format("  robust logit {} {} {}\n", rounded(then.robust_logit(), 6),
+         fmt::format("  robust {} {} {} {}\n", appraiser.has_many_classes() ? "lead" : "logit",
+                     rounded(then.robust_logit(), 6),
                      then.robust_logit() >= appraiser.threshold() ? "≥" : "<",
                      rounded(appraiser.threshold(), 6));
 }
@@ -110,14 +111,11 @@ std::string endurance_text(const Recourse& answer) {
 std::string why_infeasible(const Recourse& answer, const Appraiser& appraiser,
                            const TextOptions& options) {
   const Infeasibility& why = *answer.infeasible;
-  const bool is_one_model = why.rules.empty() && why.models.empty() && why.cases.empty();
+  const bool has_rules = !why.rules.empty() || !why.cases.empty();
   std::string text =
-      is_one_model
-          ? fmt::format(
-                "  proof: one model of the set gives every allowed row a logit of at most {} < "
-                "{}\n",
-                rounded(why.upper_bound, 6), rounded(appraiser.threshold(), 6))
-          : "  proof: models and rules with weights that no allowed row satisfies together\n";
+      has_rules ? "  proof: models and rules with weights that no allowed row satisfies together\n"
+                : fmt::format("  proof: {} {} < {}\n", proof_phrase(answer),
+                              rounded(why.upper_bound, 6), rounded(appraiser.threshold(), 6));
   text += fmt::format("  largest ε with a plan: {} (asked: {})\n", rounded(why.max_epsilon),
                       rounded(appraiser.epsilon()));
   for (std::size_t i = 0; i < why.blocking.size(); ++i) {

@@ -10,7 +10,8 @@
 namespace ellice {
 
 /// The robust constraints g_k(x) ≥ t of a problem whose model is linear, all in the model space of
-/// its (first) model: one ellipsoid for the last-layer set, one per member for an ensemble.
+/// its (first) model: one ellipsoid for the last-layer set, one per member for an ensemble, one per
+/// rival for many classes.
 struct LinearCones {
   std::vector<RashomonEllipsoid> sets = {};
   std::vector<BoxFactor> factors = {};  // of the same

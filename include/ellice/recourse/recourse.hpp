@@ -91,7 +91,8 @@ struct Recourse {
   int plan = 0;
   Status status = Status::not_found;
   std::optional<std::string> id = {};
-  RawRow query = {};  // as given
+  std::string target = {};  // many classes: the one that the row is to get
+  RawRow query = {};        // as given
   std::vector<std::string> query_violations = {};
   /// Why the base model declines the query, where it does and where that was asked for.
   std::optional<Reasons> reasons = {};
@@ -100,7 +101,7 @@ struct Recourse {
   std::optional<RawRow> counterfactual = {};
   std::vector<Change> changes = {};
   Distance distance = {};
-  double logit = 0;         // of the counterfactual: base model
+  double logit = 0;         // of the counterfactual: base model; many classes: smallest margin
   double robust_logit = 0;  // worst model
   /// Of the counterfactual, for the last-layer set: the largest ε for which it is robust, and for
   /// linear models the probability that the retrained model accepts it (theory.md, Result 30).

@@ -54,6 +54,7 @@ struct AnswerAudit {
   double threshold = 0;
   double logit = 0;                           // recomputed, where there is a certificate
   double robust_logit = 0;                    // likewise
+  std::optional<Index> winner = {};           // many classes: the one that the answer names
   std::optional<Vector> breaking_model = {};  // true set: one of it that rejects the row
   std::vector<std::string> changed = {};      // features, sorted
   double cost = 0;                            // recomputed, of the row

@@ -24,6 +24,8 @@ namespace ellice {
 
 /// The favourable answer: «approved = yes».
 [[nodiscard]] std::string favourable_answer(const Schema& schema);
+/// The same for another class, or «one of setosa, virginica».
+[[nodiscard]] std::string answer_text(const Schema& schema, const std::string& wanted);
 
 /// What distinguishes two rows, in the schema's order.
 [[nodiscard]] std::vector<Change> differences(const Schema& schema, const RawRow& from,
