@@ -181,13 +181,14 @@ IntervalRobustness::Minimum IntervalRobustness::descend(const Activations& box,
   return best;
 }
 
-std::optional<IntervalRobustness::Minimum> IntervalRobustness::minimize(const Activations& box,
-                                                                        double delta) const {
+IntervalRobustness::Minimum IntervalRobustness::minimize(const Activations& box, double delta,
+                                                         double cutoff) const {
   // theory.md, Result 40: the first layer is a box and needs no binaries, nor do units of the
   // second whose factor is not negative.
   const Layer& middle = network_.layers[1];
   const Layer& head = network_.layers[2];
   MixedInteger problem;
+  MixedInteger::Row logit{.upper = cutoff - (head.bias[0] - delta)};
   for (Index j = 0; j < box.lower.size(); ++j)
     problem.add_variable({.lower = box.lower[j], .upper = box.upper[j]});
   for (Index k = 0; k < middle.bias.size(); ++k) {
@@ -206,6 +207,7 @@ std::optional<IntervalRobustness::Minimum> IntervalRobustness::minimize(const Ac
     if (most_z <= 0) continue;  // off
     const Index unit = problem.add_variable({.upper = most_z, .cost = factor});
     row.terms.push_back({unit, 1});
+    logit.terms.push_back({unit, factor});
     const double constant = middle.bias[k] + shift;
     if (factor >= 0) {
       row.lower = constant;
@@ -219,8 +221,11 @@ std::optional<IntervalRobustness::Minimum> IntervalRobustness::minimize(const Ac
     }
     problem.add_row(std::move(row));
   }
+  // Mostly there is nothing below the cutoff, and the first relaxation knows.
+  if (cutoff < infinity) problem.add_row(std::move(logit));
   const MixedIntegerSolution solution = solve(problem, solver_seconds);
-  if (solution.status != MixedIntegerStatus::optimal) return std::nullopt;
+  if (solution.status == MixedIntegerStatus::infeasible) return {.logit = infinity};
+  if (solution.status != MixedIntegerStatus::optimal) return {.logit = -infinity};
   Minimum result{
       .activations =
           solution.values.head(box.lower.size()).cwiseMax(box.lower).cwiseMin(box.upper)};
@@ -228,21 +233,23 @@ std::optional<IntervalRobustness::Minimum> IntervalRobustness::minimize(const Ac
   return result;
 }
 
-bool IntervalRobustness::exceeds_zero(const Activations& box, double delta,
-                                      std::optional<Minimum>& refuting) const {
+IntervalRobustness::Decision IntervalRobustness::decide(const Activations& box,
+                                                        double delta) const {
   const Bound certified = bound_two(box, delta);
-  if (certified.is_positive()) return true;
-  refuting = descend(box, delta);
-  if (refuting->logit <= 0) return false;
-  refuting = minimize(box, delta);
-  return refuting && refuting->logit > solver_error * (1 + certified.scale);
+  if (certified.is_positive()) return {.is_robust = true};
+  Minimum found = descend(box, delta);
+  if (found.logit <= 0) return {.refuting = found.activations};
+  const double cutoff = solver_error * (1 + certified.scale);
+  found = minimize(box, delta, cutoff);
+  if (found.logit > cutoff) return {.is_robust = true};
+  if (found.logit > 0 || found.activations.size() == 0) return {};
+  return {.refuting = found.activations};
 }
 
 bool IntervalRobustness::is_robust(const FirstLayer& first, double delta) const {
   if (network_.layers.size() < 3) return bound(first, delta).is_positive();
   const std::optional<Activations> box = activations(first, delta);
-  std::optional<Minimum> refuting;
-  return box && exceeds_zero(*box, delta, refuting);
+  return box && decide(*box, delta).is_robust;
 }
 
 bool IntervalRobustness::is_robust(VectorArg x, double delta) const {
@@ -276,15 +283,15 @@ double IntervalRobustness::largest_deep(const FirstLayer& first, double lower, d
       if (upper <= lower) break;
       continue;
     }
-    std::optional<Minimum> found;
-    if (exceeds_zero(*box, probe, found)) return probe;
-    if (!found || found->logit > 0) {  // too close to 0 for CBC
+    const Decision decision = decide(*box, probe);
+    if (decision.is_robust) return probe;
+    if (!decision.refuting) {  // too close to 0 for CBC
       share *= 10;
       continue;
     }
     const Vector width = box->upper - box->lower;
     const Vector position =
-        (width.array() > 0).select((found->activations - box->lower).cwiseQuotient(width), 0);
+        (width.array() > 0).select((*decision.refuting - box->lower).cwiseQuotient(width), 0);
     upper = last_with(lower, probe, [&](double delta) {
       const std::optional<Activations> at = activations(first, delta);
       return at && value_at(at->at(position), delta) > 0;
@@ -322,10 +329,10 @@ std::optional<WorstInBox> IntervalRobustness::worst(VectorArg x, double delta) c
     for (Index j = 0; j < wanted.size(); ++j)
       if (head.weights(0, j) >= delta) wanted[j] = box.lower[j];
   } else {
-    std::optional<Minimum> found = minimize(box, delta);
-    if (!found) return std::nullopt;
+    const Minimum found = minimize(box, delta, infinity);
+    if (found.activations.size() == 0) return std::nullopt;
     const Minimum local = descend(box, delta);
-    wanted = local.logit < found->logit ? local.activations : found->activations;
+    wanted = local.logit < found.logit ? local.activations : found.activations;
     for (Index k = 0; k < layers[1].bias.size(); ++k) {
       const double shift = head.weights(0, k) >= delta ? -delta : delta;
       layers[1].weights.row(k).array() += shift;

@@ -204,6 +204,7 @@ Recourse TrexContinuous::answer(const Query& query) const {
   const FeasibleSet feasible =
       feasible_set(*problem_, query, corrected ? Rounding::as_displayed : Rounding::none);
   Recourse result = assembler_.begin(query, feasible);
+  result.held = feasible.held();
   if (!corrected) {
     assembler_.take(result, decode_freely(feasible, run_published(query.index, feasible)),
                     feasible);

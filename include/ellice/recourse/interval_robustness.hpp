@@ -36,8 +36,8 @@ class IntervalRobustness {
   /// itself for at most one hidden layer. −∞ where the published check has no feasible parameters.
   [[nodiscard]] double interval_bound(VectorArg x, double delta) const;
   [[nodiscard]] bool is_robust(VectorArg x, double delta) const;
-  /// sup {δ : robust}, rounded down: by some 1e-9 for at most one hidden layer, otherwise by 1e-6 of
-  /// itself as a rule; 0 where the network itself does not accept x.
+  /// sup {δ : robust}, rounded down: by some 1e-9 for at most one hidden layer, otherwise by 1e-6
+  /// of itself as a rule; 0 where the network itself does not accept x.
   [[nodiscard]] double largest_delta(VectorArg x) const;
   /// The same for each row, the same for any number of threads.
   [[nodiscard]] Vector largest_deltas(RowMatrixArg rows, const Execution& execution = {}) const;
@@ -76,11 +76,14 @@ class IntervalRobustness {
   [[nodiscard]] double value_at(VectorArg a, double delta) const;
   /// A small F by moving one activation at a time between its ends.
   [[nodiscard]] Minimum descend(const Activations& box, double delta) const;
-  /// min F over the box, by CBC.
-  [[nodiscard]] std::optional<Minimum> minimize(const Activations& box, double delta) const;
-  /// Whether every F of the box exceeds 0; if not, the smallest F that was found, if any.
-  [[nodiscard]] bool exceeds_zero(const Activations& box, double delta,
-                                  std::optional<Minimum>& refuting) const;
+  /// min F over the box, by CBC. Without activations: ∞ where no F is below the cutoff, −∞ where
+  /// CBC was not done.
+  [[nodiscard]] Minimum minimize(const Activations& box, double delta, double cutoff) const;
+  struct Decision {
+    bool is_robust = false;
+    std::optional<Vector> refuting = {};  // activations with F ≤ 0; none: too close to decide
+  };
+  [[nodiscard]] Decision decide(const Activations& box, double delta) const;
 
   Network network_;  // the threshold taken off its last bias
   Variant variant_;
