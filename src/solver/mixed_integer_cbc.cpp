@@ -93,8 +93,9 @@ MixedIntegerSolution solve(const MixedInteger& problem, double time_limit_second
   Cbc_setParameter(model.get(), "primalT", "1e-9");
   Cbc_setParameter(model.get(), "dualT", "1e-9");
   Cbc_setParameter(model.get(), "integerT", "1e-9");
-  // Programs here are small: to prove takes the time, not to find.
+  // Programs here are small, and branching is cheaper than all that is meant to save it.
   Cbc_setParameter(model.get(), "heuristicsOnOff", "off");
+  Cbc_setParameter(model.get(), "cutsOnOff", "off");
   Cbc_setAllowableGap(model.get(), 1e-10);
   Cbc_setAllowableFractionGap(model.get(), 1e-9);
   Cbc_setMaximumSeconds(model.get(), time_limit_seconds);
