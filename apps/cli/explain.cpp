@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "answer_sink.hpp"
+#include "baseline_arguments.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/stopwatch.hpp"
 #include "ellice/data/csv.hpp"
@@ -47,6 +48,7 @@ struct ExplainArguments {
   ExactOptions exact = {};
   DataSupportedOptions data_options = {};
   NetworkSearchOptions network = {};
+  BaselineOptions baseline = {};
   RowArguments rows = {};
   bool attack = false;
   std::string refit = {};
@@ -90,6 +92,10 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
   const Execution execution{.threads = arguments.common.threads};
   const bool exact = request.method == "exact";
   check_wishes(arguments.exact, request.method);
+  if (is_baseline(request.method)) {
+    return make_baseline(arguments.baseline, run.rows ? &*run.rows : nullptr, request, problem,
+                         execution);
+  }
   if (request.method == "gradient") {
     request.method_options["gradient"] = fields_to_json(arguments.gradient);
     return std::make_unique<GradientSearch>(problem, arguments.gradient);
@@ -156,15 +162,18 @@ Run prepare(const ExplainArguments& arguments, const Console& console) {
   const bool rule_uses_rows =
       rule_needs_rows || (parse_retraining(arguments.problem.retrain).fresh_rows &&
                           rule.asked_survival(model, {}).has_value());
-  const bool needs_rows = arguments.method == "data" || arguments.attack ||
-                          !arguments.refit.empty() || rule_needs_rows || is_true;
+  if (is_baseline(arguments.method)) require_one_logit(model, "--method " + arguments.method);
+  const bool method_needs_rows = arguments.method == "data" ||
+                                 baseline_needs_rows(arguments.method, arguments.baseline, model);
+  const bool needs_rows = method_needs_rows || arguments.attack || !arguments.refit.empty() ||
+                          rule_needs_rows || is_true;
   if (needs_rows || arguments.rows.given() || model.rows) {
     run.rows = read_training_rows(arguments.rows, model, console,
-                                  is_true                      ? "--set true"
-                                  : arguments.method == "data" ? "--method data"
-                                  : arguments.attack           ? "--attack"
-                                  : rule_needs_rows            ? "--epsilon " + arguments.epsilon
-                                                               : "--refit",
+                                  is_true             ? "--set true"
+                                  : method_needs_rows ? "--method " + arguments.method
+                                  : arguments.attack  ? "--attack"
+                                  : rule_needs_rows   ? "--epsilon " + arguments.epsilon
+                                                      : "--refit",
                                   is_true || rule_uses_rows ? OtherData::refuse : OtherData::warn);
   }
   if (!arguments.refit.empty()) {
@@ -208,6 +217,7 @@ void warn_of_head(const Problem& problem, const Console& console) {
 
 ExitStatus run_explain(const ExplainArguments& arguments) {
   validate(arguments.common, "options");
+  check_baseline_options(arguments.method, arguments.baseline);
   const Console console = arguments.common.console();
   Run run = prepare(arguments, console);
   const Model& model = run.models.model;
@@ -231,7 +241,7 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
   if (rounds_for_display(arguments.format)) problem.display_steps = sensible_steps(model.encoder);
   validate(problem);
   warn_of_head(problem, console);
-  const std::unique_ptr<Generator> generator = make_generator(arguments, run, problem);
+  const std::unique_ptr<Generator> generator = make_generator(arguments, run);
   const std::optional<Reasoner> reasoner = make_reasoner(arguments, run);
 
   CsvReader source(arguments.queries);
@@ -312,9 +322,12 @@ void add_explain(CLI::App& program, Job& job) {
                   std::string(epsilon_help) + "; 0 is the plain nearest counterfactual")
       ->required()
       ->type_name("E");
-  verb.add_option("--method", arguments->method,
-                  "how to search; auto is exact for linear models, network otherwise")
-      ->check(CLI::IsMember({"auto", "exact", "network", "gradient", "greedy", "gumbel", "data"}))
+  verb.add_option(
+          "--method", arguments->method,
+          "how to search; auto is exact for linear models, network otherwise. trex to roar are "
+          "methods of others, which promise nothing: their rows are judged afterwards")
+      ->check(CLI::IsMember({"auto", "exact", "network", "gradient", "greedy", "gumbel", "data",
+                             "trex", "trex-i", "delta", "proplace", "roar"}))
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
   add_class_options(verb, arguments->problem);
@@ -331,6 +344,8 @@ void add_explain(CLI::App& program, Job& job) {
   add_flags(verb, arguments->gradient, {}, "The paper's method (--method gradient)");
   add_flags(verb, arguments->greedy, {}, "The paper's few changes (--method greedy)");
   add_flags(verb, arguments->gumbel, {"seed"}, "The paper's mixed features (--method gumbel)");
+  add_flags(verb, arguments->baseline, {},
+            "Methods of others (--method trex, trex-i, delta, proplace, roar)");
   verb.add_flag("--attack", arguments->attack,
                 "look for a real network within epsilon that breaks each answer (needs training "
                 "rows)");
@@ -366,6 +381,8 @@ void add_explain(CLI::App& program, Job& job) {
       "  ellice explain m.json people.csv --epsilon 5% --set true --data loans.csv\n"
       "  ellice explain network.json people.csv --epsilon auto --data loans.csv --attack\n"
       "  ellice explain grades.json wines.csv --epsilon 5% --target medium,high --margin 0.1\n"
+      "  ellice explain network.json people.csv --epsilon 5% --method proplace --delta 0.01 --data "
+      "loans.csv\n"
       "  ellice verify m.json plans.json");
   verb.callback([arguments, &job] { job = [arguments] { return run_explain(*arguments); }; });
 }

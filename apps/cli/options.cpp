@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "baseline_arguments.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/training.hpp"
@@ -41,6 +42,8 @@ std::vector<Group> all_groups() {
        .fields = describe_fields<GumbelOptions>()},
       {.title = "explain: the search for networks (--method network)",
        .fields = describe_fields<NetworkSearchOptions>()},
+      {.title = "explain: methods of others (--method trex, trex-i, delta, proplace, roar)",
+       .fields = describe_fields<BaselineOptions>()},
       {.title = "epsilon: what is measured", .fields = describe_fields<SurvivalCheckOptions>()}};
 }
 
