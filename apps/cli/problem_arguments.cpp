@@ -31,7 +31,8 @@ std::optional<double> parse_bound(const std::string& text, const std::string& wh
   return value;
 }
 
-/// «T» is a logit, «p=0.7» a probability.
+}  // namespace
+
 double parse_threshold(const std::string& text) {
   double value = 0;
   if (text.starts_with("p=")) {
@@ -44,8 +45,6 @@ double parse_threshold(const std::string& text) {
           text);
   return value;
 }
-
-}  // namespace
 
 void add_set_options(CLI::App& verb, ProblemArguments& arguments) {
   verb.add_option(
