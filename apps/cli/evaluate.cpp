@@ -84,6 +84,7 @@ AnswerBatch read_answers(const std::string& path, const EvaluateArguments& argum
         fmt::format("{}: these answers were made for the threshold {}, and are judged at {}",
                     source, rounded(*file.threshold), rounded(threshold)));
   }
+  require_input(!file.answers.empty(), "{}: there are no answers in it", source);
   AnswerBatch batch = answer_batch(file.answers, model, threshold, arguments.explained);
   require_input(batch.size() > 0,
                 "{}: there is nobody to judge: the model accepts all {} people as they are; "

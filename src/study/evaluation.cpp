@@ -120,6 +120,7 @@ EvaluationResult evaluate(const AnswerBatch& batch, const EvaluationSetup& setup
     result.answers.push_back(std::move(evaluated));
   }
   for (const Measure measure : setup.measures) {
+    if (measure == Measure::lof && setup.plausibility == nullptr) continue;
     result.measures.push_back(
         {.measure = measure,
          .summary = average(measure, measured, setup.variant, setup.intervals,

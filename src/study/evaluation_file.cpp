@@ -141,9 +141,9 @@ std::string_view evaluator_words(EvaluatorKind kind) {
     case EvaluatorKind::awp_targeted:
       return "weights moved against the answer itself";
     case EvaluatorKind::ellipsoid:
-      return "worst of the ellipsoid, hidden layers fixed";
+      return "worst of the last layer's ellipsoid";
     case EvaluatorKind::true_set:
-      return "worst there is, hidden layers fixed";
+      return "worst last layer within the bound";
     case EvaluatorKind::bootstrap:
       return "trained on rows drawn with replacement";
     case EvaluatorKind::shift:

@@ -154,10 +154,8 @@ std::optional<Summary> average(Measure measure, const std::vector<MeasuredAnswer
   const bool is_norm = measure == Measure::l2 || measure == Measure::l1;
   const bool of_all = measure == Measure::validity || measure == Measure::seconds;
   std::vector<double> values;
-  bool is_measured = false;
   for (const MeasuredAnswer& answer : answers) {
     const std::optional<double> value = answer.value(measure);
-    is_measured = is_measured || value.has_value() || !answer.is_found;
     if (!value || (!of_all && !answer.is_valid)) continue;
     if (is_published && is_norm && *value <= smallest_change) continue;
     values.push_back(*value);
@@ -168,7 +166,7 @@ std::optional<Summary> average(Measure measure, const std::vector<MeasuredAnswer
     result->interval = wilson_interval(valid, values.size(), options.confidence);
   }
   const bool says_none = is_norm || measure == Measure::lof;
-  if (!result && is_published && says_none && is_measured) {
+  if (!result && is_published && says_none) {
     result = Summary{.mean = published_none,
                      .median = published_none,
                      .interval = {.lower = published_none, .upper = published_none}};

@@ -22,7 +22,7 @@ struct EvaluationSetup {
   StressVariant variant = StressVariant::corrected;
   std::vector<EvaluatorPointer> evaluators = {};
   std::vector<Measure> measures = all_measures();
-  const OutlierFactor* plausibility = nullptr;  // for lof
+  const OutlierFactor* plausibility = nullptr;  // for lof, which is not measured without
   IntervalOptions intervals = {};
   Random seeds = Random(0);  // of the intervals
 };

@@ -2,9 +2,10 @@
 
 // An evaluation for programs and for people (docs/reference/formats.md).
 
+#include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ellice/core/json.hpp"
