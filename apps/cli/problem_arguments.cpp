@@ -32,7 +32,8 @@ std::optional<double> parse_bound(const std::string& text, const std::string& wh
   return value;
 }
 
-/// «T» is a logit, «p=0.7» a probability.
+}  // namespace
+
 double parse_threshold(const std::string& text) {
   double value = 0;
   if (text.starts_with("p=")) {
@@ -45,6 +46,8 @@ double parse_threshold(const std::string& text) {
           text);
   return value;
 }
+
+namespace {
 
 /// Which classes would do, and what follows for the set and the threshold.
 void set_contest(const ProblemArguments& arguments, const Model& model, Problem& problem) {

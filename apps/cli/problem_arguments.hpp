@@ -39,6 +39,9 @@ void add_class_options(CLI::App& verb, ProblemArguments& arguments);
 /// --retrain, for verbs that predict survival.
 void add_retrain_option(CLI::App& verb, ProblemArguments& arguments);
 
+/// «T» is a logit, «p=0.7» a probability. Throws Error{argument} for anything else.
+[[nodiscard]] double parse_threshold(const std::string& text);
+
 /// What --epsilon says, in one place for all that take it.
 inline constexpr const char* epsilon_help =
     "how far from the best a model may be: 0.01, 10% of the training objective, target:E, "

@@ -68,6 +68,7 @@ TrainingRows read_training_rows(const RowArguments& arguments, const Model& mode
   const SelectedRows selected = apply_selection(data, model.training.selection);
   TrainingRows rows{.fitted = rows_of(data, selected.fit, model)};
   if (!selected.validation.empty()) rows.validation = rows_of(data, selected.validation, model);
+  if (!selected.holdout.empty()) rows.holdout = rows_of(data, selected.holdout, model);
   if (data.sha256 != model.training.data_sha256) {
     console.warning(fmt::format("{}: not the file that the model was trained on", name));
   }

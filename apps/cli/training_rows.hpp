@@ -28,6 +28,7 @@ struct RowsOfModel {
 struct TrainingRows {
   RowsOfModel fitted = {};
   RowsOfModel validation = {};  // of networks: for early stopping
+  RowsOfModel holdout = {};     // kept out of fitting
 };
 
 /// What to do with data of another file than the model's: rows may still serve as starts, but no

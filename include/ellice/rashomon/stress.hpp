@@ -131,10 +131,11 @@ struct StressSet {
 
 /// The same descent against one point: f(x) itself is minimised, without the penalty. The corrected
 /// variant then follows the bound for up to as many steps as long as f(x) decreases: a local
-/// minimum, for a linear base nearly the minimum. Nothing if the base itself exceeds the bound.
-[[nodiscard]] std::optional<StressModel> adversarial_against(const StressSource& source,
-                                                             double bound, VectorArg x,
-                                                             const StressOptions& options);
+/// minimum, for a linear base nearly the minimum. Ends with the first model that gives x less than
+/// `enough`. Nothing if the base itself exceeds the bound.
+[[nodiscard]] std::optional<StressModel> adversarial_against(
+    const StressSource& source, double bound, VectorArg x, const StressOptions& options,
+    double enough = -std::numeric_limits<double>::infinity());
 
 /// `count` models trained on n of the n training rows drawn with replacement; model k has
 /// seeds.split(k). Not filtered; `objective` is on the rows as they are. Without hidden layers the
