@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "ellice/rashomon/variant.hpp"
 #include "ellice/recourse/generator.hpp"
 #include "ellice/recourse/proplace.hpp"
 #include "ellice/recourse/recourse_file.hpp"
-#include "ellice/recourse/variant.hpp"
 #include "training_rows.hpp"
 
 namespace ellice::cli {

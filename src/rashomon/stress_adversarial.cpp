@@ -49,7 +49,7 @@ class WeightDescent {
                                  const std::function<double(double)>& slope) {
     double value = objective_.value(network_);
     if (!(value <= bound_)) return std::nullopt;
-    const bool published = options_.variant == StressVariant::published;
+    const bool published = options_.variant == Variant::published;
     NetworkPass pass(network_);
     Vector current = parameter_vector(network_);
     Vector next = current;
@@ -209,7 +209,7 @@ std::optional<StressModel> adversarial_against(const StressSource& source, doubl
   const Vector no_shrinkage = Vector::Zero(source.base->parameters());
   WeightDescent descent(source, bound, options, enough);
   std::optional<StressModel> model = descent.run(x, no_shrinkage, [](double) { return 1.0; });
-  if (model && options.variant == StressVariant::corrected) descent.slide(x, *model);
+  if (model && options.variant == Variant::corrected) descent.slide(x, *model);
   return model;
 }
 

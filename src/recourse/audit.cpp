@@ -10,9 +10,9 @@
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/recourse_file.hpp"
 #include "recourse/audit_bounds.hpp"
-#include "recourse/audit_reasons.hpp"
-#include "recourse/audit_proof.hpp"
 #include "recourse/audit_plans.hpp"
+#include "recourse/audit_proof.hpp"
+#include "recourse/audit_reasons.hpp"
 #include "recourse/audit_request.hpp"
 
 namespace ellice {

@@ -1,7 +1,7 @@
 #include "recourse/audit_request.hpp"
 
-#include <string_view>
 #include <algorithm>
+#include <string_view>
 
 #include "ellice/core/error.hpp"
 

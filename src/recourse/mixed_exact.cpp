@@ -91,7 +91,8 @@ MixedExact::MixedExact(const Problem& problem, const Assembler& assembler, Solve
 bool MixedExact::is_needed(const FeasibleSet& feasible) const {
   if (options_.max_changes || options_.sparse || problem_->cost.sparsity_weight > 0) return true;
   const Schema& schema = problem_->model->schema();
-  if ((cones_ != nullptr && cones_->size() > 1) || !schema.constraints.empty() || !schema.implications.empty())
+  if ((cones_ != nullptr && cones_->size() > 1) || !schema.constraints.empty() ||
+      !schema.implications.empty())
     return true;
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
     const FeatureRange& range = feasible.ranges()[j];

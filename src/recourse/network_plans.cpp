@@ -43,9 +43,8 @@ FeasibleSet NetworkSearch::feasible_without(const Query& query, const Features& 
 
 Recourse NetworkSearch::nearest_without(const Query& query, const Features& kept) const {
   Constraints constraints;
-  return best_over_branches(
-      feasible_without(query, kept, constraints),
-      [&](const FeasibleSet& branch) { return nearest(query, branch); });
+  return best_over_branches(feasible_without(query, kept, constraints),
+                            [&](const FeasibleSet& branch) { return nearest(query, branch); });
 }
 
 Recourse NetworkSearch::answer_without(const Query& query, const Features& kept) const {

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
-#include "recourse/model_rules.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
+#include "recourse/model_rules.hpp"
 
 namespace ellice {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "ellice/rashomon/variant.hpp"
 #include "ellice/recourse/generator.hpp"
-#include "ellice/recourse/variant.hpp"
 #include "ellice/solver/nearest.hpp"
 
 namespace ellice {

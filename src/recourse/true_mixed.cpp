@@ -71,8 +71,8 @@ class TrueMixedSearch final : public MixedSearch {
     return {.lower_bound = paid + solved.lower_bound};
   }
 
-  /// Cutting planes, each of them a model of the set. Near the end they aim a little higher, so that
-  /// the last point passes; the bound is that of the planes before.
+  /// Cutting planes, each of them a model of the set. Near the end they aim a little higher, so
+  /// that the last point passes; the bound is that of the planes before.
   Leaf solve_under_rules(const Vector& x, const Box& box, double paid) {
     IntersectionProblem planes{.query = x,
                                .lower = box.lower,
@@ -98,9 +98,9 @@ class TrueMixedSearch final : public MixedSearch {
       }
       if (raise == 0) add_cut(make_cut(state));
       if (missing <= nearly * scale(state)) raise += 2 * missing;
-      planes.rules.push_back({.coefficients = state.gradient,
-                              .lower = problem_->threshold + raise - state.value +
-                                       state.gradient.dot(state.x)});
+      planes.rules.push_back(
+          {.coefficients = state.gradient,
+           .lower = problem_->threshold + raise - state.value + state.gradient.dot(state.x)});
     }
     return leaf;
   }

@@ -166,7 +166,7 @@ bool TrueNetwork::polish(Recourse& offered, const Vector& row, const FeasibleSet
                          TrueFunction& function) const {
   const FeasibleSet pinned = feasible.holding(row);
   const Vector start = encode(row);
-  RobustConstraints constraints(function, problem_->threshold);
+  RobustConstraints constraints(function, problem_->threshold, feasible.rules());
   const SequentialQuadraticOptions options{.max_iterations = options_.max_iterations};
   const Recourse blank = offered;
   bool accepted = false;

@@ -94,9 +94,9 @@ class MixedSearch {
   std::vector<const BoxFactor*> factors_;
   const MixedProblem* problem_;
   std::vector<RobustLogit> logits_;
-  bool is_single_;      // one cone and no rule
+  bool is_single_;        // one cone and no rule
   bool is_conic_ = true;  // the cones are the set of models itself, not a stand-in for it
-  bool mixes_ = false;  // more than one constraint was seen to bind
+  bool mixes_ = false;    // more than one constraint was seen to bind
   std::vector<UnitView> units_;
   bool has_numbers_ = false;  // without grid
   bool relaxes_well_ = true;  // numbers and grids under squared costs only

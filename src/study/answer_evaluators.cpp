@@ -15,7 +15,7 @@ constexpr double published_shift = 1e-6;
 
 class TargetedEvaluator final : public Evaluator {
  public:
-  TargetedEvaluator(EvaluatorSummary summary, const StressSource& source, StressVariant variant)
+  TargetedEvaluator(EvaluatorSummary summary, const StressSource& source, Variant variant)
       : Evaluator(std::move(summary)), source_(source), options_{.variant = variant} {}
 
   [[nodiscard]] std::optional<WorstScores> worst(RowMatrixArg points,
@@ -118,7 +118,7 @@ class TrueEvaluator final : public Evaluator {
 }  // namespace
 
 EvaluatorPointer targeted_evaluator(const StressSource& source, double epsilon, double bound,
-                                    StressVariant variant) {
+                                    Variant variant) {
   return std::make_shared<TargetedEvaluator>(EvaluatorSummary{.kind = EvaluatorKind::awp_targeted,
                                                               .epsilon = epsilon,
                                                               .bound = bound,
@@ -127,9 +127,9 @@ EvaluatorPointer targeted_evaluator(const StressSource& source, double epsilon, 
 }
 
 EvaluatorPointer ellipsoid_evaluator(const EvaluationSource& source, double base, double epsilon,
-                                     StressVariant variant) {
+                                     Variant variant) {
   RashomonEllipsoid set = last_layer_set(*source.model, epsilon);
-  if (variant == StressVariant::published) {
+  if (variant == Variant::published) {
     Matrix hessian = set.hessian();
     hessian.diagonal().array() += 2 * epsilon * published_shift;
     set = RashomonEllipsoid(set.center(), std::move(hessian),

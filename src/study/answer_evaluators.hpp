@@ -14,11 +14,11 @@ namespace ellice {
 /// Weights moved against the answer itself, inside the bound, until it is rejected or its logit
 /// falls no further.
 [[nodiscard]] EvaluatorPointer targeted_evaluator(const StressSource& source, double epsilon,
-                                                  double bound, StressVariant variant);
+                                                  double bound, Variant variant);
 
 /// `base` is L(Θ̂).
 [[nodiscard]] EvaluatorPointer ellipsoid_evaluator(const EvaluationSource& source, double base,
-                                                   double epsilon, StressVariant variant);
+                                                   double epsilon, Variant variant);
 
 /// One per ε. The set is {heads θ : L ≤ L(Θ̂) + ε} also where the base's head is not the minimiser:
 /// around the minimiser of the head, with an ε that is larger by what the base lies above it

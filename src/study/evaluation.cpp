@@ -59,7 +59,7 @@ void sum_up(std::size_t place, const EvaluationSetup& setup, EvaluationResult& e
   result.interval = wilson_interval(result.robust, evaluation.rows, setup.intervals.confidence);
   if (evaluation.valid > 0) {
     result.robustness_valid_only = robust / static_cast<double>(evaluation.valid);
-  } else if (setup.variant == StressVariant::published) {
+  } else if (setup.variant == Variant::published) {
     result.robustness_valid_only = 0;
   }
   result.l2 = summarise(distances, setup.intervals, setup.seeds.split(evaluator_streams + place));

@@ -161,7 +161,7 @@ class Factory {
       shifted.validation = labelled(validation);
     }
     const StressOptions wanted = stress_options(options_, options_.shift_models);
-    if (options_.variant == StressVariant::corrected) {
+    if (options_.variant == Variant::corrected) {
       StressSet all = retrain_set(shifted, std::numeric_limits<double>::infinity(), wanted,
                                   seeds.split(models_stream), execution_);
       result.push_back(evaluator_of(EvaluatorKind::shift, std::nullopt, std::move(all)));

@@ -148,9 +148,9 @@ std::vector<MeasuredAnswer> measure_answers(const AnswerBatch& batch, const Mode
 }
 
 std::optional<Summary> average(Measure measure, const std::vector<MeasuredAnswer>& answers,
-                               StressVariant variant, const IntervalOptions& options,
+                               Variant variant, const IntervalOptions& options,
                                const Random& random) {
-  const bool is_published = variant == StressVariant::published;
+  const bool is_published = variant == Variant::published;
   const bool is_norm = measure == Measure::l2 || measure == Measure::l1;
   const bool of_all = measure == Measure::validity || measure == Measure::seconds;
   std::vector<double> values;

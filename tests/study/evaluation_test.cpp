@@ -107,7 +107,7 @@ TEST(Evaluation, DoesNotCallAnAnswerRobustThatTheBaseRejects) {
 TEST(Evaluation, SaysWhatThePublishedRunsSaidOfNoAnswers) {
   const Model model = one_column_model();
   EvaluationSetup setup{.model = &model,
-                        .variant = StressVariant::published,
+                        .variant = Variant::published,
                         .evaluators = {biased({0})},
                         .measures = {Measure::validity, Measure::l2, Measure::l1, Measure::l0}};
   EvaluationResult result = evaluate(answer_batch({answer(0, -1, -0.5)}, model, 0), setup);
@@ -116,14 +116,14 @@ TEST(Evaluation, SaysWhatThePublishedRunsSaidOfNoAnswers) {
   EXPECT_EQ(result.measures[1].summary->mean, 1000);
   EXPECT_EQ(result.measures[2].summary->mean, 1000);
   EXPECT_FALSE(result.measures[3].summary.has_value());
-  setup.variant = StressVariant::corrected;
+  setup.variant = Variant::corrected;
   result = evaluate(answer_batch({answer(0, -1, -0.5)}, model, 0), setup);
   EXPECT_FALSE(result.measures[1].summary.has_value());
   // Rows that do not move are left out of the published distance.
   const std::vector<Recourse> answers = {answer(0, 1, 1.0), answer(1, -1, 3.0)};
   const AnswerBatch all = answer_batch(answers, model, 0, ExplainedRows::all);
   EXPECT_EQ(evaluate(all, setup).measures[1].summary->mean, 2);
-  setup.variant = StressVariant::published;
+  setup.variant = Variant::published;
   EXPECT_EQ(evaluate(all, setup).measures[1].summary->mean, 4);
 }
 

@@ -28,7 +28,7 @@ EvaluatorPointer make_one(const TrainedCase& trained, EvaluatorKind kind, double
 TEST(Evaluators, ThatAreFilteredHoldOnlyModelsInsideTheBound) {
   for (const bool is_network : {false, true}) {
     const TrainedCase trained(is_network ? std::vector<int>{6} : std::vector<int>{});
-    for (const StressVariant variant : {StressVariant::published, StressVariant::corrected}) {
+    for (const Variant variant : {Variant::published, Variant::corrected}) {
       EvaluatorOptions options = few_models;
       options.variant = variant;
       for (const EvaluatorKind kind :
@@ -171,12 +171,12 @@ TEST(EllipsoidEvaluator, IsTheClosedFormOfBothVariants) {
   const RowMatrix points = trained.points().topRows(5);
   const Matrix& hessian = trained.model.curvature.hessian;
   const double epsilon = 0.02;
-  for (const StressVariant variant : {StressVariant::published, StressVariant::corrected}) {
+  for (const Variant variant : {Variant::published, Variant::corrected}) {
     EvaluatorOptions options = few_models;
     options.variant = variant;
     const WorstScores scores =
         *make_one(trained, EvaluatorKind::ellipsoid, epsilon, options)->worst(points);
-    const bool is_published = variant == StressVariant::published;
+    const bool is_published = variant == Variant::published;
     const Matrix q = hessian / (2 * epsilon) +
                      (is_published ? 1e-6 : 0) * Matrix::Identity(hessian.rows(), hessian.cols());
     for (Index i = 0; i < points.rows(); ++i) {
@@ -221,7 +221,7 @@ TEST(ShiftEvaluator, TrainsOnTheOtherRowsAlone) {
   for (const double objective : several->summary().objectives) EXPECT_LT(objective, 0.693);
 
   EvaluatorOptions published = few_models;
-  published.variant = StressVariant::published;
+  published.variant = Variant::published;
   const EvaluatorPointer filtered = make_one(network, EvaluatorKind::shift, 0.05, published);
   ASSERT_TRUE(filtered->summary().bound.has_value());
   for (const double objective : filtered->summary().objectives) {

@@ -19,6 +19,7 @@
 #include "ellice/model/network_objective.hpp"
 #include "ellice/model/network_training.hpp"
 #include "ellice/model/objective.hpp"
+#include "ellice/rashomon/variant.hpp"
 
 namespace ellice {
 
@@ -35,18 +36,8 @@ struct EnumNames<StressKind> {
                                                             "bootstrap"};
 };
 
-/// Where the paper's runs and a sound construction differ.
-enum class StressVariant {
-  published,  // as the paper's authors ran it
-  corrected,
-};
-template <>
-struct EnumNames<StressVariant> {
-  static constexpr std::array<std::string_view, 2> names = {"published", "corrected"};
-};
-
 struct StressOptions {
-  StressVariant variant = StressVariant::corrected;
+  Variant variant = Variant::corrected;
   int count = 600;
   int retrain_attempts = 2;
   int noise_attempts = 100;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "ellice/core/fields.hpp"
+#include "ellice/rashomon/variant.hpp"
 #include "ellice/recourse/generator.hpp"
-#include "ellice/recourse/variant.hpp"
 
 namespace ellice {
 

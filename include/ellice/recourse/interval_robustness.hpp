@@ -6,7 +6,7 @@
 #include "ellice/core/parallel.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/network.hpp"
-#include "ellice/recourse/variant.hpp"
+#include "ellice/rashomon/variant.hpp"
 
 namespace ellice {
 

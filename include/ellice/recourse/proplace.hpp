@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "ellice/core/fields.hpp"
+#include "ellice/rashomon/variant.hpp"
 #include "ellice/recourse/generator.hpp"
 #include "ellice/recourse/interval_robustness.hpp"
-#include "ellice/recourse/variant.hpp"
 #include "ellice/solver/nearest.hpp"
 
 namespace ellice {

@@ -65,12 +65,11 @@ struct AnswerAudit {
 /// Re-checks every answer of a recourse file against the model: certificates (by the independent
 /// Verifier), that they speak of the ε, the threshold and the row of the answer, that the row keeps
 /// the schema's and the request's constraints, that changes, distances and logits are those of the
-/// row, that plans differ as they should, that no cheaper row contradicts the stated gap, the proofs
-/// of infeasibility with their largest ε, and the reasons of refusals. Throws Error{input} for a
-/// file that is not one, or for another model, Error{argument} where the answers are for an ensemble
-/// and not all its other
-/// models are given as `members`, or for the true set and neither `rows` are given nor does the
-/// model file hold them.
+/// row, that plans differ as they should, that no cheaper row contradicts the stated gap, the
+/// proofs of infeasibility with their largest ε, and the reasons of refusals. Throws Error{input}
+/// for a file that is not one, or for another model, Error{argument} where the answers are for an
+/// ensemble and not all its other models are given as `members`, or for the true set and neither
+/// `rows` are given nor does the model file hold them.
 [[nodiscard]] std::vector<AnswerAudit> audit_recourse_file(
     const Json& file, const Model& model, const std::string& source,
     const std::vector<const Model*>& members = {}, const StoredRows* rows = nullptr);

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "ellice/core/fields.hpp"
+#include "ellice/rashomon/variant.hpp"
 #include "ellice/recourse/generator.hpp"
-#include "ellice/recourse/variant.hpp"
 
 namespace ellice {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "ellice/core/fields.hpp"
+#include "ellice/rashomon/variant.hpp"
 #include "ellice/recourse/generator.hpp"
-#include "ellice/recourse/variant.hpp"
 
 namespace ellice {
 

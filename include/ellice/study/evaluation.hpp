@@ -19,7 +19,7 @@ namespace ellice {
 struct EvaluationSetup {
   const Model* model = nullptr;
   double threshold = 0;
-  StressVariant variant = StressVariant::corrected;
+  Variant variant = Variant::corrected;
   std::vector<EvaluatorPointer> evaluators = {};
   std::vector<Measure> measures = all_measures();
   const OutlierFactor* plausibility = nullptr;  // for lof, which is not measured without
@@ -56,7 +56,7 @@ struct EvaluationResult {
   std::size_t found = 0;
   std::size_t valid = 0;
   double threshold = 0;
-  StressVariant variant = StressVariant::corrected;
+  Variant variant = Variant::corrected;
   std::vector<MeasureResult> measures = {};
   std::vector<EvaluatorResult> evaluators = {};
   std::vector<EvaluatedAnswer> answers = {};

@@ -42,7 +42,7 @@ struct EnumNames<EvaluatorKind> {
 [[nodiscard]] std::vector<EvaluatorKind> parse_evaluators(const std::vector<std::string>& names);
 
 struct EvaluatorOptions {
-  StressVariant variant = StressVariant::corrected;
+  Variant variant = Variant::corrected;
   int retrain_models = 200;
   int dropout_models = 600;
   int awp_models = 600;

@@ -104,7 +104,7 @@ struct MeasuredAnswer {
 /// l2, l1 and lof where no answer is left.
 [[nodiscard]] std::optional<Summary> average(Measure measure,
                                              const std::vector<MeasuredAnswer>& answers,
-                                             StressVariant variant, const IntervalOptions& options,
+                                             Variant variant, const IntervalOptions& options,
                                              const Random& random);
 
 }  // namespace ellice

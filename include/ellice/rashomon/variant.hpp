@@ -7,7 +7,8 @@
 
 namespace ellice {
 
-/// Two forms of the methods that the paper compares itself with. They are never mixed in one table.
+/// Two forms of the models and methods with which the paper compares. They are never mixed in one
+/// table.
 enum class Variant {
   published,  // as the paper's authors ran it, defects included: what their tables show
   corrected,  // what a sound implementation of the same idea does
