@@ -57,7 +57,7 @@ class Guide final : public RoundingGuide {
                                .lower = part.lower,
                                .upper = part.upper,
                                .weights = *weights_};
-    SequentialQuadratic solver(problem, 1, options_);
+    SequentialQuadratic solver(problem, constraints_->count(), options_);
     if (!solver.solve(*constraints_, start).found) return std::nullopt;
     return solver.point();
   }
@@ -187,7 +187,7 @@ bool TrueNetwork::polish(Recourse& offered, const Vector& row, const FeasibleSet
     Vector from = start.cwiseMax(box.lower).cwiseMin(box.upper);
     for (const double margin : margins) {
       constraints.set_radius(function.kappa(), margin);
-      SequentialQuadratic solver(nearest, 1, options);
+      SequentialQuadratic solver(nearest, constraints.count(), options);
       if (!solver.solve(constraints, from).found) break;
       from = solver.point();
       Vector raw = feasible.decode(from);
