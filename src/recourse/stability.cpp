@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numbers>
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/loss.hpp"
