@@ -380,9 +380,9 @@ void add_explain(CLI::App& program, Job& job) {
       "-o plans.csv\n"
       "  ellice explain m.json people.csv --epsilon 5% --set true --data loans.csv\n"
       "  ellice explain network.json people.csv --epsilon auto --data loans.csv --attack\n"
-      "  ellice explain grades.json wines.csv --epsilon 5% --target medium,high --margin 0.1\n"
       "  ellice explain network.json people.csv --epsilon 5% --method proplace --delta 0.01 --data "
       "loans.csv\n"
+      "  ellice explain classes.json people.csv --epsilon 5% --target yes,maybe --margin 0.1\n"
       "  ellice verify m.json plans.json");
   verb.callback([arguments, &job] { job = [arguments] { return run_explain(*arguments); }; });
 }

@@ -302,7 +302,7 @@ void add_train(CLI::App& program, Job& job) {
       "  ellice train loans.csv --schema loans.yaml --l2 0.01 --holdout 0.25 --seed 7 -o m.json\n"
       "  ellice train --dataset german --format json -o german.json\n"
       "  ellice train --dataset lending --model mlp --hidden 16 --refit -o n.json\n"
-      "  ellice train --dataset wine-grades --model softmax -o grades.json");
+      "  ellice train loans.csv --schema loans.yaml --model softmax -o classes.json");
   verb.callback([arguments, &job, &verb] {
     const bool gives_hidden = verb.get_option("--hidden")->count() > 0;
     job = [arguments, gives_hidden] { return run_train(*arguments, gives_hidden); };
