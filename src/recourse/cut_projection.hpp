@@ -15,16 +15,15 @@ namespace ellice {
                                   const SeparableCost& cost);
 
 struct CutProjection {
-  Vector point = {};        // satisfies the half-spaces as far as the multipliers have converged
-  double lower_bound = 0;   // no point of the box and the half-spaces costs less
+  Vector point = {};
+  /// No point of the box and the half-spaces costs less; 0 where there is none, which the
+  /// multipliers then prove.
+  double lower_bound = 0;
   Vector multipliers = {};  // ≥ 0, one per half-space
 };
 
-/// min cost(x) over the box subject to θₖᵀx̃ ≥ t, θₖ the columns of `cuts`, by projected Newton
-/// steps on the dual; the bound holds wherever it stops (theory.md, Result 34). For costs with a
-/// square in every column. `start` has a multiplier for each of the first cuts.
+/// min cost(x) over the box subject to θₖᵀx̃ ≥ t, θₖ the columns of `cuts` (theory.md, Result 34).
 [[nodiscard]] CutProjection project_onto_cuts(MatrixArg cuts, double threshold, VectorArg query,
-                                              const Box& box, const SeparableCost& cost,
-                                              VectorArg start);
+                                              const Box& box, const SeparableCost& cost);
 
 }  // namespace ellice

@@ -202,7 +202,9 @@ Vector MixedExact::row(const Layout& layout, const FeasibleSet& feasible,
 }
 
 MixedExact::Found MixedExact::fewest(MixedProblem mixed) const {
-  if (cones_ != nullptr && cones_->size() == 1 && mixed.rules.empty()) {
+  const bool all_may_stay = std::all_of(mixed.units.begin(), mixed.units.end(),
+                                        [](const MixedUnit& unit) { return unit.stays; });
+  if (cones_ != nullptr && cones_->size() == 1 && mixed.rules.empty() && all_may_stay) {
     FewestChanges fewest = solve_fewest(cones_->front(), mixed);
     return {.result = std::move(fewest.result), .fewest_proved = fewest.proved};
   }

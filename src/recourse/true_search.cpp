@@ -228,8 +228,7 @@ void TrueSearch::finish_by_cuts(VectorArg query, const Box& box, Matrix& models,
     best.cuts = cut + 1;
     const double gap_before = best.objective - best.lower_bound;
     const double bound_before = best.lower_bound;
-    const CutProjection outer =
-        project_onto_cuts(models, threshold_, query, box, cost_, multipliers);
+    const CutProjection outer = project_onto_cuts(models, threshold_, query, box, cost_);
     multipliers = outer.multipliers;
     best.lower_bound = std::max(best.lower_bound, outer.lower_bound);
     // A mixture of models of the set is one, too.
@@ -243,10 +242,8 @@ void TrueSearch::finish_by_cuts(VectorArg query, const Box& box, Matrix& models,
     }
     const double surplus = judge(outer.point);
     if (surplus < 0) {
-      const Vector start = multipliers;
       (void)judge(
-          project_onto_cuts(models, threshold_ - overshoot * surplus, query, box, cost_, start)
-              .point);
+          project_onto_cuts(models, threshold_ - overshoot * surplus, query, box, cost_).point);
     }
     const double gap = best.objective - best.lower_bound;
     if (best.found && gap <= closed_gap * best.objective) return;

@@ -24,6 +24,8 @@ bool is_impossible(const BoxFactor& factor, MixedProblem problem) {
 
 FewestChanges solve_fewest(const BoxFactor& factor, const MixedProblem& problem) {
   require(problem.rules.empty(), "the search for the fewest changes knows no rules");
+  for (const MixedUnit& unit : problem.units)
+    require(unit.stays, "the search for the fewest changes lets every unit stay");
   check({&factor}, problem);
   SupportSearch search(factor, problem);
   FewestChanges fewest{.result = {.status = MixedStatus::infeasible, .lower_bound = infinity}};

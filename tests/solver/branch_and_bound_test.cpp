@@ -356,7 +356,7 @@ void expect_fewest(const BoxFactor& factor, const Oracle& oracle, const MixedPro
   MixedProblem limited = problem;
   for (std::size_t changes = 1; changes <= problem.units.size(); ++changes) {
     limited.max_changes = changes;
-    const double expected = brute_force(factor, oracle, limited);
+    const double expected = brute_force({factor}, {oracle}, limited);
     if (std::isinf(expected)) continue;
     if (problem.max_changes && changes > *problem.max_changes) break;
     ASSERT_EQ(fewest.result.status, MixedStatus::optimal);
