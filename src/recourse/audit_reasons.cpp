@@ -35,13 +35,13 @@ ReasonAudit::ReasonAudit(const Model& model, double threshold,
 void ReasonAudit::check(JsonObject& answer, const RawRow& query,
                         std::vector<std::string>& failures) const {
   const bool has_reasons = answer.has("reasons");
-  const bool declined = model_->logit(model_->encoder.encode(query)) < threshold_;
   if (has_reasons && !reasoner_) {
     (void)answer.at("reasons");
     failures.emplace_back("reasons: the file states no reference for them");
     return;
   }
-  if (has_reasons != (declined && reasoner_)) {
+  const bool declined = reasoner_ && model_->logit(model_->encoder.encode(query)) < threshold_;
+  if (has_reasons != declined) {
     if (has_reasons) (void)answer.at("reasons");
     failures.emplace_back(has_reasons
                               ? "reasons of a refusal are stated, but the model accepts the query"

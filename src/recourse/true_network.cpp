@@ -47,8 +47,8 @@ class Guide final : public RoundingGuide {
 
   [[nodiscard]] double margin(VectorArg z) override { return constraints_->smallest(z); }
   [[nodiscard]] Vector slope(VectorArg z) override {
-    Vector value(1);
-    Matrix gradient(z.size(), 1);
+    Vector value(constraints_->count());
+    Matrix gradient(z.size(), constraints_->count());
     constraints_->gradients(z, value, gradient);
     return gradient.col(0);
   }

@@ -83,6 +83,7 @@ std::string why_declined(const Recourse& answer, const Appraiser& appraiser) {
   // A person with several plans was declined once.
   if (answer.query.empty() || answer.plan > 0) return "";
   if (answer.reasons) return reasons_part(*answer.reasons, appraiser);
+  if (appraiser.model().network.outputs() > 1) return "";
   const double logit = appraiser.model().logit(appraiser.model().encoder.encode(answer.query));
   if (logit < appraiser.threshold() || answer.status == Status::already_robust) return "";
   return "<p class=\"note\">The trained model accepts this application: there is no refusal to "

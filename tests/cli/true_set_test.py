@@ -83,7 +83,7 @@ class TrueSet(CliTestCase):
             self.assertLessEqual(len(answer.get("changes", [])), 2)
         self.ellice("verify", "m.json", "a.json", "--dataset", "lending")
         self.explain("--dataset", "lending", "--sparse")
-        self.expect_failure(WRONG_USAGE, ["--plans 2", "leave it out"], "explain", "m.json", "people.csv", "--epsilon", "1%",
+        self.expect_failure(WRONG_USAGE, ["--plans", "leave out"], "explain", "m.json", "people.csv", "--epsilon", "1%",
                             "--set", "true", "--dataset", "lending", "--plans", "2")
 
     def test_the_nearest_training_row_is_found(self):
