@@ -32,6 +32,8 @@ PageOptions page_options(const Request& request, const std::string& title) {
   }
   if (!locked.empty())
     options.details.emplace_back("locked", fmt::format("{}", fmt::join(locked, ", ")));
+  if (request.reference)
+    options.details.emplace_back("reasons compared with", describe(*request.reference));
   return options;
 }
 

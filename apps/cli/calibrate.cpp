@@ -119,6 +119,7 @@ ExitStatus run_calibrate(CalibrateArguments arguments) {
   if (arguments.output.empty()) arguments.output = arguments.model;
   Models models = read_models(arguments.model, arguments.problem);
   Model& model = models.model;
+  require_one_logit(model, "calibrate");
   require(arguments.problem.set != enum_name(SetKind::true_set),
           "--set true: calibrate works with the sets last-layer, full, isotropic and ensemble");
   const Problem problem = make_problem(arguments.problem, models);

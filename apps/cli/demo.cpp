@@ -8,6 +8,7 @@
 #include "ellice/data/lending.hpp"
 #include "ellice/model/training.hpp"
 #include "ellice/recourse/linear_exact.hpp"
+#include "ellice/recourse/reasons.hpp"
 #include "ellice/report/text_table.hpp"
 #include "verb.hpp"
 
@@ -66,8 +67,12 @@ ExitStatus run_demo(const DemoArguments& arguments) {
   request.problem.display_steps = sensible_steps(model.encoder);
   const Applicants applicants = declined_people(model, arguments.people);
   const std::vector<Query>& people = applicants.people;
-  std::vector<Recourse> answers =
-      LinearExact(request.problem).generate(people, {.threads = arguments.common.threads});
+  const Execution execution{.threads = arguments.common.threads};
+  std::vector<Recourse> answers = LinearExact(request.problem).generate(people, execution);
+  const StoredRows rows{.encoded = model.encoder.encode(data.raw), .labels = data.labels};
+  const double threshold = request.problem.threshold;
+  request.reference = make_reference(model, threshold, &rows);
+  add_reasons(answers, Reasoner(model, threshold, *request.reference), execution);
 
   write_file(
       "-",

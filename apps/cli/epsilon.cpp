@@ -5,6 +5,7 @@
 #include "ellice/core/file.hpp"
 #include "ellice/rashomon/epsilon_rule.hpp"
 #include "ellice/recourse/epsilon_table.hpp"
+#include "ellice/recourse/selection_effect.hpp"
 #include "ellice/recourse/survival_check.hpp"
 #include "ellice/report/display.hpp"
 #include "ellice/report/text_table.hpp"
@@ -160,7 +161,7 @@ std::string findings_text(const Findings& findings, const Problem& problem) {
         check_text("Fitted on one half of the rows, retrained on the other", findings.check->fresh);
     text +=
         "\nThe error is that of the mean over retrained models; corrected: for the selection "
-        "effect, where parameters exceed 3 % of the rows.\n";
+        "effect, for which epsilon is chosen where parameters exceed 3 % of the rows.\n";
   }
   return text;
 }
@@ -194,6 +195,7 @@ ExitStatus run_epsilon(const EpsilonArguments& arguments) {
   for (const std::string& text : arguments.epsilons) rules.push_back(parse_epsilon_rule(text));
   const Models models = read_models(arguments.model, arguments.problem);
   const Model& model = models.model;
+  require_one_logit(model, "epsilon");
   const Problem problem = make_problem(arguments.problem, models);
   const bool linear = model.network.layers.size() == 1;
   const bool needs_rows =
@@ -209,17 +211,30 @@ ExitStatus run_epsilon(const EpsilonArguments& arguments) {
 
   const Execution execution{.threads = arguments.common.threads, .progress = console.progress()};
   Findings findings;
+  const std::vector<Query> people = rows ? people_of(problem, *rows) : std::vector<Query>{};
   std::vector<double> epsilons;
   for (const EpsilonRule& rule : rules) {
-    epsilons.push_back(rule.resolve(model, problem.set,
-                                    {.rows = fitted ? fitted->rows : nullptr,
-                                     .retraining = problem.retraining,
-                                     .execution = {.threads = arguments.common.threads}}));
+    epsilons.push_back(resolve_epsilon(rule, problem, people,
+                                       {.rows = fitted ? fitted->rows : nullptr,
+                                        .retraining = problem.retraining,
+                                        .execution = {.threads = arguments.common.threads}}));
   }
-  if (linear && no_survival_reason(model, problem.set).empty()) {
+  const bool selects = has_selection_effect(problem);
+  if (selects && !fitted) {
+    console.warning(fmt::format(
+        "no survival is stated for {} fresh rows: with {} parameters for {} rows answers follow "
+        "the "
+        "errors of their model, which is estimated from the training rows; give --data or "
+        "--dataset",
+        *problem.retraining.fresh_rows, model.curvature.hessian.rows(), model.training.rows));
+  } else if (linear && no_survival_reason(model, problem.set).empty()) {
     for (const double survival : arguments.survival) {
+      const EpsilonRule rule = parse_epsilon_rule(fmt::format("survival:{}%", 100 * survival));
       findings.wanted.push_back(
-          {.survival = survival, .epsilon = survival_epsilon(model, survival, problem.retraining)});
+          {.survival = survival,
+           .epsilon = resolve_epsilon(rule, problem, people,
+                                      {.retraining = problem.retraining,
+                                       .execution = {.threads = arguments.common.threads}})});
       epsilons.push_back(findings.wanted.back().epsilon);
     }
   }

@@ -3,11 +3,13 @@
 #include <memory>
 
 #include "answer_sink.hpp"
+#include "baseline_arguments.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/stopwatch.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
+#include "ellice/recourse/any_class.hpp"
 #include "ellice/recourse/attack_answers.hpp"
 #include "ellice/recourse/automatic.hpp"
 #include "ellice/recourse/data_supported.hpp"
@@ -17,7 +19,9 @@
 #include "ellice/recourse/linear_exact.hpp"
 #include "ellice/recourse/network_search.hpp"
 #include "ellice/recourse/query_reader.hpp"
+#include "ellice/recourse/selection_effect.hpp"
 #include "ellice/recourse/true_exact.hpp"
+#include "ellice/recourse/true_network.hpp"
 #include "ellice/report/text_table.hpp"
 #include "problem_arguments.hpp"
 #include "training_rows.hpp"
@@ -44,10 +48,12 @@ struct ExplainArguments {
   ExactOptions exact = {};
   DataSupportedOptions data_options = {};
   NetworkSearchOptions network = {};
+  BaselineOptions baseline = {};
   RowArguments rows = {};
   bool attack = false;
   std::string refit = {};
   std::string id = {};
+  std::string reason_codes = {};
   std::string on_error = "stop";
   bool strict = false;
   bool timings = false;
@@ -63,16 +69,33 @@ struct Run {
   Request request = {};
 };
 
-std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run& run) {
+/// Refuses wishes that a method does not know.
+void check_wishes(const ExactOptions& wishes, const std::string& method) {
+  if (method == "exact") return;
+  const ExactOptions none;
+  require(wishes.node_limit == none.node_limit && wishes.time_limit == none.time_limit,
+          "--node-limit and --time-limit belong to --method exact");
+  require(!wishes.trade_off,
+          "--trade-off belongs to --method exact, which proves the fewest changes");
+  const bool knows_plans = method == "network" || method == "data";
+  require(knows_plans || wishes.plans == 1,
+          "--plans {}: several plans are found by --method exact, network and data only",
+          wishes.plans);
+  require(knows_plans || (!wishes.max_changes && !wishes.sparse),
+          "--max-changes and --sparse belong to --method exact, network and data");
+}
+
+/// For the request's problem, or the same with another model.
+std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run& run,
+                                          const Problem& problem) {
   Request& request = run.request;
-  const Problem& problem = request.problem;
   const Execution execution{.threads = arguments.common.threads};
   const bool exact = request.method == "exact";
-  require(exact || request.method == "data" || arguments.data_options.plans == 1,
-          "--plans {}: several plans are found by --method exact and data only",
-          arguments.data_options.plans);
-  require(exact || arguments.exact == ExactOptions{},
-          "--max-changes, --sparse, --node-limit and --time-limit belong to --method exact");
+  check_wishes(arguments.exact, request.method);
+  if (is_baseline(request.method)) {
+    return make_baseline(arguments.baseline, run.rows ? &*run.rows : nullptr, request, problem,
+                         execution);
+  }
   if (request.method == "gradient") {
     request.method_options["gradient"] = fields_to_json(arguments.gradient);
     return std::make_unique<GradientSearch>(problem, arguments.gradient);
@@ -90,44 +113,68 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
     return std::make_unique<GumbelSearch>(problem, gumbel, arguments.gradient);
   }
   if (request.method == "data") {
-    request.method_options["data"] = fields_to_json(arguments.data_options);
-    return std::make_unique<DataSupported>(problem, run.rows->fitted.raw, arguments.data_options,
-                                           execution);
-  }
-  if (exact && problem.set.kind == SetKind::true_set) {
-    require(arguments.exact == ExactOptions{} && arguments.data_options.plans == 1,
-            "--max-changes, --sparse, --plans and limits are not understood by --set true");
-    return std::make_unique<TrueExact>(problem);
+    DataSupportedOptions options = arguments.data_options;
+    options.max_changes = arguments.exact.max_changes;
+    options.sparse = arguments.exact.sparse;
+    options.plans = arguments.exact.plans;
+    request.method_options["data"] = fields_to_json(options);
+    return std::make_unique<DataSupported>(problem, run.rows->fitted.raw, options, execution);
   }
   if (exact) {
-    ExactOptions options = arguments.exact;
-    options.plans = arguments.data_options.plans;
+    const ExactOptions& options = arguments.exact;
     if (options != ExactOptions{}) request.method_options["exact"] = fields_to_json(options);
+    if (problem.set.kind == SetKind::true_set) return std::make_unique<TrueExact>(problem, options);
     return std::make_unique<LinearExact>(problem, options);
   }
   NetworkSearchOptions network = arguments.network;
   network.seed = arguments.common.seed;
+  network.max_changes = arguments.exact.max_changes;
+  network.sparse = arguments.exact.sparse;
+  network.plans = arguments.exact.plans;
   request.method_options["network"] = fields_to_json(network);
+  if (problem.set.kind == SetKind::true_set) {
+    require(!network.max_changes && !network.sparse && network.plans == 1,
+            "--set true has one plan per query for networks, the nearest: leave out --max-changes, "
+            "--sparse and --plans");
+    return std::make_unique<TrueNetwork>(problem, network, execution);
+  }
   return std::make_unique<NetworkSearch>(problem, run.rows ? &run.rows->fitted.rows : nullptr,
                                          network, execution);
+}
+
+/// The same for the request's problem, whichever of several classes it asks for.
+std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run& run) {
+  const Problem& problem = run.request.problem;
+  if (!has_several_targets(problem)) return make_generator(arguments, run, problem);
+  return std::make_unique<AnyClass>(
+      problem, [&](const Problem& single) { return make_generator(arguments, run, single); });
 }
 
 /// The models, rows and request of a command line, in the order in which they depend on each other.
 Run prepare(const ExplainArguments& arguments, const Console& console) {
   Run run{.models = read_models(arguments.model, arguments.problem)};
   Model& model = run.models.model;
+  if (arguments.attack) require_one_logit(model, "--attack");
   const bool is_true = arguments.problem.set == enum_name(SetKind::true_set);
-  const bool rule_needs_rows = parse_epsilon_rule(arguments.epsilon).needs_rows();
-  const bool needs_rows = arguments.method == "data" || arguments.attack ||
-                          !arguments.refit.empty() || rule_needs_rows || is_true;
+  const EpsilonRule rule = parse_epsilon_rule(arguments.epsilon);
+  const bool rule_needs_rows = rule.needs_rows();
+  // Then the rows decide epsilon, if parameters are many.
+  const bool rule_uses_rows =
+      rule_needs_rows || (parse_retraining(arguments.problem.retrain).fresh_rows &&
+                          rule.asked_survival(model, {}).has_value());
+  if (is_baseline(arguments.method)) require_one_logit(model, "--method " + arguments.method);
+  const bool method_needs_rows = arguments.method == "data" ||
+                                 baseline_needs_rows(arguments.method, arguments.baseline, model);
+  const bool needs_rows = method_needs_rows || arguments.attack || !arguments.refit.empty() ||
+                          rule_needs_rows || is_true;
   if (needs_rows || arguments.rows.given() || model.rows) {
     run.rows = read_training_rows(arguments.rows, model, console,
-                                  is_true                      ? "--set true"
-                                  : arguments.method == "data" ? "--method data"
-                                  : arguments.attack           ? "--attack"
-                                  : rule_needs_rows            ? "--epsilon " + arguments.epsilon
-                                                               : "--refit",
-                                  is_true || rule_needs_rows ? OtherData::refuse : OtherData::warn);
+                                  is_true             ? "--set true"
+                                  : method_needs_rows ? "--method " + arguments.method
+                                  : arguments.attack  ? "--attack"
+                                  : rule_needs_rows   ? "--epsilon " + arguments.epsilon
+                                                      : "--refit",
+                                  is_true || rule_uses_rows ? OtherData::refuse : OtherData::warn);
   }
   if (!arguments.refit.empty()) {
     const double before = model.training.head_decrement;
@@ -139,6 +186,22 @@ Run prepare(const ExplainArguments& arguments, const Console& console) {
         arguments.refit, rounded(before, 3)));
   }
   return run;
+}
+
+/// What finds the reasons of refusals, where the format has a place for them.
+std::optional<Reasoner> make_reasoner(const ExplainArguments& arguments, Run& run) {
+  const Model& model = run.models.model;
+  const bool given = !arguments.reason_codes.empty();
+  require(!given || arguments.format != AnswerFormat::csv,
+          "--reason-codes: --format csv has no reasons; give another format");
+  require(!given || Reasoner::supports(model), "--reason-codes: {}", Reasoner::unsupported);
+  const ReasonCodes codes =
+      given ? read_reason_codes(arguments.reason_codes, model.schema()) : ReasonCodes{};
+  if (arguments.format == AnswerFormat::csv || !Reasoner::supports(model)) return std::nullopt;
+  Request& request = run.request;
+  const double threshold = request.problem.threshold;
+  request.reference = make_reference(model, threshold, run.rows ? &run.rows->fitted.rows : nullptr);
+  return Reasoner(model, threshold, *request.reference, codes);
 }
 
 void warn_of_head(const Problem& problem, const Console& console) {
@@ -154,6 +217,7 @@ void warn_of_head(const Problem& problem, const Console& console) {
 
 ExitStatus run_explain(const ExplainArguments& arguments) {
   validate(arguments.common, "options");
+  check_baseline_options(arguments.method, arguments.baseline);
   const Console console = arguments.common.console();
   Run run = prepare(arguments, console);
   const Model& model = run.models.model;
@@ -165,17 +229,20 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
              .seed = arguments.common.seed};
   Problem& problem = request.problem;
   if (request.method == "auto") {
-    const bool exact = is_exact(problem) || problem.set.kind == SetKind::true_set;
+    const bool linear = model.network.layers.size() == 1;
+    const bool exact = is_exact(problem) || (linear && problem.set.kind == SetKind::true_set);
     request.method = exact ? "exact" : "network";
   }
-  problem.epsilon = request.rule.resolve(model, problem.set,
-                                         {.rows = run.rows ? &run.rows->fitted.rows : nullptr,
-                                          .retraining = problem.retraining,
-                                          .execution = {.threads = arguments.common.threads}});
+  problem.epsilon = resolve_epsilon(request.rule, problem,
+                                    run.rows ? people_of(problem, *run.rows) : std::vector<Query>{},
+                                    {.rows = run.rows ? &run.rows->fitted.rows : nullptr,
+                                     .retraining = problem.retraining,
+                                     .execution = {.threads = arguments.common.threads}});
   if (rounds_for_display(arguments.format)) problem.display_steps = sensible_steps(model.encoder);
   validate(problem);
   warn_of_head(problem, console);
   const std::unique_ptr<Generator> generator = make_generator(arguments, run);
+  const std::optional<Reasoner> reasoner = make_reasoner(arguments, run);
 
   CsvReader source(arguments.queries);
   QueryReader reader(
@@ -202,10 +269,15 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
       for (Recourse& answer : answers)
         answer.seconds = watch.seconds() / static_cast<double>(answers.size());
     }
+    correct_for_selection(
+        problem, block.queries, answers,
+        [&](const Problem& disturbed) { return make_generator(arguments, run, disturbed); },
+        {.threads = arguments.common.threads});
     if (arguments.attack) {
       attack_answers(answers, problem, run.rows->fitted.rows,
                      {.threads = arguments.common.threads});
     }
+    if (reasoner) add_reasons(answers, *reasoner, {.threads = arguments.common.threads});
     sink.add(std::move(answers), block.invalid);
     rows += block.size();
     // The number of rows is known only at the end; the bytes read so far tell how far that is.
@@ -250,19 +322,30 @@ void add_explain(CLI::App& program, Job& job) {
                   std::string(epsilon_help) + "; 0 is the plain nearest counterfactual")
       ->required()
       ->type_name("E");
-  verb.add_option("--method", arguments->method,
-                  "how to search; auto is exact for linear models, network otherwise")
-      ->check(CLI::IsMember({"auto", "exact", "network", "gradient", "greedy", "gumbel", "data"}))
+  verb.add_option(
+          "--method", arguments->method,
+          "how to search; auto is exact for linear models, network otherwise. trex to roar are "
+          "methods of others, which promise nothing: their rows are judged afterwards")
+      ->check(CLI::IsMember({"auto", "exact", "network", "gradient", "greedy", "gumbel", "data",
+                             "trex", "trex-i", "delta", "proplace", "roar"}))
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
+  add_class_options(verb, arguments->problem);
   add_retrain_option(verb, arguments->problem);
   add_row_options(verb, arguments->rows, "Training rows");
-  add_flags(verb, arguments->exact, {"plans"}, "Exact search (--method exact)");
-  add_flags(verb, arguments->data_options, {}, "Nearest training row (--method data)");
-  add_flags(verb, arguments->network, {"seed"}, "Search for networks (--method network)");
+  add_flags(verb, arguments->exact, {"node_limit", "time_limit"},
+            "Few changes and several plans (--method exact, network, data; --trade-off: exact)");
+  add_flags(verb, arguments->exact, {"max_changes", "sparse", "trade_off", "plans"},
+            "Exact search (--method exact)");
+  add_flags(verb, arguments->data_options, {"max_changes", "sparse", "plans"},
+            "Nearest training row (--method data)");
+  add_flags(verb, arguments->network, {"seed", "max_changes", "sparse", "plans"},
+            "Search for networks (--method network)");
   add_flags(verb, arguments->gradient, {}, "The paper's method (--method gradient)");
   add_flags(verb, arguments->greedy, {}, "The paper's few changes (--method greedy)");
   add_flags(verb, arguments->gumbel, {"seed"}, "The paper's mixed features (--method gumbel)");
+  add_flags(verb, arguments->baseline, {},
+            "Methods of others (--method trex, trex-i, delta, proplace, roar)");
   verb.add_flag("--attack", arguments->attack,
                 "look for a real network within epsilon that breaks each answer (needs training "
                 "rows)");
@@ -271,6 +354,9 @@ void add_explain(CLI::App& program, Job& job) {
                   "answer for it")
       ->type_name("FILE");
   verb.add_option("--id", arguments->id, "column to echo with each answer")->type_name("COLUMN");
+  verb.add_option("--reason-codes", arguments->reason_codes,
+                  "YAML file with codes and texts for the reasons of refusals")
+      ->type_name("FILE");
   verb.add_option("--on-error", arguments->on_error,
                   "a row that cannot be read ends the run, or becomes an answer `invalid`")
       ->check(CLI::IsMember({"stop", "skip"}))
@@ -294,6 +380,9 @@ void add_explain(CLI::App& program, Job& job) {
       "-o plans.csv\n"
       "  ellice explain m.json people.csv --epsilon 5% --set true --data loans.csv\n"
       "  ellice explain network.json people.csv --epsilon auto --data loans.csv --attack\n"
+      "  ellice explain network.json people.csv --epsilon 5% --method proplace --delta 0.01 --data "
+      "loans.csv\n"
+      "  ellice explain classes.json people.csv --epsilon 5% --target yes,maybe --margin 0.1\n"
       "  ellice verify m.json plans.json");
   verb.callback([arguments, &job] { job = [arguments] { return run_explain(*arguments); }; });
 }

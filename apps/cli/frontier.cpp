@@ -8,6 +8,7 @@
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/recourse/query_reader.hpp"
+#include "ellice/recourse/selection_effect.hpp"
 #include "ellice/report/text_table.hpp"
 #include "problem_arguments.hpp"
 #include "training_rows.hpp"
@@ -68,12 +69,13 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   const Problem problem = make_problem(arguments.problem, models, rows_of_model);
   require(problem.cost.sparsity_weight == 0,
           "--sparsity-weight is understood by explain --method data only; leave it out");
+  const std::vector<Query> people = training ? people_of(problem, *training) : std::vector<Query>{};
   std::vector<double> epsilons;
   for (const EpsilonRule& rule : rules) {
-    epsilons.push_back(rule.resolve(model, problem.set,
-                                    {.rows = rows_of_model,
-                                     .retraining = problem.retraining,
-                                     .execution = {.threads = arguments.common.threads}}));
+    epsilons.push_back(resolve_epsilon(rule, problem, people,
+                                       {.rows = rows_of_model,
+                                        .retraining = problem.retraining,
+                                        .execution = {.threads = arguments.common.threads}}));
   }
   std::sort(epsilons.begin(), epsilons.end());
   epsilons.erase(std::unique(epsilons.begin(), epsilons.end()), epsilons.end());
@@ -147,6 +149,7 @@ void add_frontier(CLI::App& program, Job& job) {
       ->type_name("E,...")
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
+  add_class_options(verb, arguments->problem);
   add_retrain_option(verb, arguments->problem);
   add_row_options(verb, arguments->rows, "Training rows (better starts for networks)");
   add_format(verb, arguments->format);

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "baseline_arguments.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/training.hpp"
@@ -11,6 +12,9 @@
 #include "ellice/recourse/network_search.hpp"
 #include "ellice/recourse/survival_check.hpp"
 #include "ellice/report/text_table.hpp"
+#include "ellice/study/evaluation_file.hpp"
+#include "ellice/study/evaluator.hpp"
+#include "ellice/study/statistics.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {
@@ -41,7 +45,13 @@ std::vector<Group> all_groups() {
        .fields = describe_fields<GumbelOptions>()},
       {.title = "explain: the search for networks (--method network)",
        .fields = describe_fields<NetworkSearchOptions>()},
-      {.title = "epsilon: what is measured", .fields = describe_fields<SurvivalCheckOptions>()}};
+      {.title = "explain: methods of others (--method trex, trex-i, delta, proplace, roar)",
+       .fields = describe_fields<BaselineOptions>()},
+      {.title = "epsilon: what is measured", .fields = describe_fields<SurvivalCheckOptions>()},
+      {.title = "evaluate: models that judge", .fields = describe_fields<EvaluatorOptions>()},
+      {.title = "evaluate: plausibility", .fields = describe_fields<PlausibilityOptions>()},
+      {.title = "evaluate: intervals", .fields = describe_fields<IntervalOptions>()},
+  };
 }
 
 std::string markdown() {

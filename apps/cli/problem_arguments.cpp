@@ -1,5 +1,6 @@
 #include "problem_arguments.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ellice/core/error.hpp"
@@ -31,7 +32,8 @@ std::optional<double> parse_bound(const std::string& text, const std::string& wh
   return value;
 }
 
-/// «T» is a logit, «p=0.7» a probability.
+}  // namespace
+
 double parse_threshold(const std::string& text) {
   double value = 0;
   if (text.starts_with("p=")) {
@@ -45,14 +47,55 @@ double parse_threshold(const std::string& text) {
   return value;
 }
 
+namespace {
+
+/// Which classes would do, and what follows for the set and the threshold.
+void set_contest(const ProblemArguments& arguments, const Model& model, Problem& problem) {
+  if (model.network.outputs() == 1) {
+    require(arguments.target.empty(),
+            "--target {}: the model has one logit, for \"{}\"; a target class is for softmax "
+            "models (train --model softmax)",
+            fmt::join(arguments.target, ","), model.decision.classes[1]);
+    require(!arguments.margin, "--margin is for softmax models; use --threshold {}",
+            arguments.margin.value_or(0));
+    return;
+  }
+  require(arguments.threshold.empty(),
+          "--threshold {}: the model has {} classes, and the one with the largest score wins; use "
+          "--margin for a lead over the others",
+          arguments.threshold, model.network.outputs());
+  std::vector<Index> acceptable;
+  for (const std::string& name : arguments.target) {
+    try {
+      acceptable.push_back(find_class(model, name));
+    } catch (const Error& error) {
+      fail(error.code(), "--target {}: {}", name, error.what());
+    }
+  }
+  if (acceptable.empty()) acceptable.push_back(find_class(model, model.schema().target.favourable));
+  std::sort(acceptable.begin(), acceptable.end());
+  problem.set.contest = make_contest(model, acceptable.front(), acceptable);
+  problem.threshold = arguments.margin.value_or(0);
+  require(std::isfinite(problem.threshold) && problem.threshold >= 0,
+          "--margin {}: expected a number >= 0", problem.threshold);
+}
+
 }  // namespace
+
+void require_one_logit(const Model& model, const std::string& purpose) {
+  require(
+      model.network.outputs() == 1,
+      "{} is for models with one logit (logistic, mlp), and this one has a score for each of the "
+      "classes {}",
+      purpose, fmt::join(model.decision.classes, ", "));
+}
 
 void add_set_options(CLI::App& verb, ProblemArguments& arguments) {
   verb.add_option(
           "--set", arguments.set,
-          "the models for which an answer must hold; auto is last-layer for a linear model, "
-          "full for a network; true is every linear model within epsilon of the optimum, and needs "
-          "the training rows")
+          "the models for which an answer must hold; auto is last-layer for a linear and for a "
+          "softmax model, full for another network; true is every linear model, or last layer of a "
+          "network, within epsilon of the optimum, and needs the training rows")
       ->check(CLI::IsMember({"auto", "last-layer", "full", "isotropic", "ensemble", "true"}))
       ->capture_default_str();
   verb.add_option("--damping", arguments.damping,
@@ -93,6 +136,18 @@ void add_problem_options(CLI::App& verb, ProblemArguments& arguments) {
       ->type_name("T|p=P");
 }
 
+void add_class_options(CLI::App& verb, ProblemArguments& arguments) {
+  verb.add_option("--target", arguments.target,
+                  "of a softmax model: the class wanted, or several of which any will do (default: "
+                  "the schema's favourable one)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("CLASS,...");
+  verb.add_option("--margin", arguments.margin,
+                  "of a softmax model: the lead in score that the class must have over the others")
+      ->type_name("M");
+}
+
 void add_retrain_option(CLI::App& verb, ProblemArguments& arguments) {
   verb.add_option("--retrain", arguments.retrain,
                   "retraining for which survival is predicted: same, as many rows drawn from the "
@@ -111,9 +166,9 @@ Problem make_problem(const ProblemArguments& arguments, const Models& models,
                      const StoredRows* rows) {
   const Model& model = models.model;
   Problem problem{.model = &model, .threshold = model.decision.threshold, .cost = arguments.cost};
-  const bool linear = model.network.layers.size() == 1;
+  const bool by_head = model.network.layers.size() == 1 || model.network.outputs() > 1;
   problem.set.kind = arguments.set == "auto" ? !models.others.empty() ? SetKind::ensemble
-                                               : linear               ? SetKind::last_layer
+                                               : by_head              ? SetKind::last_layer
                                                                       : SetKind::full
                                              : *enum_from_name<SetKind>(arguments.set);
   problem.set.damping = arguments.damping;
@@ -141,6 +196,7 @@ Problem make_problem(const ProblemArguments& arguments, const Models& models,
     features[pair.feature].direction = *direction;
   }
   if (!arguments.threshold.empty()) problem.threshold = parse_threshold(arguments.threshold);
+  set_contest(arguments, model, problem);
   problem.retraining = parse_retraining(arguments.retrain);
   validate(problem);
   return problem;

@@ -19,6 +19,8 @@ struct ProblemArguments {
   Cost cost = {};
   RangePolicy range = RangePolicy::train;
   std::string threshold = {};
+  std::vector<std::string> target = {};
+  std::optional<double> margin = {};
   std::vector<std::string> lock = {};
   std::vector<std::string> bounds = {};
   std::vector<std::string> directions = {};
@@ -31,8 +33,14 @@ void add_problem_options(CLI::App& verb, ProblemArguments& arguments);
 /// --set, --damping and --ensemble, for verbs that take nothing else of the above.
 void add_set_options(CLI::App& verb, ProblemArguments& arguments);
 
+/// --target and --margin, for verbs that answer for models with many classes.
+void add_class_options(CLI::App& verb, ProblemArguments& arguments);
+
 /// --retrain, for verbs that predict survival.
 void add_retrain_option(CLI::App& verb, ProblemArguments& arguments);
+
+/// «T» is a logit, «p=0.7» a probability. Throws Error{argument} for anything else.
+[[nodiscard]] double parse_threshold(const std::string& text);
 
 /// What --epsilon says, in one place for all that take it.
 inline constexpr const char* epsilon_help =
@@ -51,6 +59,9 @@ struct Models {
 /// of what can. The models, and the training rows where there are any, must outlive it.
 [[nodiscard]] Problem make_problem(const ProblemArguments& arguments, const Models& models,
                                    const StoredRows* rows = nullptr);
+
+/// Throws Error{argument} for a model with many classes: `purpose` is not for it.
+void require_one_logit(const Model& model, const std::string& purpose);
 
 /// Throws Error{input} where a constraint is for a query beyond the end of the table.
 void check_query_indices(const ProblemArguments& arguments, const Constraints& constraints,

@@ -49,7 +49,9 @@ Dataset load_data(const TrainArguments& arguments, const Console& console) {
       arguments.data);
   const Schema schema = read_schema(arguments.schema);
   CsvReader source(arguments.data);
-  return read_dataset(source, schema, console.progress());
+  const bool many = arguments.training.model == NetworkKind::softmax;
+  return read_dataset(source, schema, console.progress(),
+                      many ? ClassValues::all : ClassValues::of_schema);
 }
 
 /// The columns that a counterfactual may move.
@@ -59,6 +61,24 @@ std::vector<bool> movable_columns(const Model& model) {
     movable.push_back(!model.schema().features[model.encoder.feature_of(column)].immutable);
   }
   return movable;
+}
+
+std::size_t favourable_class(const Model& model) {
+  const std::vector<std::string>& classes = model.decision.classes;
+  const auto found = std::find(classes.begin(), classes.end(), model.schema().target.favourable);
+  return static_cast<std::size_t>(found - classes.begin());
+}
+
+/// «500 used: 250 yes, 250 no», the favourable class first where there are two.
+std::string rows_text(const Model& model, const TrainingSummary& summary) {
+  std::vector<std::string> parts;
+  for (std::size_t k = 0; k < summary.class_rows.size(); ++k) {
+    parts.push_back(
+        fmt::format("{} {}", grouped(summary.class_rows[k]), model.decision.classes[k]));
+  }
+  if (model.network.outputs() == 1) std::reverse(parts.begin(), parts.end());
+  return fmt::format("{} used: {}", grouped(static_cast<std::size_t>(model.training.rows)),
+                     fmt::join(parts, ", "));
 }
 
 std::vector<Index> hidden_units(const Network& network) {
@@ -88,10 +108,16 @@ Json report_json(const Report& report) {
     accuracy["cross_validated"] = *summary.cross_validated_accuracy;
   Json document = make_envelope("ellice.training", 1);
   document["source"] = report.data->source;
+  const std::vector<std::string>& classes = model.decision.classes;
   document["rows"] = {{"used", model.training.rows},
-                      {"favourable", summary.favourable_rows},
+                      {"favourable", summary.class_rows[favourable_class(model)]},
                       {"holdout", summary.holdout_rows},
                       {"dropped", dropped}};
+  if (model.network.kind == NetworkKind::softmax) {
+    for (std::size_t k = 0; k < classes.size(); ++k) {
+      document["rows"]["classes"][classes[k]] = summary.class_rows[k];
+    }
+  }
   if (summary.validation_rows > 0) document["rows"]["validation"] = summary.validation_rows;
   document["features"] = model.schema().features.size();
   document["columns"] = model.encoder.columns();
@@ -103,13 +129,13 @@ Json report_json(const Report& report) {
   document["condition_number"] = summary.hessian_spectrum.condition();
   document["shift"] = model.curvature.shift;
   if (report.epsilon_limit) document["epsilon_max"] = *report.epsilon_limit;
-  if (const std::optional<GaussNewton>& full = model.curvature.full; full) {
-    document["network"] = {{"hidden", hidden_units(model.network)},
-                           {"parameters", model.network.parameters()},
-                           {"rank", full->values.size()},
-                           {"epochs", summary.epochs},
-                           {"stopped_early", summary.stopped_early},
-                           {"head_decrement", model.training.head_decrement}};
+  if (model.network.layers.size() > 1) {
+    Json& network = document["network"];
+    network = {{"hidden", hidden_units(model.network)}, {"parameters", model.network.parameters()}};
+    if (model.curvature.full) network["rank"] = model.curvature.full->values.size();
+    network["epochs"] = summary.epochs;
+    network["stopped_early"] = summary.stopped_early;
+    network["head_decrement"] = model.training.head_decrement;
   }
   document["model_sha256"] = model.sha256;
   return document;
@@ -122,11 +148,8 @@ std::string report_text(const Report& report, const std::string& output) {
   TextTable table({TextTable::Align::left, TextTable::Align::left});
   const auto line = [&](const char* name, std::string text) { table.row({name, std::move(text)}); };
 
-  const auto used = static_cast<std::size_t>(training.rows);
   line("data", report.data->source);
-  line("rows", fmt::format("{} used: {} {}, {} {}", grouped(used), grouped(summary.favourable_rows),
-                           model.decision.classes[1], grouped(used - summary.favourable_rows),
-                           model.decision.classes[0]));
+  line("rows", rows_text(model, summary));
   for (const auto& [reason, rows] : report.data->dropped) {
     line("", fmt::format("{} dropped: {}", grouped(rows), reason));
   }
@@ -156,17 +179,19 @@ std::string report_text(const Report& report, const std::string& output) {
   line("objective",
        fmt::format("{} with l2 = {}{}", rounded(training.objective), number_text(training.l2),
                    training.penalize_bias ? "" : ", bias not penalised"));
-  if (const std::optional<GaussNewton>& full = model.curvature.full; full) {
+  if (model.network.layers.size() > 1) {
     line("layers",
          fmt::format("{} {} units, {} parameters", fmt::join(hidden_units(model.network), ", "),
                      enum_name(model.network.layers.front().activation),
                      grouped(static_cast<std::size_t>(model.network.parameters()))));
     line("training", fmt::format("{} epochs{}", summary.epochs,
                                  summary.stopped_early ? ", stopped early" : ""));
+  }
+  if (const std::optional<GaussNewton>& full = model.curvature.full; full) {
     line("all layers", fmt::format("curvature of rank {} with damping {}", full->values.size(),
                                    number_text(full->damping)));
   }
-  if (model.network.kind == NetworkKind::logistic || summary.iterations > 0) {
+  if (model.network.layers.size() == 1 || summary.iterations > 0) {
     line("optimum", fmt::format("{} Newton steps, |gradient| = {}", summary.iterations,
                                 rounded(summary.gradient_norm, 2)));
   } else {
@@ -188,7 +213,11 @@ std::string report_text(const Report& report, const std::string& output) {
   return table.text();
 }
 
-ExitStatus run_train(TrainArguments arguments) {
+ExitStatus run_train(TrainArguments arguments, bool gives_hidden) {
+  // A softmax model has hidden layers only where some are asked for.
+  if (arguments.training.model == NetworkKind::softmax && !gives_hidden) {
+    arguments.training.network.hidden.clear();
+  }
   validate(arguments.common, "options");
   validate(arguments.training, "options");
   const Console console = arguments.common.console();
@@ -254,14 +283,14 @@ void add_train(CLI::App& program, Job& job) {
                               fmt::join(recipe_names(), ", ")));
   verb.add_flag_callback(
       "--balance", [arguments] { arguments->balance = true; },
-      "under-sample the larger class to the size of the smaller (default for the "
+      "under-sample the larger classes to the size of the smallest (default for the "
       "paper's data sets)");
   verb.add_flag_callback(
       "--no-balance", [arguments] { arguments->balance = false; },
       "use all rows of one of the paper's data sets");
   add_flags(verb, arguments->selection, {"recipe", "balance", "seed"});
   add_flags(verb, arguments->training);
-  add_flags(verb, arguments->training.network, {}, "Networks (--model mlp)");
+  add_flags(verb, arguments->training.network, {}, "Networks (--model mlp or softmax)");
   verb.add_option("-o,--output", arguments->output, "model file to write, or - for standard output")
       ->required();
   add_format(verb, arguments->format);
@@ -272,8 +301,12 @@ void add_train(CLI::App& program, Job& job) {
       "  ellice train loans.csv --schema loans.yaml -o m.json\n"
       "  ellice train loans.csv --schema loans.yaml --l2 0.01 --holdout 0.25 --seed 7 -o m.json\n"
       "  ellice train --dataset german --format json -o german.json\n"
-      "  ellice train --dataset lending --model mlp --hidden 16 --refit -o n.json");
-  verb.callback([arguments, &job] { job = [arguments] { return run_train(*arguments); }; });
+      "  ellice train --dataset lending --model mlp --hidden 16 --refit -o n.json\n"
+      "  ellice train loans.csv --schema loans.yaml --model softmax -o classes.json");
+  verb.callback([arguments, &job, &verb] {
+    const bool gives_hidden = verb.get_option("--hidden")->count() > 0;
+    job = [arguments, gives_hidden] { return run_train(*arguments, gives_hidden); };
+  });
 }
 
 }  // namespace ellice::cli

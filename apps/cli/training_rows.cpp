@@ -3,6 +3,8 @@
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/data/recipe.hpp"
+#include "ellice/recourse/selection_effect.hpp"
+#include "ellice/recourse/survival_check.hpp"
 
 namespace ellice::cli {
 
@@ -52,6 +54,8 @@ TrainingRows read_training_rows(const RowArguments& arguments, const Model& mode
     data = read_dataset(source, model.schema(), console.progress());
   } else {
     data = load_recipe(arguments.dataset);
+    // A softmax model of two classes lists them in its schema, where the recipe does not.
+    if (model.network.kind == NetworkKind::softmax) data.schema.target.classes = data.classes;
     require_input(data.schema == model.schema(), "--dataset {}: its schema is not the model's",
                   arguments.dataset);
   }
@@ -64,10 +68,16 @@ TrainingRows read_training_rows(const RowArguments& arguments, const Model& mode
   const SelectedRows selected = apply_selection(data, model.training.selection);
   TrainingRows rows{.fitted = rows_of(data, selected.fit, model)};
   if (!selected.validation.empty()) rows.validation = rows_of(data, selected.validation, model);
+  if (!selected.holdout.empty()) rows.holdout = rows_of(data, selected.holdout, model);
   if (data.sha256 != model.training.data_sha256) {
     console.warning(fmt::format("{}: not the file that the model was trained on", name));
   }
   return rows;
+}
+
+std::vector<Query> people_of(const Problem& problem, const TrainingRows& rows) {
+  if (!has_selection_effect(problem)) return {};
+  return declined_rows(problem, rows.fitted.raw, SurvivalCheckOptions{}.people);
 }
 
 }  // namespace ellice::cli

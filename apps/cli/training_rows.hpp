@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ellice/model/model.hpp"
+#include "ellice/recourse/problem.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {
@@ -27,6 +28,7 @@ struct RowsOfModel {
 struct TrainingRows {
   RowsOfModel fitted = {};
   RowsOfModel validation = {};  // of networks: for early stopping
+  RowsOfModel holdout = {};     // kept out of fitting
 };
 
 /// What to do with data of another file than the model's: rows may still serve as starts, but no
@@ -38,5 +40,8 @@ enum class OtherData { warn, refuse };
 [[nodiscard]] TrainingRows read_training_rows(const RowArguments& arguments, const Model& model,
                                               const Console& console, const std::string& purpose,
                                               OtherData other = OtherData::warn);
+
+/// Declined people among the rows, as many as a rule for epsilon looks at; none where no rule does.
+[[nodiscard]] std::vector<Query> people_of(const Problem& problem, const TrainingRows& rows);
 
 }  // namespace ellice::cli

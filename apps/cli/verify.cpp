@@ -114,9 +114,9 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
   const bool is_true =
       document.is_object() && document.value("set", Json()) == enum_name(SetKind::true_set);
   std::optional<TrainingRows> training;
-  if (is_true) {
-    training =
-        read_training_rows(arguments.rows, model, console, "the set true", OtherData::refuse);
+  if (is_true || arguments.rows.given()) {
+    training = read_training_rows(arguments.rows, model, console,
+                                  is_true ? "the set true" : "verify", OtherData::refuse);
   }
   const std::vector<AnswerAudit> all =
       audit(document, model, ensemble, training ? &training->fitted.rows : nullptr, source);
@@ -154,7 +154,8 @@ void add_verify(CLI::App& program, Job& job) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("FILE,...");
-  add_row_options(verb, arguments->rows, "Training rows (for answers of the set true)");
+  add_row_options(verb, arguments->rows,
+                  "Training rows (for the set true, and reasons against accepted rows)");
   add_format(verb, arguments->format);
   verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
       ->capture_default_str();

@@ -40,7 +40,7 @@ struct Settings {
   int folds = 4;
   int people = 60;
   int retrains = 200;
-  StressVariant variant = StressVariant::published;
+  Variant variant = Variant::published;
 };
 
 struct Protocol {
@@ -324,7 +324,7 @@ int main(int argc, char** argv) {
     } else if (argument == "--retrains") {
       settings.retrains = number();
     } else if (argument == "--corrected") {
-      settings.variant = StressVariant::corrected;
+      settings.variant = Variant::corrected;
     } else {
       settings.datasets.push_back(argument);
     }

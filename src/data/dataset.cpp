@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/utf8.hpp"
+#include "data/labeller.hpp"
 #include "ellice/data/folds.hpp"
 
 namespace ellice {
@@ -14,42 +14,8 @@ namespace {
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
-bool is_empty(std::string_view cell) {
-  return cell.find_first_not_of(" \t") == std::string_view::npos;
-}
-
-/// The same text, or the same number in another spelling.
-bool is_same_value(std::string_view a, std::string_view b) {
-  if (a == b) return true;
-  double number_a = 0;
-  double number_b = 0;
-  return parse_number(a, number_a) && parse_number(b, number_b) && number_a == number_b;
-}
-
-/// "Yes " and "yes": two texts, but hardly two classes.
-bool differs_in_case_or_blanks(std::string_view a, std::string_view b) {
-  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
-  const auto lower = [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  };
-  const auto core = [&](std::string_view text) {
-    std::string result;
-    for (const char c : text) {
-      if (!is_blank(c)) result += lower(c);
-    }
-    return result;
-  };
-  return a != b && core(a) == core(b);
-}
-
 std::string quoted(const std::vector<std::string>& texts) {
   return fmt::format("\"{}\"", fmt::join(texts, "\", \""));
-}
-
-[[noreturn]] void wrong_cell(const RowSource& source, std::size_t line, std::string_view column,
-                             std::string_view found, std::string_view expected) {
-  fail(ErrorCode::input, "{}:{}: column \"{}\": found {}, expected {}", source.name(), line, column,
-       is_empty(found) ? "an empty cell" : fmt::format("\"{}\"", shortened(found, 60)), expected);
 }
 
 /// Moves `share` of each class from `rows` to the result.
@@ -57,13 +23,12 @@ std::vector<Index> take_share(const Dataset& data, double share, std::string_vie
                               Random random, std::vector<Index>& rows) {
   std::vector<int> labels;
   for (const Index row : rows) labels.push_back(data.labels[static_cast<std::size_t>(row)]);
-  for (const int label : {0, 1}) {
-    const auto count = std::count(labels.begin(), labels.end(), label);
+  for (std::size_t label = 0; label < data.classes.size(); ++label) {
+    const auto count = std::count(labels.begin(), labels.end(), static_cast<int>(label));
     require_input(
         count >= 2,
         "{}: class \"{}\" has {} row{}, expected at least two to hold one out; leave out {}",
-        data.source, data.classes[static_cast<std::size_t>(label)], count, count == 1 ? "" : "s",
-        flag);
+        data.source, data.classes[label], count, count == 1 ? "" : "s", flag);
   }
   const Fold fold = stratified_split(labels, share, random);
   const std::vector<Index> all = std::exchange(rows, {});
@@ -135,7 +100,7 @@ double RowParser::parse_cell(const Feature& feature, const Column& column,
   if (feature.is_number()) {
     double value = 0;
     if (!parse_number(cell, value)) {
-      if (is_empty(cell)) return parse_empty(feature, column, feature.name, line);
+      if (is_empty_cell(cell)) return parse_empty(feature, column, feature.name, line);
       wrong_cell(*source_, line, feature.name, cell,
                  "a finite number (for a missing one leave the cell empty)");
     }
@@ -147,7 +112,7 @@ double RowParser::parse_cell(const Feature& feature, const Column& column,
   if (const auto found = column.levels.find(cell); found != column.levels.end()) {
     return static_cast<double>(found->second);
   }
-  if (is_empty(cell)) return parse_empty(feature, column, feature.name, line);
+  if (is_empty_cell(cell)) return parse_empty(feature, column, feature.name, line);
   double number = 0;
   if (!column.numbers.empty() && parse_number(cell, number)) {
     const auto found = column.numbers.find(number);
@@ -162,7 +127,7 @@ double RowParser::parse_group(const Feature& feature, const Column& column,
   for (std::size_t level = 0; level < column.cells.size(); ++level) {
     const std::string_view cell = cells[column.cells[level]];
     const std::string& name = feature.one_hot[level];
-    if (is_empty(cell)) return parse_empty(feature, column, name, line);
+    if (is_empty_cell(cell)) return parse_empty(feature, column, name, line);
     double value = 0;
     if (!parse_number(cell, value) || (value != 0 && value != 1)) {
       wrong_cell(*source_, line, name, cell, "0 or 1, as a column of a one_hot group");
@@ -204,61 +169,6 @@ double RowParser::parse_empty(const Feature& feature, const Column& column, std:
 }
 
 namespace {
-
-/// Labels from the text of target cells, whatever their spelling.
-class Labeller {
- public:
-  Labeller(const RowSource& source, const Target& target) : source_(&source), target_(&target) {}
-
-  int label(std::string_view cell, std::size_t line) {
-    if (cell == target_->favourable) return note_favourable();
-    // Most rows repeat one of the first few spellings.
-    if (std::find(others_.begin(), others_.end(), cell) != others_.end()) return 0;
-    if (is_empty(cell)) {
-      wrong_cell(*source_, line, target_->column, cell, "a label: the target must not be missing");
-    }
-    if (is_same_value(cell, target_->favourable)) return note_favourable();
-    if (differs_in_case_or_blanks(cell, target_->favourable)) {
-      wrong_cell(*source_, line, target_->column, cell,
-                 fmt::format("another label, or \"{}\" as the schema spells the favourable one; as "
-                             "it stands the row would count as the other class",
-                             target_->favourable));
-    }
-    const auto is_same = [&](const std::string& other) { return is_same_value(cell, other); };
-    if (others_.size() < most && std::none_of(others_.begin(), others_.end(), is_same)) {
-      others_.emplace_back(cell);
-    }
-    return 0;
-  }
-
-  /// The spelling of class 0 and class 1; throws unless both occurred.
-  [[nodiscard]] std::vector<std::string> classes() const {
-    require_input(has_favourable_,
-                  "{}: column \"{}\": the favourable value \"{}\" does not occur; found {}{}; set "
-                  "target.favourable in the schema to one of them",
-                  source_->name(), target_->column, target_->favourable, quoted(others_),
-                  others_.size() == most ? ", …" : "");
-    require_input(
-        !others_.empty(),
-        "{}: column \"{}\": found only one class, \"{}\"; a model needs rows of both classes",
-        source_->name(), target_->column, target_->favourable);
-    return {others_.size() == 1 ? others_.front() : "not " + target_->favourable,
-            target_->favourable};
-  }
-
- private:
-  static constexpr std::size_t most = 8;  // spellings that are worth remembering for a message
-
-  int note_favourable() {
-    has_favourable_ = true;
-    return 1;
-  }
-
-  const RowSource* source_;
-  const Target* target_;
-  bool has_favourable_ = false;
-  std::vector<std::string> others_;  // distinct
-};
 
 double lower_median(std::vector<double>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
@@ -314,9 +224,10 @@ void fill_with_level(Dataset& data) {
 
 }  // namespace
 
-Dataset read_dataset(RowSource& source, const Schema& schema, const Progress& progress) {
+Dataset read_dataset(RowSource& source, const Schema& schema, const Progress& progress,
+                     ClassValues values) {
   const RowParser parser(schema, source, RowParser::Columns::labelled);
-  Labeller labeller(source, schema.target);
+  Labeller labeller(source, schema.target, values);
   Dataset data;
   data.schema = schema;
   data.source = source.name();
@@ -339,19 +250,20 @@ Dataset read_dataset(RowSource& source, const Schema& schema, const Progress& pr
   }
   require_input(rows > 0, "{}: found a header but no rows, expected at least two", source.name());
   data.raw.conservativeResize(rows, features);
-  data.classes = labeller.classes();
+  labeller.finish(data);
   if (schema.missing == MissingPolicy::median) fill_with_median(data);
   if (schema.missing == MissingPolicy::level) fill_with_level(data);
   return data;
 }
 
-Dataset read_dataset(CsvReader& source, const Schema& schema, const Progress& progress) {
+Dataset read_dataset(CsvReader& source, const Schema& schema, const Progress& progress,
+                     ClassValues values) {
   const Progress in_bytes = [&](const ProgressState& state) {
     return progress(
         {.stage = state.stage, .done = source.bytes_read(), .total = source.bytes_total()});
   };
-  Dataset data =
-      read_dataset(static_cast<RowSource&>(source), schema, progress ? in_bytes : Progress());
+  Dataset data = read_dataset(static_cast<RowSource&>(source), schema,
+                              progress ? in_bytes : Progress(), values);
   data.sha256 = source.sha256();
   return data;
 }

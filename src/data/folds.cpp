@@ -66,14 +66,18 @@ Fold stratified_split(const std::vector<int>& labels, double share, Random rando
 
 std::vector<Index> balanced_rows(const std::vector<int>& labels, Random random) {
   std::map<int, std::vector<Index>> classes = rows_by_class(labels);
-  require_input(classes.size() == 2, "found {} classes, expected two to balance", classes.size());
-  std::vector<Index>& first = classes.begin()->second;
-  std::vector<Index>& second = classes.rbegin()->second;
-  std::vector<Index>& larger = first.size() > second.size() ? first : second;
-  random.shuffle(larger);
-  larger.resize(std::min(first.size(), second.size()));
-  std::vector<Index> result = first;
-  result.insert(result.end(), second.begin(), second.end());
+  require_input(classes.size() >= 2, "found {} class, expected two or more to balance",
+                classes.size());
+  std::size_t smallest = labels.size();
+  for (const auto& [label, rows] : classes) smallest = std::min(smallest, rows.size());
+  std::vector<Index> result;
+  for (auto& [label, rows] : classes) {
+    if (rows.size() > smallest) {
+      random.shuffle(rows);
+      rows.resize(smallest);
+    }
+    result.insert(result.end(), rows.begin(), rows.end());
+  }
   std::sort(result.begin(), result.end());
   return result;
 }

@@ -18,16 +18,28 @@ namespace {
 constexpr std::size_t lending_rows = 2000;
 constexpr std::uint64_t lending_seed = 1;
 
-/// How one data set of the paper is prepared. A column without a name is an index and always
-/// dropped.
+/// A class of a numeric target: its values up to `last`, from where the class before it ends.
+struct Grade {
+  std::string name = {};
+  double last = 0;
+};
+
+/// How one data set is prepared. A column without a name is an index and always dropped.
 struct Recipe {
-  enum class Label { equals_favourable, above_median };
+  enum class Label {
+    equals_favourable,
+    above_median,
+    by_class,  // one of `classes`
+    by_grade,  // the number's grade
+  };
 
   std::string name = {};
   std::vector<std::string> files = {};  // our spelling, then that of the paper's repository
   std::string target = {};
   Label label = Label::equals_favourable;
   std::string favourable = "1";
+  std::vector<std::string> classes = {};
+  std::vector<Grade> grades = {};
   std::vector<std::string> keep = {};  // the only features; empty: every column that is not dropped
   std::vector<std::string> drop = {};
   bool one_hot =
@@ -62,6 +74,13 @@ const std::vector<Recipe>& recipes() {
        .target = "species",
        .favourable = "setosa",
        .keep = {"sepal_length", "sepal_width", "petal_length", "petal_width"}},
+      {.name = "iris3",
+       .files = {"iris_extended.csv", "iris.csv"},
+       .target = "species",
+       .label = by_class,
+       .favourable = "virginica",
+       .classes = {"setosa", "versicolor", "virginica"},
+       .keep = {"sepal_length", "sepal_width", "petal_length", "petal_width"}},
       {.name = "parkinsons",
        .files = {"parkinsons.csv", "parkinsons_updrs.csv"},
        .target = "motor_UPDRS",
@@ -71,6 +90,15 @@ const std::vector<Recipe>& recipes() {
        .files = {"wine.csv", "winequality.csv"},
        .target = "quality",
        .label = above_median,
+       .drop = {"type"}},
+      // The grades are ours: tasters gave 3 to 9, most often 5 and 6.
+      {.name = "wine-grades",
+       .files = {"wine.csv", "winequality.csv"},
+       .target = "quality",
+       .label = by_grade,
+       .favourable = "high",
+       .classes = {"low", "medium", "high"},
+       .grades = {{"low", 5}, {"medium", 6}, {"high", 9}},
        .drop = {"type"}},
   };
   return all;
@@ -134,8 +162,20 @@ Table read_table(CsvReader& reader, const Recipe& recipe) {
     for (const std::size_t column : columns) {
       table.values.push_back(parse_cell(reader, header[column], cells[column]));
     }
+    const std::string_view label = cells[target_column];
     if (recipe.label == Recipe::Label::above_median) {
-      (void)parse_cell(reader, recipe.target, cells[target_column]);
+      (void)parse_cell(reader, recipe.target, label);
+    }
+    if (recipe.label == Recipe::Label::by_grade) {
+      const double value = parse_cell(reader, recipe.target, label);
+      require_input(value <= recipe.grades.back().last,
+                    "{}:{}: column \"{}\": found {}, expected at most {}", reader.name(),
+                    reader.line(), recipe.target, value, recipe.grades.back().last);
+    }
+    if (recipe.label == Recipe::Label::by_class) {
+      require_input(contains(recipe.classes, std::string(label)),
+                    "{}:{}: column \"{}\": found \"{}\", expected one of {}", reader.name(),
+                    reader.line(), recipe.target, label, fmt::join(recipe.classes, ", "));
     }
     table.target.emplace_back(cells[target_column]);
   }
@@ -153,6 +193,13 @@ double median(std::vector<double> values) {
 std::vector<int> labels_of(const Table& table, const Recipe& recipe) {
   std::vector<int> labels;
   labels.reserve(table.rows());
+  if (recipe.label == Recipe::Label::by_class) {
+    for (const std::string& cell : table.target) {
+      const auto found = std::find(recipe.classes.begin(), recipe.classes.end(), cell);
+      labels.push_back(static_cast<int>(found - recipe.classes.begin()));
+    }
+    return labels;
+  }
   if (recipe.label == Recipe::Label::equals_favourable) {
     for (const std::string& cell : table.target)
       labels.push_back(cell == recipe.favourable ? 1 : 0);
@@ -160,6 +207,14 @@ std::vector<int> labels_of(const Table& table, const Recipe& recipe) {
   }
   std::vector<double> values(table.rows());
   for (std::size_t i = 0; i < values.size(); ++i) (void)parse_number(table.target[i], values[i]);
+  if (recipe.label == Recipe::Label::by_grade) {
+    for (const double value : values) {
+      const auto grade = std::find_if(recipe.grades.begin(), recipe.grades.end(),
+                                      [&](const Grade& one) { return value <= one.last; });
+      labels.push_back(static_cast<int>(grade - recipe.grades.begin()));
+    }
+    return labels;
+  }
   const double middle = median(values);
   for (const double value : values) labels.push_back(value > middle ? 1 : 0);
   return labels;
@@ -274,8 +329,12 @@ Dataset prepare(const Recipe& recipe, const std::string& path) {
   Dataset data;
   data.source = recipe.name;
   data.sha256 = reader.sha256();
-  data.classes = {recipe.favourable == "1" ? "0" : "not " + recipe.favourable, recipe.favourable};
-  data.schema.target = {.column = recipe.target, .favourable = recipe.favourable};
+  data.classes = recipe.classes;
+  if (data.classes.empty()) {
+    data.classes = {recipe.favourable == "1" ? "0" : "not " + recipe.favourable, recipe.favourable};
+  }
+  data.schema.target = {
+      .column = recipe.target, .favourable = recipe.favourable, .classes = recipe.classes};
   data.schema.drop = table.dropped;
   for (const Source& source : sources) data.schema.features.push_back(source.feature);
   data.raw.resize(static_cast<Index>(rows.size()), static_cast<Index>(sources.size()));
@@ -291,10 +350,11 @@ Dataset prepare(const Recipe& recipe, const std::string& path) {
         fmt::format("more than {:.0f} % of the values are missing", 100 * recipe.most_missing),
         table.rows() - rows.size());
   }
-  for (const int label : {0, 1}) {
-    require_input(std::find(data.labels.begin(), data.labels.end(), label) != data.labels.end(),
-                  "{}: no row is of class \"{}\"; is this the file of data set {}?", path,
-                  data.classes[static_cast<std::size_t>(label)], recipe.name);
+  for (std::size_t label = 0; label < data.classes.size(); ++label) {
+    const bool occurs = std::find(data.labels.begin(), data.labels.end(),
+                                  static_cast<int>(label)) != data.labels.end();
+    require_input(occurs, "{}: no row is of class \"{}\"; is this the file of data set {}?", path,
+                  data.classes[label], recipe.name);
   }
   return data;
 }
@@ -360,6 +420,7 @@ Dataset with_numeric_columns(const Dataset& data) {
   result.raw = RowMatrix(data.rows(), encoder.columns());
   result.schema.features.clear();
   result.schema.constraints.clear();
+  result.schema.implications.clear();
   for (std::size_t j = 0; j < data.schema.features.size(); ++j) {
     const bool one_hot = data.schema.features[j].kind == FeatureKind::categorical;
     for (Index c = 0; c < encoder.column_count(j); ++c) {

@@ -153,6 +153,19 @@ Feature read_feature(const std::string& name, const YamlEntry& entry,
   return feature;
 }
 
+void read_classes(const YamlEntry* entry, Target& target) {
+  if (entry == nullptr) return;
+  target.classes = distinct_texts(*entry, "the list of the target's classes");
+  if (target.classes.size() < 2 || target.classes.size() > most_classes) {
+    entry->fault("found {} classes, expected 2 to {}", target.classes.size(), most_classes);
+  }
+  const std::vector<std::string>& classes = target.classes;
+  if (std::find(classes.begin(), classes.end(), target.favourable) == classes.end()) {
+    entry->fault("the favourable value \"{}\" is not among them; {}", target.favourable,
+                 suggestion(target.favourable, classes));
+  }
+}
+
 using Groups = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 Groups read_groups(const YamlEntry* entry) {
@@ -241,6 +254,68 @@ void check_encoded_names(const YamlRecord& top, const Schema& schema) {
   }
 }
 
+/// A move that the feature can make; sets what «rises» and «falls» mean by themselves.
+void check_move(const YamlEntry& item, const std::string& text, const Move& move, bool condition,
+                const Schema& schema) {
+  std::vector<std::string> names;
+  for (const Feature& feature : schema.features) names.push_back(feature.name);
+  const std::optional<std::size_t> found = schema.find(move.feature);
+  if (!found) {
+    item.fault("rule \"{}\": no feature \"{}\"; {}", text, move.feature,
+               suggestion(move.feature, names));
+  }
+  const Feature& feature = schema.features[*found];
+  const bool ordered = feature.is_number() || feature.kind == FeatureKind::ordinal;
+  switch (move.kind) {
+    case Move::Kind::rises:
+    case Move::Kind::falls:
+      if (!ordered) {
+        item.fault(
+            "rule \"{}\": found feature \"{}\" of kind {}, which cannot rise or fall; say "
+            "\"changes\" or \"becomes LEVEL\"",
+            text, feature.name, enum_name(feature.kind));
+      }
+      // Any number above the query's would do, and so there would be no nearest answer.
+      if (!condition && move.by == 0 && feature.kind == FeatureKind::numeric && !feature.step &&
+          feature.allowed.empty()) {
+        item.fault("rule \"{}\": say by how much \"{}\" {}, as in \"{} {} by at least 1\"", text,
+                   feature.name, enum_name(move.kind), feature.name, enum_name(move.kind));
+      }
+      return;
+    case Move::Kind::becomes:
+      if (feature.is_number()) {
+        item.fault("rule \"{}\": found feature \"{}\" of kind {}, which has no levels to become",
+                   text, feature.name, enum_name(feature.kind));
+      }
+      if (!feature.level_index(move.level)) {
+        item.fault("rule \"{}\": feature \"{}\" has no level \"{}\"; {}", text, feature.name,
+                   move.level, suggestion(move.level, feature.levels));
+      }
+      return;
+    case Move::Kind::changes:
+    case Move::Kind::stays:
+      return;
+  }
+}
+
+void read_implication(const YamlEntry& item, const std::string& text, Schema& schema) {
+  Implication implication;
+  try {
+    implication = parse_implication(text);
+  } catch (const Error& error) {
+    item.fault("{}", error.what());
+  }
+  check_move(item, text, implication.condition, true, schema);
+  check_move(item, text, implication.consequence, false, schema);
+  schema.implications.push_back(std::move(implication));
+  if (schema.implications.size() > most_implications) {
+    item.fault(
+        "rule \"{}\": more than {} rules with \"if\", each of which doubles the cases that "
+        "a search looks at; write linear rules or ranges instead",
+        text, most_implications);
+  }
+}
+
 void read_constraints(const YamlEntry* entry, Schema& schema) {
   if (entry == nullptr) return;
   std::vector<std::string> numbers;
@@ -249,6 +324,10 @@ void read_constraints(const YamlEntry* entry, Schema& schema) {
   }
   for (const YamlEntry& item : entry->list("a list of rules such as \"debt <= 0.4 * income\"")) {
     const std::string text = item.text("a rule such as \"debt <= 0.4 * income\"");
+    if (is_implication(text)) {
+      read_implication(item, text, schema);
+      continue;
+    }
     Rule rule;
     try {
       rule = parse_rule(text);
@@ -275,11 +354,13 @@ Schema read_document(const YamlEntry& document) {
                        "a map with the keys target and features");
   Schema schema;
   const std::string target_form = "{column: NAME, favourable: VALUE}";
-  const YamlRecord target(top.at("target", target_form), {"column", "favourable"}, target_form);
+  const YamlRecord target(top.at("target", target_form), {"column", "favourable", "classes"},
+                          target_form);
   schema.target.column =
       target.at("column", "the name of the target's column").filled_text("the name of a column");
   schema.target.favourable = target.at("favourable", "the target's value that people want")
                                  .filled_text("the target's value that people want");
+  read_classes(target.find("classes"), schema.target);
   if (const YamlEntry* const drop = top.find("drop")) {
     // A column without a name, as an index is often written, is dropped as "".
     schema.drop = distinct_texts(*drop, "a list of columns to leave out", true);

@@ -97,6 +97,7 @@ std::string block(const Json& object) {
 Json to_json(const Schema& schema) {
   Json result = Json::object();
   result["target"] = {{"column", schema.target.column}, {"favourable", schema.target.favourable}};
+  if (!schema.target.classes.empty()) result["target"]["classes"] = schema.target.classes;
   if (!schema.drop.empty()) result["drop"] = schema.drop;
   Json features = Json::object();
   Json one_hot = Json::object();
@@ -108,6 +109,8 @@ Json to_json(const Schema& schema) {
   result["features"] = std::move(features);
   if (!one_hot.empty()) result["one_hot"] = std::move(one_hot);
   for (const Rule& rule : schema.constraints) result["constraints"].push_back(rule.text);
+  for (const Implication& implication : schema.implications)
+    result["constraints"].push_back(implication.text);
   if (schema.missing != MissingPolicy::error) result["missing"] = enum_name(schema.missing);
   return result;
 }

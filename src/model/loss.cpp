@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ellice/core/error.hpp"
+
 namespace ellice {
 
 void LossBatch::resize(Index size) {
@@ -11,6 +13,7 @@ void LossBatch::resize(Index size) {
 }
 
 void LossBatch::evaluate(LossKind kind, VectorArg scores, VectorArg signs) {
+  require(kind != LossKind::softmax, "the softmax loss takes a score for each class");
   const Index n = scores.size();
   resize(n);
   if (kind == LossKind::squared) {
@@ -39,6 +42,7 @@ void LossBatch::evaluate(LossKind kind, VectorArg scores, VectorArg signs) {
 }
 
 void LossBatch::evaluate_curvature(LossKind kind, VectorArg scores) {
+  require(kind != LossKind::softmax, "the softmax loss takes a score for each class");
   const Index n = scores.size();
   resize(n);
   if (kind == LossKind::squared) {
@@ -47,6 +51,34 @@ void LossBatch::evaluate_curvature(LossKind kind, VectorArg scores) {
   }
   decay_.head(n) = (-scores.array().abs()).exp();
   curvature_.head(n) = decay_.head(n).array() / (1 + decay_.head(n).array()).square();
+}
+
+void SoftmaxBatch::evaluate(RowMatrixArg scores, const int* labels) {
+  const Index n = scores.rows();
+  const Index classes = scores.cols();
+  slope_.resize(n, classes);
+  probabilities_.resize(n, classes);
+  sum_ = 0;
+  for (Index i = 0; i < n; ++i) {
+    // With the largest score m: φ = (m − f_y) + log(1 + Σ' e^{f_k − m}), Σ' over the others.
+    Index top = 0;
+    const double m = scores.row(i).maxCoeff(&top);
+    double others = 0;
+    for (Index k = 0; k < classes; ++k) {
+      const double e = std::exp(scores(i, k) - m);
+      probabilities_(i, k) = e;
+      if (k != top) others += e;
+    }
+    probabilities_.row(i) /= 1 + others;
+    sum_ += (m - scores(i, labels[i])) + std::log1p(others);
+    slope_.row(i) = probabilities_.row(i);
+    // p_y − 1 without cancellation.
+    double rest = 0;
+    for (Index k = 0; k < classes; ++k) {
+      if (k != labels[i]) rest += probabilities_(i, k);
+    }
+    slope_(i, labels[i]) = -rest;
+  }
 }
 
 }  // namespace ellice

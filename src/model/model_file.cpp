@@ -5,6 +5,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/sha256.hpp"
+#include "ellice/model/softmax_objective.hpp"
 #include "ellice/solver/cholesky.hpp"
 
 namespace ellice {
@@ -24,7 +25,7 @@ Json network_to_json(const Network& network) {
   return {{"kind", std::string(enum_name(network.kind))}, {"layers", layers}};
 }
 
-Network network_from_json(JsonObject object, Index inputs) {
+Network network_from_json(JsonObject object, Index inputs, const Schema& schema) {
   Network network{.kind = object.choice<NetworkKind>("kind")};
   std::vector<JsonObject> layers = object.objects("layers");
   if (network.kind == NetworkKind::logistic && layers.size() != 1) {
@@ -38,15 +39,25 @@ Network network_from_json(JsonObject object, Index inputs) {
     Layer layer{.weights = entry.matrix("weights", {}, inputs)};
     const Index outputs = layer.weights.rows();
     const bool is_head = l + 1 == layers.size();
-    require_input(!is_head || outputs == 1,
-                  "{}: network.layers[{}].weights: one output expected, found {}: the last layer "
-                  "gives the logit",
-                  object.source(), l, outputs);
+    if (is_head && network.kind == NetworkKind::softmax) {
+      const auto classes = static_cast<Index>(schema.target.classes.size());
+      require_input(classes >= 2 && outputs == classes,
+                    "{}: network.layers[{}].weights: {} outputs found, expected one for each of "
+                    "the {} classes of schema.target.classes",
+                    object.source(), l, outputs, classes);
+    } else {
+      require_input(!is_head || outputs == 1,
+                    "{}: network.layers[{}].weights: one output expected, found {}: the last layer "
+                    "gives the logit",
+                    object.source(), l, outputs);
+    }
     if (outputs == 0) entry.wrong("weights", "at least one row, one for each unit");
     layer.bias = entry.vector("bias", outputs);
     layer.activation = entry.choice<Activation>("activation");
     if (is_head && layer.activation != Activation::identity) {
-      entry.wrong("activation", "\"identity\": the last layer gives the logit");
+      entry.wrong("activation", network.kind == NetworkKind::softmax
+                                    ? "\"identity\": the last layer gives the scores"
+                                    : "\"identity\": the last layer gives the logit");
     }
     entry.finish();
     network.layers.push_back(std::move(layer));
@@ -156,7 +167,7 @@ Curvature curvature_from_json(JsonObject object, const Network& network) {
     }
   }
   try {
-    const CholeskyFactor positive_definite(curvature.hessian);
+    const CholeskyFactor positive_definite(with_gauge(curvature.hessian, network.outputs()));
   } catch (const Error& error) {
     fail(ErrorCode::input, "{}: curvature.hessian: {}; train the model again, with a larger l2",
          object.source(), error.what());
@@ -168,8 +179,17 @@ Curvature curvature_from_json(JsonObject object, const Network& network) {
   return curvature;
 }
 
-Decision decision_from_json(JsonObject object, const Schema& schema) {
+Decision decision_from_json(JsonObject object, const Schema& schema, NetworkKind kind) {
   Decision decision{.threshold = object.number("threshold"), .classes = object.strings("classes")};
+  if (kind == NetworkKind::softmax) {
+    if (decision.threshold != 0)
+      object.wrong("threshold", "0: the class with the largest score wins");
+    if (decision.classes != schema.target.classes) {
+      object.wrong("classes", "the classes of schema.target.classes, in their order");
+    }
+    object.finish();
+    return decision;
+  }
   if (decision.classes.size() != 2 || decision.classes[0] == decision.classes[1]) {
     object.wrong("classes", "two different labels");
   }
@@ -181,11 +201,14 @@ Decision decision_from_json(JsonObject object, const Schema& schema) {
   return decision;
 }
 
-StoredRows rows_from_json(JsonObject object, Index columns, Index rows) {
+StoredRows rows_from_json(JsonObject object, Index columns, Index rows, std::size_t classes) {
   StoredRows stored{.encoded = object.matrix("encoded", rows, columns)};
   const Vector labels = object.vector("labels", rows);
   for (const double label : labels) {
-    if (label != 0 && label != 1) object.wrong("labels", "0 or 1 for each row");
+    const auto last = static_cast<double>(classes - 1);
+    if (!(label >= 0 && label <= last) || label != std::nearbyint(label)) {
+      object.wrong("labels", fmt::format("the index of a class, 0 to {}, for each row", last));
+    }
     stored.labels.push_back(static_cast<int>(label));
   }
   object.finish();
@@ -217,13 +240,18 @@ Model model_from_json(const Json& value, const std::string& source) {
   const Schema schema = schema_from_json(object.at("schema"), source);
   Model model{.encoder = Encoder::from_json(object.at("encoder"), schema, source)};
   const Index columns = model.encoder.columns();
-  model.network = network_from_json(object.object("network"), columns);
-  model.decision = decision_from_json(object.object("decision"), schema);
+  model.network = network_from_json(object.object("network"), columns, schema);
+  model.decision = decision_from_json(object.object("decision"), schema, model.network.kind);
   model.training = training_from_json(object.object("training"));
+  require_input((model.network.kind == NetworkKind::softmax) ==
+                    (model.training.loss_kind == LossKind::softmax),
+                "{}: training.loss_kind is \"{}\", which does not go with network.kind \"{}\"",
+                source, enum_name(model.training.loss_kind), enum_name(model.network.kind));
   model.curvature = curvature_from_json(object.object("curvature"), model.network);
   if (object.has("recommended")) model.recommended = object.object("recommended").value();
   if (object.has("rows")) {
-    model.rows = rows_from_json(object.object("rows"), columns, model.training.rows);
+    model.rows = rows_from_json(object.object("rows"), columns, model.training.rows,
+                                model.decision.classes.size());
   }
   object.finish();
   model.sha256 = model_sha256(value);

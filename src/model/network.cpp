@@ -13,17 +13,23 @@ Index Network::parameters() const {
 
 Vector Network::head() const {
   const Layer& last = layers.back();
-  Vector theta(last.weights.cols() + 1);
-  theta << last.weights.row(0).transpose(), last.bias(0);
+  const Index size = last.weights.cols() + 1;
+  Vector theta(outputs() * size);
+  for (Index k = 0; k < outputs(); ++k) {
+    theta.segment(k * size, size) << last.weights.row(k).transpose(), last.bias(k);
+  }
   return theta;
 }
 
 void Network::set_head(VectorArg theta) {
   Layer& last = layers.back();
-  require(theta.size() == last.weights.cols() + 1, "the head has {} parameters, found {}",
-          last.weights.cols() + 1, theta.size());
-  last.weights.row(0) = theta.head(theta.size() - 1).transpose();
-  last.bias(0) = theta(theta.size() - 1);
+  const Index size = last.weights.cols() + 1;
+  require(theta.size() == outputs() * size, "the head has {} parameters, found {}",
+          outputs() * size, theta.size());
+  for (Index k = 0; k < outputs(); ++k) {
+    last.weights.row(k) = theta.segment(k * size, size - 1).transpose();
+    last.bias(k) = theta(k * size + size - 1);
+  }
 }
 
 Vector Network::features(VectorArg x) const {
@@ -50,15 +56,29 @@ RowMatrix Network::row_features(RowMatrixArg rows) const {
 
 double Network::logit(VectorArg x) const {
   const Layer& last = layers.back();
+  require(outputs() == 1, "the network has {} outputs, expected one", outputs());
   if (layers.size() == 1) return last.weights.row(0).dot(x) + last.bias(0);
   return last.weights.row(0).dot(features(x)) + last.bias(0);
 }
 
 Vector Network::logits(RowMatrixArg rows) const {
   const Layer& last = layers.back();
+  require(outputs() == 1, "the network has {} outputs, expected one", outputs());
   Vector result = layers.size() == 1 ? Vector(rows * last.weights.row(0).transpose())
                                      : Vector(row_features(rows) * last.weights.row(0).transpose());
   result.array() += last.bias(0);
+  return result;
+}
+
+Vector Network::scores(VectorArg x) const {
+  Vector result = layers.back().bias;
+  result.noalias() += layers.back().weights * features(x);
+  return result;
+}
+
+RowMatrix Network::row_scores(RowMatrixArg rows) const {
+  RowMatrix result = layers.back().bias.transpose().replicate(rows.rows(), 1);
+  result.noalias() += row_features(rows) * layers.back().weights.transpose();
   return result;
 }
 
@@ -66,6 +86,16 @@ Network linear_network(VectorArg theta) {
   const Index d = theta.size() - 1;
   return {.kind = NetworkKind::logistic,
           .layers = {{.weights = theta.head(d).transpose(), .bias = theta.tail(1)}}};
+}
+
+Network softmax_network(VectorArg theta, Index classes) {
+  require(classes >= 2 && theta.size() % classes == 0, "{} parameters do not make {} classes",
+          theta.size(), classes);
+  const Index d = theta.size() / classes - 1;
+  Network network{.kind = NetworkKind::softmax,
+                  .layers = {{.weights = Matrix(classes, d), .bias = Vector(classes)}}};
+  network.set_head(theta);
+  return network;
 }
 
 Vector parameter_vector(const Network& network) {

@@ -64,12 +64,13 @@ void dispatch(Activation kind, Function&& function) {
 }  // namespace
 
 NetworkObjective::NetworkObjective(LabelledRows rows, LossKind kind, Penalty penalty)
-    : rows_(rows.features), kind_(kind), penalty_(penalty) {
+    : rows_(rows.features), labels_(rows.labels), kind_(kind), penalty_(penalty) {
   require(rows.features != nullptr && rows.labels != nullptr, "rows and labels are needed");
   require(rows_->rows() > 0, "there are no rows");
   require(rows_->rows() == static_cast<Index>(rows.labels->size()), "{} rows but {} labels",
           rows_->rows(), rows.labels->size());
   require(penalty.l2 >= 0 && std::isfinite(penalty.l2), "l2 = {} must be >= 0", penalty.l2);
+  if (is_softmax()) return;
   signs_.resize(rows_->rows());
   for (Index i = 0; i < signs_.size(); ++i)
     signs_(i) = 2.0 * (*rows.labels)[static_cast<std::size_t>(i)] - 1.0;
@@ -106,7 +107,28 @@ void NetworkObjective::prepare(const Network& network) {
     activations_[l].resize(block_rows, network.layers[l].bias.size());
     adjoints_[l].resize(block_rows, network.layers[l].bias.size());
   }
-  scores_.resize(block_rows);
+  if (is_softmax()) {
+    class_scores_.resize(block_rows, network.outputs());
+    const int largest = *std::max_element(labels_->begin(), labels_->end());
+    require(largest < network.outputs(), "label {} must be < {}, the outputs of the network",
+            largest, network.outputs());
+  } else {
+    scores_.resize(block_rows);
+  }
+}
+
+double NetworkObjective::evaluate_losses(Index first, Index rows, bool is_batch) {
+  if (is_softmax()) {
+    class_losses_.evaluate(class_scores_.topRows(rows),
+                           is_batch ? batch_labels_.data() : labels_->data() + first);
+    return class_losses_.sum();
+  }
+  if (is_batch) {
+    losses_.evaluate(kind_, scores_.head(rows), batch_signs_.head(rows));
+  } else {
+    losses_.evaluate(kind_, scores_.head(rows), signs_.segment(first, rows));
+  }
+  return losses_.value().sum();
 }
 
 double NetworkObjective::evaluate(const Network& network, const std::vector<Index>* batch,
@@ -117,6 +139,7 @@ double NetworkObjective::evaluate(const Network& network, const std::vector<Inde
   if (batch != nullptr) {
     batch_rows_.resize(block_rows, rows_->cols());
     batch_signs_.resize(block_rows);
+    batch_labels_.resize(static_cast<std::size_t>(block_rows));
   }
   const Index count = batch == nullptr ? rows_->rows() : static_cast<Index>(batch->size());
   double sum = 0;
@@ -126,15 +149,17 @@ double NetworkObjective::evaluate(const Network& network, const std::vector<Inde
       for (Index i = 0; i < rows; ++i) {
         const Index row = (*batch)[static_cast<std::size_t>(start + i)];
         batch_rows_.row(i) = rows_->row(row);
-        batch_signs_(i) = signs_(row);
+        if (is_softmax()) {
+          batch_labels_[static_cast<std::size_t>(i)] = (*labels_)[static_cast<std::size_t>(row)];
+        } else {
+          batch_signs_(i) = signs_(row);
+        }
       }
       forward(network, batch_rows_.data(), rows);
-      losses_.evaluate(kind_, scores_.head(rows), batch_signs_.head(rows));
     } else {
       forward(network, rows_->data() + start * rows_->cols(), rows);
-      losses_.evaluate(kind_, scores_.head(rows), signs_.segment(start, rows));
     }
-    sum += losses_.value().sum();
+    sum += evaluate_losses(start, rows, batch != nullptr);
     if (gradient != nullptr) {
       backward(network, rows, 1 / static_cast<double>(count), *gradient);
     }
@@ -158,20 +183,35 @@ void NetworkObjective::forward(const Network& network, const double* first, Inde
   }
   const Layer& head = network.layers.back();
   const Eigen::Map<const RowMatrix> features(inputs_.back(), rows, head.weights.cols());
+  if (is_softmax()) {
+    class_scores_.topRows(rows).noalias() = features * head.weights.transpose();
+    class_scores_.topRows(rows).rowwise() += head.bias.transpose();
+    return;
+  }
   scores_.head(rows).noalias() = features * head.weights.row(0).transpose();
   scores_.head(rows).array() += head.bias(0);
 }
 
 void NetworkObjective::backward(const Network& network, Index rows, double weight,
                                 Vector& gradient) {
-  const LossBatch::Values slope = losses_.slope();
   const Layer& head = network.layers.back();
-  Index first = gradient.size() - head.weights.cols() - 1;  // of the layer's piece of the gradient
+  Index first = gradient.size() - head.weights.size() - head.bias.size();  // of the layer's piece
   const Eigen::Map<const RowMatrix> features(inputs_.back(), rows, head.weights.cols());
-  gradient.segment(first, head.weights.cols()).noalias() += weight * (features.transpose() * slope);
-  gradient(gradient.size() - 1) += weight * slope.sum();
-  if (adjoints_.empty()) return;
-  adjoints_.back().topRows(rows).noalias() = (weight * slope) * head.weights.row(0);
+  if (is_softmax()) {
+    const RowMatrix& slope = class_losses_.slope();
+    Eigen::Map<RowMatrix>(gradient.data() + first, head.weights.rows(), head.weights.cols())
+        .noalias() += weight * (slope.transpose() * features);
+    gradient.tail(head.bias.size()) += weight * slope.colwise().sum().transpose();
+    if (adjoints_.empty()) return;
+    adjoints_.back().topRows(rows).noalias() = (weight * slope) * head.weights;
+  } else {
+    const LossBatch::Values slope = losses_.slope();
+    gradient.segment(first, head.weights.cols()).noalias() +=
+        weight * (features.transpose() * slope);
+    gradient(gradient.size() - 1) += weight * slope.sum();
+    if (adjoints_.empty()) return;
+    adjoints_.back().topRows(rows).noalias() = (weight * slope) * head.weights.row(0);
+  }
 
   for (std::size_t l = adjoints_.size(); l-- > 0;) {
     const Layer& layer = network.layers[l];

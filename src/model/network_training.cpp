@@ -13,8 +13,13 @@ namespace ellice {
 
 namespace {
 
-Network initial_network(Index inputs, const NetworkOptions& options, Random& random) {
-  Network network{.kind = options.hidden.empty() ? NetworkKind::logistic : NetworkKind::mlp};
+Network initial_network(const LabelledRows& rows, LossKind loss, const NetworkOptions& options,
+                        Random& random) {
+  const bool is_softmax = loss == LossKind::softmax;
+  Network network{.kind = is_softmax               ? NetworkKind::softmax
+                          : options.hidden.empty() ? NetworkKind::logistic
+                                                   : NetworkKind::mlp};
+  Index inputs = rows.features->cols();
   const auto add_layer = [&](Index outputs, Activation activation) {
     const double bound = 1 / std::sqrt(static_cast<double>(inputs));
     const auto draw = [&] { return bound * (2 * random.uniform() - 1); };
@@ -28,7 +33,7 @@ Network initial_network(Index inputs, const NetworkOptions& options, Random& ran
     inputs = outputs;
   };
   for (const int units : options.hidden) add_layer(units, options.activation);
-  add_layer(1, Activation::identity);
+  add_layer(is_softmax ? rows.classes : 1, Activation::identity);
   return network;
 }
 
@@ -39,7 +44,7 @@ class Fitting {
           Random random)
       : objective_(rows, kind, penalty),
         random_(random),
-        network_(initial_network(rows.features->cols(), options, random_)),
+        network_(initial_network(rows, kind, options, random_)),
         parameters_(parameter_vector(network_)),
         gradient_(parameters_.size()),
         learning_rate_(options.learning_rate),

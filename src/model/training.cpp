@@ -7,8 +7,8 @@
 #include "ellice/data/folds.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/network_objective.hpp"
-#include "ellice/model/objective.hpp"
 #include "ellice/solver/newton.hpp"
+#include "head_objective.hpp"
 
 namespace ellice {
 
@@ -20,55 +20,22 @@ constexpr std::uint64_t network_stream = 101;
 constexpr std::uint64_t fold_validation_stream = 102;
 
 constexpr double default_validation = 0.2;  // of networks
-constexpr int default_folds = 5;            // of logistic models
+constexpr int default_folds = 5;            // of models without hidden layers
 
-[[noreturn]] void fail_without_minimiser(const std::string& source, bool complete) {
-  fail(ErrorCode::input,
-       "{}: the two classes {} by a plane and l2 = 0, so that the loss has no minimiser: "
-       "parameters grow without end. Use --l2 with a number > 0, e.g. --l2 0.001",
-       source, complete ? "are separated" : "are separated up to ties");
+bool has_hidden_layers(const TrainingOptions& options) {
+  return options.model == NetworkKind::mlp ||
+         (options.model == NetworkKind::softmax && !options.network.hidden.empty());
 }
 
-/// The head that minimises the objective on the given features.
-NewtonResult fit_head(const Objective& objective, const RowMatrix& features,
-                      const std::vector<int>& labels, LossKind loss, double l2,
-                      const NewtonOptions& options, const std::string& source) {
-  NewtonResult newton =
-      minimize_newton({.value = [&](VectorArg theta) { return objective.value(theta); },
-                       .derivatives =
-                           [&](VectorArg theta, Vector& gradient, Matrix& hessian) {
-                             return objective.derivatives(theta, gradient, hessian);
-                           }},
-                      Vector::Zero(objective.parameters()), options);
-  const bool converged = newton.status == NewtonStatus::converged;
-  const bool is_flat = newton.gradient_norm <= options.gradient_tolerance;
+LabelledRows labelled(const RowMatrix& encoded, const Dataset& data) {
+  return {.features = &encoded,
+          .labels = &data.labels,
+          .classes = static_cast<Index>(data.classes.size())};
+}
 
-  // Without a penalty the logistic loss of separable classes decreases for ever along the
-  // separating direction; one strictly separating θ proves it.
-  if (l2 == 0 && loss == LossKind::logistic) {
-    const Vector scores = linear_network(newton.point).logits(features);
-    bool separated = true;
-    for (Index i = 0; i < scores.size() && separated; ++i) {
-      separated = labels[static_cast<std::size_t>(i)] == 1 ? scores(i) > 0 : scores(i) < 0;
-    }
-    if (separated) fail_without_minimiser(source, true);
-    // Separable up to ties: the curvature along the separating direction dies out on the way from
-    // 0, and Newton's steps along it do not.
-    const Index full_rank = spectrum(objective.hessian(Vector::Zero(objective.parameters()))).rank;
-    if ((is_flat && !converged) || spectrum(objective.hessian(newton.point)).rank < full_rank) {
-      fail_without_minimiser(source, false);
-    }
-  }
-  if (!converged) {
-    fail(ErrorCode::internal,
-         "{}: training stopped after {} Newton steps with a gradient of {:.3g}, {}; raise {}--l2, "
-         "which is {}",
-         source, newton.iterations, newton.gradient_norm,
-         is_flat ? std::string("but its parameters still grow")
-                 : fmt::format("above the tolerance of {:.3g}", options.gradient_tolerance),
-         is_flat ? "" : "--max-iterations or --gradient-tolerance, or ", l2);
-  }
-  return newton;
+/// The classes that the head has rows for.
+Index outputs_of(LossKind loss, std::size_t classes) {
+  return loss == LossKind::softmax ? static_cast<Index>(classes) : 1;
 }
 
 /// A data set as one model sees it.
@@ -84,44 +51,47 @@ Network fit_hidden_layers(const FitRows& rows, const Encoder& encoder, const Row
   LabelledRows validation_view;
   if (rows.validation) {
     validation = encoder.encode(rows.validation->raw);
-    validation_view = {.features = &validation, .labels = &rows.validation->labels};
+    validation_view = labelled(validation, *rows.validation);
   }
-  NetworkFit fit =
-      fit_network({.features = &features, .labels = &rows.fitted.labels}, validation_view,
-                  options.loss, penalty, options.network, Random(seed).split(network_stream));
+  NetworkFit fit = fit_network(labelled(features, rows.fitted), validation_view, options.loss,
+                               penalty, options.network, Random(seed).split(network_stream));
   summary.epochs = fit.epochs;
   summary.stopped_early = fit.stopped_early;
   return std::move(fit.network);
 }
 
 /// Loss and curvature of the head as it stands; returns its gradient.
-Vector measure_head(Model& model, const Objective& head) {
+Vector measure_head(Model& model, const HeadObjective& head) {
   const Vector theta = model.network.head();
+  Matrix& hessian = model.curvature.hessian;
   Vector gradient;
   model.training.loss = head.loss(theta);
-  head.derivatives(theta, gradient, model.curvature.hessian);
-  model.curvature.shift = needed_shift(model.curvature.hessian);
-  model.curvature.hessian.diagonal().array() += model.curvature.shift;
+  head.derivatives(theta, gradient, hessian);
+  model.curvature.shift = needed_shift(with_gauge(hessian, model.network.outputs()));
+  hessian.diagonal().array() += model.curvature.shift;
   return gradient;
 }
 
-/// What all layers together add: their objective, how far the head is from its optimum, and the
-/// curvature in all parameters.
+/// What all layers together add: their objective, how far the head is from its optimum, and, where
+/// there is one logit, the curvature in all parameters.
 void measure_network(Model& model, const Vector& head_gradient, LabelledRows rows, double damping) {
   TrainingRecord& training = model.training;
-  const double newton_step = CholeskyFactor(model.curvature.hessian).inverse_norm(head_gradient);
+  const Matrix hessian = with_gauge(model.curvature.hessian, model.network.outputs());
+  const double newton_step = CholeskyFactor(hessian).inverse_norm(head_gradient);
   training.head_decrement = newton_step * newton_step / 2;
   training.objective =
       NetworkObjective(rows, training.loss_kind,
                        {.l2 = training.l2, .penalize_bias = training.penalize_bias})
           .value(model.network);
+  if (model.network.outputs() > 1) return;
   model.curvature.full = gauss_newton(model.network, *rows.features, training.loss_kind, damping);
 }
 
 Model fit_model(const FitRows& rows, const TrainingOptions& options, std::uint64_t seed,
                 int threads, TrainingSummary& summary) {
   const Dataset& data = rows.fitted;
-  const bool hidden_layers = options.model == NetworkKind::mlp;
+  const bool hidden_layers = has_hidden_layers(options);
+  const Index outputs = outputs_of(options.loss, data.classes.size());
   const Penalty penalty{.l2 = options.l2, .penalize_bias = options.penalize_bias};
   Model model{.encoder = Encoder::fit(data)};
   const RowMatrix encoded = model.encoder.encode(data.raw);
@@ -130,18 +100,18 @@ Model fit_model(const FitRows& rows, const TrainingOptions& options, std::uint64
         fit_hidden_layers(rows, model.encoder, encoded, options, penalty, seed, summary);
   }
   const RowMatrix features = hidden_layers ? model.network.row_features(encoded) : encoded;
-  const Objective head(features, data.labels, options.loss, penalty, threads);
+  const HeadObjective head(features, data.labels, options.loss, outputs, penalty, threads);
 
   NewtonResult optimum;
   if (!hidden_layers || options.refit) {
-    optimum = fit_head(head, features, data.labels, options.loss, options.l2,
-                       {.gradient_tolerance = options.gradient_tolerance,
-                        .max_iterations = options.max_iterations},
-                       data.source);
+    optimum = head.minimize({.gradient_tolerance = options.gradient_tolerance,
+                             .max_iterations = options.max_iterations},
+                            data.source);
     if (hidden_layers) {
       model.network.set_head(optimum.point);
     } else {
-      model.network = linear_network(optimum.point);
+      model.network =
+          outputs == 1 ? linear_network(optimum.point) : softmax_network(optimum.point, outputs);
     }
   }
   model.decision.classes = data.classes;
@@ -158,8 +128,7 @@ Model fit_model(const FitRows& rows, const TrainingOptions& options, std::uint64
   if (hidden_layers) {
     model.training.network = options.network;
     summary.gradient_norm = gradient.cwiseAbs().maxCoeff();
-    measure_network(model, gradient, {.features = &encoded, .labels = &data.labels},
-                    options.damping);
+    measure_network(model, gradient, labelled(encoded, data), options.damping);
   }
   if (options.store_rows) model.rows = StoredRows{.encoded = encoded, .labels = data.labels};
   return model;
@@ -193,27 +162,59 @@ double cross_validate(const Dataset& data, const TrainingOptions& options, int f
 
 /// The selection with what its kind of model implies.
 Selection complete(Selection selection, const TrainingOptions& options) {
-  if (options.model == NetworkKind::mlp) {
+  if (has_hidden_layers(options)) {
     require(!options.network.hidden.empty(), "a network needs hidden layers, e.g. --hidden 16");
     selection.validation = selection.validation.value_or(default_validation);
     return selection;
   }
+  const bool is_softmax = options.model == NetworkKind::softmax;
+  const std::string_view needed =
+      is_softmax ? "--hidden, the units of hidden layers" : "--model mlp";
   require(selection.validation.value_or(0) == 0,
-          "validation rows decide when a network's training stops; --validation needs --model mlp");
-  require(options.network == NetworkOptions{},
-          "hidden layers and how to fit them (--hidden, --epochs …) need --model mlp");
+          "validation rows decide when a network's training stops; --validation needs {}", needed);
+  NetworkOptions unused;
+  unused.hidden = options.network.hidden;
+  require(options.network == (is_softmax ? unused : NetworkOptions{}),
+          "hidden layers and how to fit them (--hidden, --epochs …) need {}", needed);
   selection.validation.reset();
   return selection;
+}
+
+/// The options with the loss that belongs to the kind of model. Throws where model, loss and
+/// classes do not go together.
+TrainingOptions complete(TrainingOptions options, const Dataset& data) {
+  if (options.model == NetworkKind::softmax) {
+    require(options.loss != LossKind::squared,
+            "--loss squared is for models with two classes; a softmax model has its own loss");
+    options.loss = LossKind::softmax;
+    return options;
+  }
+  require(options.loss != LossKind::softmax, "--loss softmax is the loss of --model softmax");
+  require_input(data.schema.target.classes.empty(),
+                "{}: the target has the classes {}; use --model softmax, or leave target.classes "
+                "out of the schema for a model that tells \"{}\" from the rest",
+                data.source, fmt::join(data.classes, ", "), data.schema.target.favourable);
+  return options;
 }
 
 }  // namespace
 
 double accuracy(const Model& model, const Dataset& data) {
-  const Vector logits = model.network.logits(model.encoder.encode(data.raw));
+  const RowMatrix encoded = model.encoder.encode(data.raw);
   Index right = 0;
-  for (Index i = 0; i < logits.size(); ++i) {
-    const int answer = logits(i) >= model.decision.threshold ? 1 : 0;
-    right += answer == data.labels[static_cast<std::size_t>(i)] ? 1 : 0;
+  if (model.network.outputs() > 1) {
+    const RowMatrix scores = model.network.row_scores(encoded);
+    for (Index i = 0; i < scores.rows(); ++i) {
+      Index answer = 0;
+      scores.row(i).maxCoeff(&answer);
+      right += answer == data.labels[static_cast<std::size_t>(i)] ? 1 : 0;
+    }
+  } else {
+    const Vector logits = model.network.logits(encoded);
+    for (Index i = 0; i < logits.size(); ++i) {
+      const int answer = logits(i) >= model.decision.threshold ? 1 : 0;
+      right += answer == data.labels[static_cast<std::size_t>(i)] ? 1 : 0;
+    }
   }
   return static_cast<double>(right) / static_cast<double>(data.rows());
 }
@@ -221,10 +222,39 @@ double accuracy(const Model& model, const Dataset& data) {
 NewtonResult refit_head(Network& network, LabelledRows rows, LossKind kind, Penalty penalty) {
   require(rows.features != nullptr && rows.labels != nullptr, "rows and labels are needed");
   const RowMatrix features = network.row_features(*rows.features);
-  const Objective objective(features, *rows.labels, kind, penalty);
-  NewtonResult optimum = fit_head(objective, features, *rows.labels, kind, penalty.l2, {}, "refit");
+  const HeadObjective objective(features, *rows.labels, kind, network.outputs(), penalty);
+  NewtonResult optimum = objective.minimize({}, "refit");
   network.set_head(optimum.point);
   return optimum;
+}
+
+Model train_on(const Dataset& fitted, const Dataset* validation, const TrainingOptions& options,
+               std::uint64_t seed) {
+  validate(options, "TrainingOptions");
+  FitRows rows{.fitted = fitted};
+  if (validation != nullptr) rows.validation = *validation;
+  TrainingSummary summary;
+  Model model = fit_model(rows, options, seed, 1, summary);
+  model.training.seed = seed;
+  model.sha256 = model_sha256(to_json(model));
+  return model;
+}
+
+Model with_penalty(const Model& model, const StoredRows& rows, Penalty penalty) {
+  require(model.network.layers.size() == 1, "another penalty is for linear models");
+  Model changed = model;
+  TrainingRecord& training = changed.training;
+  training.l2 = penalty.l2;
+  training.penalize_bias = penalty.penalize_bias;
+  const HeadObjective head(rows.encoded, rows.labels, training.loss_kind, model.network.outputs(),
+                           penalty);
+  const Vector gradient = measure_head(changed, head);
+  training.objective =
+      NetworkObjective(labelled(rows), training.loss_kind, penalty).value(changed.network);
+  const double newton_step = CholeskyFactor(changed.curvature.hessian).inverse_norm(gradient);
+  training.head_decrement = newton_step * newton_step / 2;
+  changed.sha256 = model_sha256(to_json(changed));
+  return changed;
 }
 
 Model refit_model(const Model& model, const StoredRows& rows) {
@@ -235,13 +265,16 @@ Model refit_model(const Model& model, const StoredRows& rows) {
   Model refitted = model;
   const TrainingRecord& training = refitted.training;
   const Penalty penalty{.l2 = training.l2, .penalize_bias = training.penalize_bias};
-  const NewtonResult optimum =
-      refit_head(refitted.network, labelled(rows), training.loss_kind, penalty);
+  LabelledRows view = labelled(rows);
+  view.classes = static_cast<Index>(model.decision.classes.size());
+  const NewtonResult optimum = refit_head(refitted.network, view, training.loss_kind, penalty);
   const RowMatrix features = refitted.network.row_features(rows.encoded);
-  const Objective head(features, rows.labels, training.loss_kind, penalty);
+  const HeadObjective head(features, rows.labels, training.loss_kind, model.network.outputs(),
+                           penalty);
   const Vector gradient = measure_head(refitted, head);
-  if (refitted.network.kind == NetworkKind::mlp) {
-    measure_network(refitted, gradient, labelled(rows), model.curvature.full->damping);
+  if (refitted.network.layers.size() > 1) {
+    const double damping = model.curvature.full ? model.curvature.full->damping : 0;
+    measure_network(refitted, gradient, view, damping);
   } else {
     refitted.training.objective = optimum.value;
     refitted.training.head_decrement = optimum.decrement;
@@ -251,11 +284,12 @@ Model refit_model(const Model& model, const StoredRows& rows) {
   return refitted;
 }
 
-TrainingResult train(const Dataset& data, const Selection& given, const TrainingOptions& options,
-                     const Execution& execution) {
-  validate(options, "TrainingOptions");
-  validate(options.network, "NetworkOptions");
+TrainingResult train(const Dataset& data, const Selection& given,
+                     const TrainingOptions& given_options, const Execution& execution) {
+  validate(given_options, "TrainingOptions");
+  validate(given_options.network, "NetworkOptions");
   validate(given, "Selection");
+  const TrainingOptions options = complete(given_options, data);
   const Selection selection = complete(given, options);
   const Stopwatch watch;
   TrainingResult result;
@@ -263,13 +297,15 @@ TrainingResult train(const Dataset& data, const Selection& given, const Training
 
   const SelectedRows selected = apply_selection(data, selection);
   FitRows rows{.fitted = select_rows(data, selected.fit)};
+  // A softmax model lists its classes, even where there are two and the data did not.
+  if (options.model == NetworkKind::softmax) rows.fitted.schema.target.classes = data.classes;
   if (!selected.validation.empty()) rows.validation = select_rows(data, selected.validation);
   const Dataset& fitted = rows.fitted;
   summary.dropped_by_balancing = selected.dropped_by_balancing;
   summary.holdout_rows = selected.holdout.size();
   summary.validation_rows = selected.validation.size();
-  summary.favourable_rows =
-      static_cast<std::size_t>(std::count(fitted.labels.begin(), fitted.labels.end(), 1));
+  summary.class_rows.resize(fitted.classes.size());
+  for (const int label : fitted.labels) ++summary.class_rows[static_cast<std::size_t>(label)];
 
   result.model = fit_model(rows, options, selection.seed, thread_count(execution.threads), summary);
   Model& model = result.model;
@@ -279,15 +315,14 @@ TrainingResult train(const Dataset& data, const Selection& given, const Training
 
   summary.train_accuracy = accuracy(model, fitted);
   if (rows.validation) summary.validation_accuracy = accuracy(model, *rows.validation);
-  const int folds =
-      options.folds.value_or(options.model == NetworkKind::logistic ? default_folds : 0);
+  const int folds = options.folds.value_or(has_hidden_layers(options) ? 0 : default_folds);
   if (!selected.holdout.empty()) {
     summary.holdout_accuracy = accuracy(model, select_rows(data, selected.holdout));
   } else if (folds > 1) {
     // Fewer rows of a class than folds: as many folds as the class allows.
-    const std::size_t unfavourable = fitted.labels.size() - summary.favourable_rows;
-    const std::size_t smaller = std::min(summary.favourable_rows, unfavourable);
-    const int capped = static_cast<int>(std::min(static_cast<std::size_t>(folds), smaller));
+    const std::size_t smallest =
+        *std::min_element(summary.class_rows.begin(), summary.class_rows.end());
+    const int capped = static_cast<int>(std::min(static_cast<std::size_t>(folds), smallest));
     if (capped > 1) {
       // The rows of a fold can be separable, or one of its columns too narrow, where those of the
       // whole are not: the model is sound, only this number is missing.
@@ -300,7 +335,7 @@ TrainingResult train(const Dataset& data, const Selection& given, const Training
       }
     }
   }
-  summary.hessian_spectrum = spectrum(model.curvature.hessian);
+  summary.hessian_spectrum = spectrum(with_gauge(model.curvature.hessian, model.network.outputs()));
   summary.seconds = watch.seconds();
   return result;
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
+#include "ellice/model/softmax_objective.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
 #include "extended_pass.hpp"
 
@@ -31,12 +32,12 @@ double residual(VectorArg h, const LongVector& s, long double b) {
   return static_cast<double>(static_cast<long double>(sum) + errors - tail);
 }
 
-/// H⁻¹h̃ to the last digits of double for every H that Cholesky can factor: iterative refinement
+/// H⁻¹a to the last digits of double for every H that Cholesky can factor: iterative refinement
 /// (Higham, Accuracy and Stability, 12.1), with residuals so exact that the condition of H does
 /// not show.
-LongVector refined_solve(const RashomonEllipsoid& set, const LongVector& h_tilde) {
-  LongVector solution = LongVector::Zero(h_tilde.size());
-  Vector remainder = h_tilde.cast<double>();
+LongVector refined_solve(const RashomonEllipsoid& set, const LongVector& a) {
+  LongVector solution = LongVector::Zero(a.size());
+  Vector remainder = a.cast<double>();
   double last_correction = std::numeric_limits<double>::infinity();
   for (int step = 0; step < 10; ++step) {
     const Vector correction = set.factor().solve(remainder);
@@ -45,14 +46,15 @@ LongVector refined_solve(const RashomonEllipsoid& set, const LongVector& h_tilde
     last_correction = size;
     solution += correction.cast<long double>();
     for (Index i = 0; i < remainder.size(); ++i) {
-      remainder(i) = residual(set.hessian().col(i), solution, h_tilde(i));
+      remainder(i) = residual(set.hessian().col(i), solution, a(i));
     }
   }
   return solution;
 }
 
-/// The worst head of a last-layer set.
+/// The score aᵀθ of a last-layer set's centre and of its worst head.
 struct WorstHead {
+  long double logit = 0;
   long double robust = 0;
   long double scale = 0;  // of its rounding
   LongVector parameters = {};
@@ -66,15 +68,39 @@ Vector features_and_one(const ExtendedPass& pass) {
   return with_one(pass.inputs.back().cast<double>());
 }
 
-WorstHead worst_head(const ExtendedPass& pass, const RashomonEllipsoid& set) {
-  LongVector h_tilde(set.parameters());
-  h_tilde << pass.inputs.back(), 1.0L;
-  const LongVector solved = refined_solve(set, h_tilde);
-  const long double norm = std::sqrt(h_tilde.dot(solved));
+/// `logit` and `scale` are those of the centre.
+WorstHead worst_head(long double logit, long double scale, const LongVector& a,
+                     const RashomonEllipsoid& set) {
+  const LongVector solved = refined_solve(set, a);
+  const long double norm = std::sqrt(a.dot(solved));
   const long double radius = std::sqrt(2 * static_cast<long double>(set.epsilon()));
-  return {.robust = pass.logit - radius * norm,
-          .scale = pass.scale + radius * norm,
+  return {.logit = logit,
+          .robust = logit - radius * norm,
+          .scale = scale + radius * norm,
           .parameters = set.center().cast<long double>() - (radius / norm) * solved};
+}
+
+LongVector features_and_one_extended(const ExtendedPass& pass) {
+  LongVector h_tilde(pass.inputs.back().size() + 1);
+  h_tilde << pass.inputs.back(), 1.0L;
+  return h_tilde;
+}
+
+WorstHead worst_head(const ExtendedPass& pass, const RashomonEllipsoid& set) {
+  return worst_head(pass.logit, pass.scale, features_and_one_extended(pass), set);
+}
+
+/// Of the difference f_y − f_c: a = (e_y − e_c) ⊗ h̃ (theory.md, Result 24).
+WorstHead worst_pair(const LongVector& h_tilde, const RashomonEllipsoid& set, Index winner,
+                     Index rival) {
+  const Index p = h_tilde.size();
+  LongVector a = LongVector::Zero(set.parameters());
+  a.segment(winner * p, p) = h_tilde;
+  a.segment(rival * p, p) = -h_tilde;
+  const LongVector theta = set.center().cast<long double>();
+  const LongVector difference = theta.segment(winner * p, p) - theta.segment(rival * p, p);
+  const LongVector terms = difference.cwiseProduct(h_tilde);
+  return worst_head(terms.sum(), terms.cwiseAbs().sum(), a, set);
 }
 
 /// The worst parameters of a first-order set, and what the network makes of them.
@@ -142,14 +168,15 @@ Certifier::Certifier(const Model& model, const SetChoice& choice, double epsilon
   std::vector<const Model*> models = {&model};
   models.insert(models.end(), choice.members.begin(), choice.members.end());
   for (const Model* one : models) {
-    heads_.push_back({.model = one,
-                      .set = RashomonEllipsoid(one->network.head(),
-                                               damped_hessian(*one, choice.damping), epsilon)});
+    Matrix hessian = with_gauge(damped_hessian(*one, choice.damping), one->network.outputs());
+    heads_.push_back(
+        {.model = one, .set = RashomonEllipsoid(one->network.head(), std::move(hessian), epsilon)});
   }
 }
 
 std::optional<Certificate> Certifier::certify(const RawRow& point, const TrueWorst* nearby) const {
   if (true_set_) return certify_true(point, nearby);
+  if (choice_.contest) return certify_contest(point);
   return heads_.empty() ? certify_first_order(point) : certify_heads(point);
 }
 
@@ -185,6 +212,40 @@ std::optional<Certificate> Certifier::certify_heads(const RawRow& point) const {
                                 .robust_logit = robust,
                                 .worst_model = parameters});
     }
+  }
+  return result;
+}
+
+std::optional<Certificate> Certifier::certify_contest(const RawRow& point) const {
+  const Contest& contest = *choice_.contest;
+  const auto name_of = [&](Index k) {
+    return model_->decision.classes[static_cast<std::size_t>(k)];
+  };
+  Certificate result{.model_sha256 = model_->sha256,
+                     .set = choice_.kind,
+                     .epsilon = epsilon_,
+                     .threshold = threshold_,
+                     .point = point,
+                     .encoded = model_->encoder.encode(point),
+                     .logit = std::numeric_limits<double>::infinity(),
+                     .robust_logit = std::numeric_limits<double>::infinity(),
+                     .target = name_of(contest.winner),
+                     .damping = choice_.damping,
+                     .claim = claim_};
+  const std::vector<Index> acceptable = acceptable_classes(*model_, contest);
+  if (acceptable.size() > 1) {
+    for (const Index k : acceptable) result.acceptable.push_back(name_of(k));
+  }
+  const LongVector h_tilde = features_and_one_extended(base_pass(*model_, result.encoded));
+  for (const Index rival : contest.rivals) {
+    const WorstHead worst = worst_pair(h_tilde, heads_.front().set, contest.winner, rival);
+    if (!reaches(worst.robust, worst.scale)) return std::nullopt;
+    result.rivals.push_back({.name = name_of(rival),
+                             .logit = static_cast<double>(worst.logit),
+                             .robust_logit = static_cast<double>(worst.robust),
+                             .worst_model = worst.parameters.cast<double>()});
+    result.logit = std::min(result.logit, result.rivals.back().logit);
+    result.robust_logit = std::min(result.robust_logit, result.rivals.back().robust_logit);
   }
   return result;
 }
@@ -242,6 +303,18 @@ Evaluation Certifier::evaluate(const RawRow& point) const {
             .real_logit = static_cast<double>(worst.real)};
   }
   Evaluation result{.robust_logit = std::numeric_limits<double>::infinity()};
+  if (choice_.contest) {
+    const ExtendedPass pass = base_pass(*model_, model_->encoder.encode(point));
+    const LongVector h_tilde = features_and_one_extended(pass);
+    result.logit = std::numeric_limits<double>::infinity();
+    for (const Index rival : choice_.contest->rivals) {
+      const WorstHead worst =
+          worst_pair(h_tilde, heads_.front().set, choice_.contest->winner, rival);
+      result.logit = std::min(result.logit, static_cast<double>(worst.logit));
+      result.robust_logit = std::min(result.robust_logit, static_cast<double>(worst.robust));
+    }
+    return result;
+  }
   for (const Head& head : heads_) {
     const ExtendedPass pass = base_pass(*head.model, head.model->encoder.encode(point));
     const WorstHead worst = worst_head(pass, head.set);

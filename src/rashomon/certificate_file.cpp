@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ellice/core/error.hpp"
 #include "ellice/rashomon/certificate.hpp"
 
@@ -7,6 +9,35 @@ namespace {
 
 constexpr std::string_view format_name = "ellice.certificate";
 constexpr int newest_version = 1;
+
+void check_class(const JsonObject& object, std::string_view key, const std::string& name,
+                 const Model& model) {
+  const std::vector<std::string>& classes = model.decision.classes;
+  if (std::find(classes.begin(), classes.end(), name) != classes.end()) return;
+  object.wrong(key, "a class of the model; " + suggestion(name, classes));
+}
+
+/// What takes the place of the worst model where there are many classes.
+void read_rivals(JsonObject& object, const Model& model, Certificate& certificate) {
+  certificate.target = object.string("target");
+  check_class(object, "target", certificate.target, model);
+  if (object.has("acceptable")) {
+    certificate.acceptable = object.strings("acceptable");
+    for (const std::string& name : certificate.acceptable) {
+      check_class(object, "acceptable", name, model);
+    }
+  }
+  const Index parameters =
+      model.network.outputs() * (model.network.layers.back().weights.cols() + 1);
+  for (JsonObject& rival : object.objects("rivals")) {
+    certificate.rivals.push_back({.name = rival.string("class"),
+                                  .logit = rival.number("logit"),
+                                  .robust_logit = rival.number("robust_logit"),
+                                  .worst_model = rival.vector("worst_model", parameters)});
+    check_class(rival, "class", certificate.rivals.back().name, model);
+    rival.finish();
+  }
+}
 
 }  // namespace
 
@@ -24,6 +55,16 @@ Json to_json(const Certificate& certificate, const Schema& schema) {
   if (is_first_order(certificate.set)) {
     result["predicted_logit"] = certificate.robust_logit;
     result["real_logit"] = certificate.real_logit.value_or(certificate.robust_logit);
+  } else if (!certificate.rivals.empty()) {
+    result["target"] = certificate.target;
+    if (!certificate.acceptable.empty()) result["acceptable"] = certificate.acceptable;
+    result["rivals"] = Json::array();
+    for (const RivalCertificate& rival : certificate.rivals) {
+      result["rivals"].push_back({{"class", rival.name},
+                                  {"logit", rival.logit},
+                                  {"robust_logit", rival.robust_logit},
+                                  {"worst_model", to_json_array(rival.worst_model)}});
+    }
   } else {
     result["worst_model"] = to_json_array(certificate.worst_model);
   }
@@ -71,6 +112,8 @@ Certificate certificate_from_json(const Json& value, const Model& model, const s
       object.wrong("predicted_logit", "the same number as robust_logit");
     }
     certificate.real_logit = object.number("real_logit");
+  } else if (model.network.outputs() > 1) {
+    read_rivals(object, model, certificate);
   } else {
     certificate.worst_model =
         object.vector("worst_model", model.network.layers.back().weights.cols() + 1);

@@ -40,6 +40,24 @@ std::string first_order_text(const Model& model, const SetChoice& choice, double
   return text;
 }
 
+/// What every model of the set gives where there are many classes.
+std::string contest_text(const Model& model, const Contest& contest, const std::string& margin) {
+  const std::vector<Index> acceptable = acceptable_classes(model, contest);
+  const std::string& winner = model.decision.classes[static_cast<std::size_t>(contest.winner)];
+  const std::string lead =
+      margin == "0" ? "is larger" : fmt::format("is larger by at least {}", margin);
+  if (acceptable.size() == 1) {
+    return fmt::format(
+        "class {} a score at this point that {} than that of every other class, so that it is the "
+        "class predicted",
+        winner, lead);
+  }
+  return fmt::format(
+      "class {} a score at this point that {} than that of each of the classes {}, so that the "
+      "class predicted is {}",
+      winner, lead, class_names(model, contest.rivals), class_text(model, acceptable));
+}
+
 std::string true_text(const Model& model, const std::string& epsilon,
                       const std::string& threshold) {
   const bool has_hidden = model.network.layers.size() > 1;
@@ -96,9 +114,13 @@ std::string claim_text(const Model& model, const SetChoice& choice, double epsil
     text = "Every ";
   }
   text += fmt::format(
-      "{} θ with ½(θ−θ̂)ᵀH(θ−θ̂) ≤ {} gives this point a logit of at least {}, where θ̂ and H are the "
-      "parameters and the Hessian{} in {} file{}.",
-      noun, e, t, has_hidden ? " of the head" : "", is_ensemble ? "that model's" : "the model",
+      "{} θ with ½(θ−θ̂)ᵀH(θ−θ̂) ≤ {} gives {}, where θ̂ and H are the parameters and the Hessian{} "
+      "in "
+      "{} file{}.",
+      noun, e,
+      choice.contest ? contest_text(model, *choice.contest, t)
+                     : fmt::format("this point a logit of at least {}", t),
+      has_hidden ? " of the head" : "", is_ensemble ? "that model's" : "the model",
       has_hidden ? ", and the hidden layers are fixed" : "");
   if (choice.damping) {
     text += fmt::format(

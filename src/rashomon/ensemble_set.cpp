@@ -7,6 +7,7 @@ namespace {
 /// One model of an ensemble: its set, and the way from the first model's space to its own,
 /// x ↦ stretch∘x + offset.
 struct Member {
+  std::unique_ptr<const Model> pair = {};  // of a contest: what the set is about
   std::unique_ptr<UncertaintySet> set = {};
   bool same_space = true;
   Vector stretch = {};
@@ -82,6 +83,17 @@ std::unique_ptr<UncertaintySet> make_ensemble_set(const Model& model,
                       .same_space = from.mean() == to.mean() && from.scale() == to.scale(),
                       .stretch = from.scale().cwiseQuotient(to.scale()),
                       .offset = (from.mean() - to.mean()).cwiseQuotient(to.scale())});
+  }
+  return std::make_unique<EnsembleSet>(std::move(result));
+}
+
+std::unique_ptr<UncertaintySet> make_contest_set(const Model& model, const Contest& contest,
+                                                 std::optional<double> damping) {
+  std::vector<Member> result;
+  for (Model& pair : pair_models(model, contest, damping)) {
+    Member member{.pair = std::make_unique<const Model>(std::move(pair))};
+    member.set = make_last_layer_set(*member.pair, std::nullopt);
+    result.push_back(std::move(member));
   }
   return std::make_unique<EnsembleSet>(std::move(result));
 }

@@ -44,6 +44,11 @@ double for_survival(double survival, const Model& model, const SetChoice& set,
 
 double for_accuracy(double loss, const Model& model, const SetChoice& set,
                     const EpsilonContext& context, const std::string& rule) {
+  require(
+      model.network.outputs() == 1,
+      "--epsilon {}: the accuracy of boundary models is measured for models with one logit, not "
+      "for softmax models; give a number or a share of the objective, e.g. 5%",
+      rule);
   require(set.kind == SetKind::last_layer && !set.damping,
           "--epsilon {}: boundary models are sampled from the set last-layer with the objective's "
           "own l2; use --set last-layer without --damping, or give a number",
@@ -75,6 +80,13 @@ bool has_recommendation(const Model& model, const SetChoice& set) {
   return model.recommended && model.recommended->contains(std::string(enum_name(set.kind)));
 }
 
+std::optional<double> EpsilonRule::asked_survival(const Model& model, const SetChoice& set) const {
+  if (kind == Kind::survival) return number / 100;
+  const bool predicted = !has_recommendation(model, set) && no_survival_reason(model, set).empty();
+  if (kind == Kind::automatic && predicted) return automatic_survival;
+  return std::nullopt;
+}
+
 double EpsilonRule::resolve(const Model& model, const SetChoice& set,
                             const EpsilonContext& context) const {
   switch (kind) {
@@ -89,8 +101,9 @@ double EpsilonRule::resolve(const Model& model, const SetChoice& set,
     case Kind::accuracy:
       return for_accuracy(number / 100, model, set, context, text);
     case Kind::automatic:
-      if (!has_recommendation(model, set) && no_survival_reason(model, set).empty()) {
-        return survival_epsilon(model, automatic_survival, context.retraining);
+      require(model.network.outputs() == 1, "--epsilon auto: {}", no_survival_reason(model, set));
+      if (const std::optional<double> survival = asked_survival(model, set)) {
+        return survival_epsilon(model, *survival, context.retraining);
       }
       return recommended(model, set);
   }

@@ -25,4 +25,9 @@ namespace ellice {
 [[nodiscard]] std::unique_ptr<UncertaintySet> make_ensemble_set(
     const Model& model, const std::vector<const Model*>& members, std::optional<double> damping);
 
+/// The last-layer sets of the pairs of a contest (see pair_models).
+[[nodiscard]] std::unique_ptr<UncertaintySet> make_contest_set(const Model& model,
+                                                               const Contest& contest,
+                                                               std::optional<double> damping);
+
 }  // namespace ellice

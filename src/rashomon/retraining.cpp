@@ -1,5 +1,7 @@
 #include "ellice/rashomon/retraining.hpp"
 
+#include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -10,12 +12,17 @@ namespace ellice {
 
 namespace {
 
+/// σ²: the variance of a loss's slope in units of its curvature.
+double noise_of(const Model& model) {
+  return model.training.loss_kind == LossKind::squared ? 2 * model.training.loss : 1;
+}
+
 /// κσ²/(2n): what one squared standard deviation of a retrained logit is as an ε.
 double epsilon_of_one_deviation(const Model& model, const Retraining& retraining) {
   const TrainingRecord& training = model.training;
   require(training.rows > 0, "a model fitted on {} rows has no sampling error", training.rows);
-  const double noise = training.loss_kind == LossKind::squared ? 2 * training.loss : 1;
-  return retraining.factor(training.rows) * noise / (2 * static_cast<double>(training.rows));
+  return retraining.factor(training.rows) * noise_of(model) /
+         (2 * static_cast<double>(training.rows));
 }
 
 }  // namespace
@@ -47,6 +54,10 @@ Retraining parse_retraining(std::string_view text) {
 }
 
 std::string no_survival_reason(const Model& model, const SetChoice& set) {
+  if (model.network.outputs() > 1) {
+    return "survival under retraining is predicted for models with one logit, not for softmax "
+           "models; give a number or a share of the objective, e.g. 5%";
+  }
   if (set.kind != SetKind::last_layer) {
     return fmt::format(
         "survival under retraining is predicted for the set last-layer, not for {}; run `ellice "
@@ -65,6 +76,44 @@ std::string no_survival_reason(const Model& model, const SetChoice& set) {
 double predicted_survival(const Model& model, double epsilon, const Retraining& retraining) {
   require(epsilon >= 0, "epsilon = {} must be >= 0", epsilon);
   return normal_cdf(std::sqrt(epsilon / epsilon_of_one_deviation(model, retraining)));
+}
+
+RetrainedHead::RetrainedHead(const Model& model)
+    : factor_(model.curvature.hessian),
+      hessian_(model.curvature.hessian),
+      penalty_(Vector::Constant(hessian_.rows(), model.training.l2 + model.curvature.shift)),
+      noise_(noise_of(model)),
+      rows_(model.training.rows) {
+  require(model.network.layers.size() == 1,
+          "what retraining does to a network moves its hidden layers as well: it is not predicted");
+  require(rows_ > 0, "a model fitted on {} rows has no sampling error", rows_);
+  if (!model.training.penalize_bias) penalty_(hessian_.rows() - 1) = model.curvature.shift;
+}
+
+double RetrainedHead::deviation(VectorArg x_tilde, const Retraining& retraining) const {
+  const Vector solved = factor_.solve(x_tilde);
+  // x̃ᵀH⁻¹(H − P)H⁻¹x̃; what is below 0 is rounding.
+  const double variance = x_tilde.dot(solved) - solved.cwiseAbs2().dot(penalty_);
+  return std::sqrt(retraining.factor(rows_) * noise_ * std::max(variance, 0.0) /
+                   static_cast<double>(rows_));
+}
+
+double RetrainedHead::survival(VectorArg x_tilde, double margin, double shift,
+                               const Retraining& retraining) const {
+  const double left = margin - std::max(shift, 0.0);
+  const double spread = deviation(x_tilde, retraining);
+  if (spread > 0) return normal_cdf(left / spread);
+  return left >= 0 ? 1 : 0;
+}
+
+Matrix RetrainedHead::covariance_factor() const {
+  const Matrix data = hessian_ - Matrix(penalty_.asDiagonal());
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(data);
+  // What is below 0 is rounding.
+  const Vector roots = eigen.eigenvalues().cwiseMax(0.0).cwiseSqrt();
+  Matrix root = eigen.eigenvectors() * roots.asDiagonal();
+  for (Index j = 0; j < root.cols(); ++j) root.col(j) = factor_.solve(root.col(j));
+  return root * std::sqrt(noise_ / static_cast<double>(rows_));
 }
 
 double survival_epsilon(const Model& model, double survival, const Retraining& retraining) {

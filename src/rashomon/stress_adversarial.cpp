@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/network_pass.hpp"
@@ -34,11 +35,13 @@ Vector penalty_weights(const Network& network, const Penalty& penalty) {
 /// Moves the base's parameters against its answer for one point, inside the bound.
 class WeightDescent {
  public:
-  WeightDescent(const StressSource& source, double bound, const StressOptions& options)
+  WeightDescent(const StressSource& source, double bound, const StressOptions& options,
+                double enough = -std::numeric_limits<double>::infinity())
       : network_(*source.base),
         objective_(training_objective(source)),
         bound_(bound),
-        options_(options) {}
+        options_(options),
+        enough_(enough) {}
 
   /// `slope` is the derivative of the point's loss in its logit, `shrinkage` the weights of the
   /// penalty that is added to it.
@@ -46,7 +49,7 @@ class WeightDescent {
                                  const std::function<double(double)>& slope) {
     double value = objective_.value(network_);
     if (!(value <= bound_)) return std::nullopt;
-    const bool published = options_.variant == StressVariant::published;
+    const bool published = options_.variant == Variant::published;
     NetworkPass pass(network_);
     Vector current = parameter_vector(network_);
     Vector next = current;
@@ -54,6 +57,7 @@ class WeightDescent {
     Vector jacobian;
     for (int step = 1; step <= options_.steps; ++step) {
       const double logit = pass.forward(x);
+      if (logit < enough_) break;
       pass.backward();
       pass.parameter_gradient(jacobian);
       velocity *= options_.momentum;
@@ -82,7 +86,7 @@ class WeightDescent {
     Vector next, jacobian, normal;
     double logit = pass.forward(x);
     double rate = options_.learning_rate;
-    for (int step = 0; step < options_.steps && rate > 1e-9; ++step) {
+    for (int step = 0; step < options_.steps && rate > 1e-9 && logit >= enough_; ++step) {
       assign_parameters(current, network_);
       pass.forward(x);
       pass.backward();
@@ -162,6 +166,7 @@ class WeightDescent {
   NetworkObjective objective_;
   double bound_;
   StressOptions options_;
+  double enough_;
 };
 
 }  // namespace
@@ -195,15 +200,16 @@ StressSet adversarial_set(const StressSource& source, double bound, const Stress
 }
 
 std::optional<StressModel> adversarial_against(const StressSource& source, double bound,
-                                               VectorArg x, const StressOptions& options) {
+                                               VectorArg x, const StressOptions& options,
+                                               double enough) {
   check_stress_source(source, options);
   check_stress_bound(bound);
   require(x.size() == source.base->inputs(), "the base reads {} columns, the point has {}",
           source.base->inputs(), x.size());
   const Vector no_shrinkage = Vector::Zero(source.base->parameters());
-  WeightDescent descent(source, bound, options);
+  WeightDescent descent(source, bound, options, enough);
   std::optional<StressModel> model = descent.run(x, no_shrinkage, [](double) { return 1.0; });
-  if (model && options.variant == StressVariant::corrected) descent.slide(x, *model);
+  if (model && options.variant == Variant::corrected) descent.slide(x, *model);
   return model;
 }
 

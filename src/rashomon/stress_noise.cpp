@@ -133,7 +133,7 @@ StressSet noise_set(const StressSource& source, double bound, const StressOption
   StressSet set{.kind = StressKind::noise, .bound = bound};
   const auto count = static_cast<std::size_t>(options.count);
   const Random probes = seeds.split(probe_stream);
-  if (options.variant == StressVariant::published) {
+  if (options.variant == Variant::published) {
     set.noise = published_sigma(source, bound, probes, execution);
     draw_published(source, count, seeds, execution, set);
     return set;

@@ -15,7 +15,9 @@ constexpr double tolerance = 1e-10;
 // No step changes a score by more: beyond that the second-order picture of the logistic loss is
 // worthless.
 constexpr double longest_score_step = 3;
-constexpr double smallest_epsilon = 1e-10;
+constexpr double rounding_of_objective = 1e-10;
+// A minimiser may miss the minimum by this share of ε.
+constexpr double allowed_decrement = 0.01;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -36,6 +38,14 @@ TrueSet::Rows::Rows(RowMatrix given, std::vector<int> given_labels, LossKind giv
   decrement = norm * norm / 2;
 }
 
+double TrueSet::Rows::rounding_epsilon() const {
+  return rounding_of_objective * (1 + optimum);
+}
+
+double TrueSet::Rows::smallest_epsilon() const {
+  return std::max(rounding_epsilon(), decrement / allowed_decrement);
+}
+
 TrueSet::TrueSet(RowMatrix features, std::vector<int> labels, LossKind kind, Penalty penalty,
                  Vector minimiser, double epsilon, int threads)
     : TrueSet(std::make_shared<const Rows>(std::move(features), std::move(labels), kind, penalty,
@@ -44,11 +54,11 @@ TrueSet::TrueSet(RowMatrix features, std::vector<int> labels, LossKind kind, Pen
 
 TrueSet::TrueSet(std::shared_ptr<const Rows> rows, double epsilon)
     : rows_(std::move(rows)), epsilon_(epsilon) {
-  require(std::isfinite(epsilon) && epsilon >= smallest_epsilon * (1 + rows_->optimum),
+  require(std::isfinite(epsilon) && epsilon >= rows_->rounding_epsilon(),
           "epsilon = {} must be finite and at least {:.2g} for the true set, which is as well as "
           "the objective itself is known; for 0 use the set last-layer",
-          epsilon, smallest_epsilon * (1 + rows_->optimum));
-  require(rows_->decrement <= 0.01 * epsilon,
+          epsilon, rows_->rounding_epsilon());
+  require(rows_->decrement <= allowed_decrement * epsilon,
           "the model is {:.3g} above the minimum of its objective, which is not small against "
           "epsilon = {}: refit it first (--refit FILE, or train --refit)",
           rows_->decrement, epsilon);

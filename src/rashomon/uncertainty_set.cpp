@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
+#include "ellice/model/softmax_objective.hpp"
 #include "ellice/solver/cholesky.hpp"
 #include "model_sets.hpp"
 
@@ -29,16 +30,32 @@ void validate_full(const Model& model) {
 
 void validate_hessian(const Model& model, double damping) {
   try {
-    const CholeskyFactor positive_definite(damped_hessian(model, damping));
+    const CholeskyFactor positive_definite(
+        with_gauge(damped_hessian(model, damping), model.network.outputs()));
   } catch (const Error& error) {
     fail(ErrorCode::argument, "damping = {} in place of l2 = {}: {}; use a larger one", damping,
          model.training.l2, error.what());
   }
 }
 
+void validate_classes(const SetChoice& choice, const Model& model) {
+  if (model.network.outputs() == 1) {
+    if (choice.contest) validate(*choice.contest, model);
+    return;
+  }
+  require(choice.kind == SetKind::last_layer,
+          "the model has {} classes, for which there is the set last-layer only, not {}; use --set "
+          "last-layer",
+          model.network.outputs(), enum_name(choice.kind));
+  require(choice.contest.has_value(), "the model has {} classes: say which one is to win",
+          model.network.outputs());
+  validate(*choice.contest, model);
+}
+
 }  // namespace
 
 void validate(const SetChoice& choice, const Model& model) {
+  validate_classes(choice, model);
   if (choice.damping) {
     require(choice.kind != SetKind::isotropic,
             "the isotropic set has no damping: leave it out, or use the full set");
@@ -88,6 +105,7 @@ std::unique_ptr<UncertaintySet> make_set(const Model& model, const SetChoice& ch
   validate(choice, model);
   switch (choice.kind) {
     case SetKind::last_layer:
+      if (choice.contest) return make_contest_set(model, *choice.contest, choice.damping);
       break;
     case SetKind::full: {
       const GaussNewton& curvature = *model.curvature.full;
@@ -99,8 +117,8 @@ std::unique_ptr<UncertaintySet> make_set(const Model& model, const SetChoice& ch
       return make_ensemble_set(model, choice.members, choice.damping);
     case SetKind::true_set:
       fail(ErrorCode::argument,
-           "the true set is searched for linear models only, by --method exact; use another set "
-           "or method");
+           "the true set is searched by --method exact (linear models), network and data only; use "
+           "another set or method");
   }
   return make_last_layer_set(model, choice.damping);
 }
@@ -127,8 +145,12 @@ Matrix damped_hessian(const Model& model, std::optional<double> damping) {
   Matrix hessian = model.curvature.hessian;
   if (damping) {
     const TrainingRecord& training = model.training;
-    const Index penalized = training.penalize_bias ? hessian.rows() : hessian.rows() - 1;
-    hessian.diagonal().head(penalized).array() += *damping - training.l2;
+    const Index outputs = model.network.outputs();
+    const Index p = hessian.rows() / outputs;
+    const Index penalized = training.penalize_bias ? p : p - 1;
+    for (Index k = 0; k < outputs; ++k) {
+      hessian.diagonal().segment(k * p, penalized).array() += *damping - training.l2;
+    }
   }
   return hessian;
 }

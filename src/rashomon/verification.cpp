@@ -3,71 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "eliminated_hessian.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/rashomon/true_set.hpp"
 #include "plain_network.hpp"
 #include "plain_objective.hpp"
+#include "verification_check.hpp"
 
 namespace ellice {
 
+using namespace verification;
+
 namespace {
-
-using LongVector = EliminatedHessian::LongVector;
-using LongMatrix = EliminatedHessian::LongMatrix;
-
-constexpr long double tolerance = 1e-9L;
-/// Half the distance of neighbouring doubles: what writing a number may change of it, relatively.
-constexpr long double unit_roundoff = 0x1p-53L;
-
-/// Agreement of a stored number with the recomputed one, relative to its own size; `floor` is the
-/// size below which a number is the rounding of larger ones.
-bool agree(long double stored, long double recomputed, long double floor) {
-  const long double size = std::max({std::abs(stored), std::abs(recomputed), floor});
-  return std::abs(stored - recomputed) <= tolerance * size;
-}
-
-/// One model's part of a certificate, and where to say what is wrong with it.
-struct Stated {
-  std::string prefix = {};  // of the names of its numbers
-  double logit = 0;
-  double robust_logit = 0;
-  double epsilon = 0;
-  double threshold = 0;
-};
-
-class Check {
- public:
-  Check(const Stated& stated, std::vector<std::string>& failures)
-      : stated_(&stated), failures_(&failures) {}
-
-  void number(std::string_view name, double found, long double recomputed, long double scale) {
-    if (agree(found, recomputed, 1e-6L * scale)) return;
-    failures_->push_back(fmt::format("{}{} is {}, recomputed {}", stated_->prefix, name, found,
-                                     static_cast<double>(recomputed)));
-  }
-  void close(std::string_view name, long double found, long double recomputed,
-             long double allowed) {
-    if (std::abs(found - recomputed) <= allowed) return;
-    failures_->push_back(fmt::format("{}{} is {}, recomputed {}", stated_->prefix, name,
-                                     static_cast<double>(found), static_cast<double>(recomputed)));
-  }
-  void fail(std::string_view what) { failures_->push_back(stated_->prefix + std::string(what)); }
-  void threshold(std::string_view which, long double logit) {
-    if (logit >= static_cast<long double>(stated_->threshold)) return;
-    failures_->push_back(fmt::format("{}{} logit {} is below the threshold {}", stated_->prefix,
-                                     which, static_cast<double>(logit), stated_->threshold));
-  }
-
- private:
-  const Stated* stated_;
-  std::vector<std::string>* failures_;
-};
-
-struct Recomputed {
-  double logit = 0;
-  double robust_logit = 0;
-};
 
 /// The point in a model's space. One subtraction and one division in double precision, so that
 /// there is nothing to differ in.
@@ -93,64 +39,6 @@ Vector encode(const Model& model, const RawRow& point) {
   }
   const Eigen::Map<const Vector> values(raw.data(), static_cast<Index>(raw.size()));
   return (values - model.encoder.mean()).cwiseQuotient(model.encoder.scale());
-}
-
-LongMatrix hessian_of(const Model& model, const std::optional<double>& damping) {
-  LongMatrix result = model.curvature.hessian.cast<long double>();
-  if (!damping) return result;
-  for (Index i = 0; i < result.rows(); ++i) {
-    if (i + 1 == result.rows() && !model.training.penalize_bias) continue;
-    // The entry that the set is defined by is a double.
-    result(i, i) = model.curvature.hessian(i, i) + (*damping - model.training.l2);
-  }
-  return result;
-}
-
-/// Everything that a certificate says of the last-layer set of one model.
-Recomputed check_head(const Model& model, const EliminatedHessian& eliminated, VectorArg z,
-                      const Stated& stated, const Vector& worst_model,
-                      std::vector<std::string>& failures) {
-  Check check(stated, failures);
-  const Layer& head = model.network.layers.back();
-  LongVector theta(head.weights.cols() + 1);
-  for (Index i = 0; i < head.weights.cols(); ++i) theta(i) = head.weights(0, i);
-  theta(head.weights.cols()) = head.bias(0);
-
-  const std::vector<long double> features = PlainNetwork(model.network).features_and_one(z);
-  const LongVector h_tilde =
-      Eigen::Map<const LongVector>(features.data(), static_cast<Index>(features.size()));
-  const LongVector solved = eliminated.solve(h_tilde);
-  const long double norm = std::sqrt(h_tilde.dot(solved));
-  const long double radius = std::sqrt(2 * static_cast<long double>(stated.epsilon));
-  const long double logit = theta.dot(h_tilde);
-  const long double robust = logit - radius * norm;
-  const LongVector worst = theta - (radius / norm) * solved;
-
-  const long double scale = theta.cwiseProduct(h_tilde).cwiseAbs().sum();
-  check.number("logit", stated.logit, logit, scale);
-  check.number("robust_logit", stated.robust_logit, robust, scale);
-  const long double worst_scale = worst.cwiseAbs().maxCoeff();
-  for (Index i = 0; i < worst.size(); ++i) {
-    if (agree(worst_model(i), worst(i), 1e-6L * worst_scale)) continue;
-    check.number(fmt::format("worst_model[{}]", i), worst_model(i), worst(i), worst_scale);
-    break;  // one is enough to reject
-  }
-
-  // Optimality conditions of the worst model as stored: on the ellipsoid's boundary, and H(θ−θ̂) a
-  // negative multiple of h̃. By convexity no model of the set then scores lower. Its entries were
-  // rounded when they were written, which for a small ε is more than 1e-9 of the step.
-  const LongMatrix& hessian = eliminated.hessian();
-  const LongVector step = worst_model.cast<long double>() - theta;
-  const LongVector image = hessian * step;
-  const LongVector expected = (-radius / norm) * h_tilde;
-  const LongVector allowed =
-      tolerance * (hessian.cwiseAbs() * step.cwiseAbs()) +
-      2 * unit_roundoff * (hessian.cwiseAbs() * worst_model.cast<long double>().cwiseAbs());
-  if (((image - expected).cwiseAbs().array() > allowed.array()).any()) {
-    check.fail("worst_model does not satisfy the optimality conditions");
-  }
-  check.threshold("the worst model's", robust);
-  return {.logit = static_cast<double>(logit), .robust_logit = static_cast<double>(robust)};
 }
 
 /// Everything that a certificate says of the first-order set of a network.
@@ -215,9 +103,7 @@ Recomputed check_true(const Model& model, const StoredRows& rows, const PlainObj
                       Verification& result) {
   Check check(stated, result.failures);
   const Layer& head = model.network.layers.back();
-  const std::vector<long double> features = PlainNetwork(model.network).features_and_one(z);
-  const LongVector h_tilde =
-      Eigen::Map<const LongVector>(features.data(), static_cast<Index>(features.size()));
+  const LongVector h_tilde = features_of(model, z);
   long double logit = head.bias(0);
   long double scale = std::abs(logit);
   for (Index i = 0; i < head.weights.cols(); ++i) {
@@ -261,19 +147,28 @@ Verifier::Verifier(const Model& model, std::vector<const Model*> members, const 
       members_(std::move(members)),
       rows_(rows == nullptr && model.rows ? &*model.rows : rows),
       eliminated_(std::make_shared<EliminatedHessian>(hessian_of(model, {}))) {
-  if (rows_ != nullptr) objective_ = std::make_shared<PlainObjective>(model, *rows_);
+  if (rows_ != nullptr && model.network.outputs() == 1) {
+    objective_ = std::make_shared<PlainObjective>(model, *rows_);
+  }
 }
 
 Verification Verifier::verify(const Certificate& certificate) const {
   const bool linearised = is_first_order(certificate.set);
-  const Index head = linearised ? 0 : model_->network.layers.back().weights.cols() + 1;
+  const bool has_many = model_->network.outputs() > 1;
+  const Index own_head = model_->network.head().size();
+  const Index head = linearised || has_many ? 0 : own_head;
   require(certificate.model_sha256 == model_->sha256 &&
               certificate.point.size() == model_->schema().features.size() &&
               certificate.encoded.size() == model_->encoder.columns() &&
-              certificate.worst_model.size() == head,
+              certificate.worst_model.size() == head &&
+              std::all_of(certificate.rivals.begin(), certificate.rivals.end(),
+                          [&](const RivalCertificate& rival) {
+                            return has_many && rival.worst_model.size() == own_head;
+                          }),
           "the certificate is for another model: model_sha256 is \"{}\", the model's is \"{}\"",
           certificate.model_sha256, model_->sha256);
   SetChoice choice{.kind = certificate.set, .damping = certificate.damping, .rows = rows_};
+  if (has_many) choice.contest = contest_of(*model_, certificate);
   for (const MemberCertificate& member : certificate.members) {
     const auto found = std::find_if(members_.begin(), members_.end(), [&](const Model* model) {
       return model->sha256 == member.model_sha256;
@@ -307,7 +202,13 @@ Verification Verifier::verify(const Certificate& certificate) const {
                       .epsilon = certificate.epsilon,
                       .threshold = certificate.threshold};
   Recomputed recomputed;
-  if (linearised) {
+  if (has_many) {
+    recomputed = check_contest(*model_, *choice.contest,
+                               certificate.damping
+                                   ? EliminatedHessian(hessian_of(*model_, certificate.damping))
+                                   : *eliminated_,
+                               z, certificate, stated, result.failures);
+  } else if (linearised) {
     recomputed = check_first_order(*model_, certificate, z, stated, result.failures);
   } else if (is_true) {
     recomputed =

@@ -13,9 +13,10 @@ namespace {
 constexpr double grid_tolerance = 1e-6;
 
 double to_range(const FeatureRange& range, double value, int side) {
-  const double inside =
-      std::clamp(value, std::min(range.lower, range.query), std::max(range.upper, range.query));
-  if (inside == range.query) return inside;
+  const double low = range.keeps ? std::min(range.lower, range.query) : range.lower;
+  const double high = range.keeps ? std::max(range.upper, range.query) : range.upper;
+  const double inside = std::clamp(value, low, high);
+  if (inside == range.query && range.keeps) return inside;
   if (range.step) {
     // To the grid value itself, not to what rounding made of it.
     const double slack = grid_tolerance * *range.step;
@@ -55,7 +56,8 @@ Vector allowed_row(const FeasibleSet& feasible, const Vector& slope, const Vecto
     double& value = raw(static_cast<Index>(j));
     if (range.held) {
       const Index count = encoder.column_count(j);
-      if (z.segment(first, count) == feasible.query().segment(first, count)) {
+      if (z.segment(first, count) == feasible.query().segment(first, count) &&
+          range.contains(range.query)) {
         value = range.query;
         continue;
       }

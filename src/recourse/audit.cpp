@@ -10,6 +10,10 @@
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/recourse_file.hpp"
 #include "recourse/audit_bounds.hpp"
+#include "recourse/audit_plans.hpp"
+#include "recourse/audit_proof.hpp"
+#include "recourse/audit_reach.hpp"
+#include "recourse/audit_reasons.hpp"
 #include "recourse/audit_request.hpp"
 
 namespace ellice {
@@ -29,16 +33,30 @@ bool agree(double stored, double recomputed, double floor = 1e-6) {
          tolerance * std::max({std::abs(stored), std::abs(recomputed), floor});
 }
 
+/// Gaps and infeasibility can be proved for linear models only.
+bool is_provable(const Model& model, const SetChoice& set) {
+  const auto is_linear = [](const Model* one) { return one->network.layers.size() == 1; };
+  const bool known = set.kind == SetKind::last_layer || set.kind == SetKind::true_set ||
+                     set.kind == SetKind::ensemble;
+  // Where any of several classes will do, nothing is: see AnyClass.
+  const bool one_class = !set.contest || acceptable_classes(model, *set.contest).size() == 1;
+  return known && one_class && is_linear(&model) &&
+         std::all_of(set.members.begin(), set.members.end(), is_linear);
+}
+
 class Auditor {
  public:
   Auditor(const Model& model, AuditRequest asked, std::string source)
       : model_(&model),
         asked_(std::move(asked)),
         source_(std::move(source)),
-        is_exact_(model.network.layers.size() == 1 &&
-                  (asked_.set.kind == SetKind::last_layer || asked_.set.kind == SetKind::true_set)),
+        is_exact_(is_provable(model, asked_.set)),
         verifier_(model, asked_.set.members, asked_.set.rows),
-        certifier_(model, asked_.set, asked_.epsilon, asked_.threshold) {
+        certifier_(model, asked_.set, asked_.epsilon, asked_.threshold),
+        reasons_(model, asked_.threshold, asked_.reference,
+                 asked_.set.rows != nullptr ? asked_.set.rows
+                 : model.rows               ? &*model.rows
+                                            : nullptr) {
     if (asked_.set.kind == SetKind::true_set)
       true_set_ = true_set(model, training_rows(asked_.set, model), asked_.epsilon);
   }
@@ -49,10 +67,11 @@ class Auditor {
                        .status = answer.choice<Status>("status"),
                        .epsilon = asked_.epsilon,
                        .threshold = asked_.threshold};
-    for (const char* echoed : {"id", "query_violations", "held", "message", "gap", "attack",
-                               "seconds", "attained_epsilon", "certificate"}) {
+    for (const char* echoed : {"id", "query_violations", "held", "message", "reason", "gap",
+                               "attack", "seconds", "attained_epsilon", "certificate"}) {
       if (answer.has(echoed)) (void)answer.at(echoed);
     }
+    if (asked_.set.contest) check_target(answer, result);
     if (result.status == Status::reduced) result.epsilon = attained_epsilon(answer, result);
     const bool has_row = answer.has("counterfactual");
     const auto fault = [&](std::string text) { result.failures.push_back(std::move(text)); };
@@ -81,9 +100,34 @@ class Auditor {
     return {model_->network.head(), damped_hessian(*model_, asked_.set.damping), epsilon};
   }
 
-  [[nodiscard]] Certifier certifier(double epsilon) const {
-    if (epsilon == asked_.epsilon) return certifier_;
-    return {*model_, asked_.set, epsilon, asked_.threshold};
+  /// For the class that the answer names, where there are many.
+  [[nodiscard]] Certifier certifier(const AnswerAudit& result) const {
+    const SetChoice set = set_of(result);
+    const bool same = set.contest == asked_.set.contest && result.epsilon == asked_.epsilon;
+    if (same) return certifier_;
+    return {*model_, set, result.epsilon, asked_.threshold};
+  }
+
+  [[nodiscard]] SetChoice set_of(const AnswerAudit& result) const {
+    SetChoice set = asked_.set;
+    if (result.winner) set.contest->winner = *result.winner;
+    return set;
+  }
+
+  /// The answer names one of the classes that were asked for.
+  void check_target(JsonObject& answer, AnswerAudit& result) const {
+    const std::vector<Index> acceptable = acceptable_classes(*model_, *asked_.set.contest);
+    if (!answer.has("target")) {
+      if (answer.has("query")) result.failures.emplace_back("target is missing");
+      return;
+    }
+    const std::string name = answer.string("target");
+    for (const Index k : acceptable) {
+      if (model_->decision.classes[static_cast<std::size_t>(k)] == name) result.winner = k;
+    }
+    if (!result.winner) {
+      result.failures.push_back(fmt::format("target {} is none of the classes asked for", name));
+    }
   }
 
   [[nodiscard]] WorstModel worst_models(double epsilon) const {
@@ -114,6 +158,7 @@ class Auditor {
                                                 : std::vector<std::string>{};
     if (stated != feasible.query_violations())
       result.failures.emplace_back("query_violations are not those of the query");
+    reasons_.check(answer, query, result.failures);
     if (answer.has("counterfactual")) {
       const RawRow counterfactual = row(answer, "counterfactual");
       if (result.status == Status::already_robust && query != counterfactual)
@@ -149,6 +194,7 @@ class Auditor {
     std::size_t differing = 0;
     for (std::size_t j = 0; j < query.size(); ++j)
       differing += query[j] != counterfactual[j] ? 1 : 0;
+    result.changed.assign(changed.begin(), changed.end());
     if (differing != changed.size())
       result.failures.emplace_back("changes: not all of them are listed");
     if (asked_.max_changes && static_cast<std::int64_t>(differing) > *asked_.max_changes &&
@@ -159,6 +205,7 @@ class Auditor {
 
     const Vector z = model_->encoder.encode(counterfactual);
     const Vector move = z - feasible.query();
+    result.cost = cost_of(asked_.cost, model_->encoder, feasible.query(), z);
     JsonObject distance = answer.object("distance");
     const auto compare = [&](const char* name, double stored, double recomputed,
                              double floor = 1e-6) {
@@ -167,17 +214,21 @@ class Auditor {
     };
     compare("distance.l2", distance.number("l2"), move.norm());
     compare("distance.l1", distance.number("l1"), move.lpNorm<1>());
-    compare("distance.weighted", distance.number("weighted"),
-            cost_of(asked_.cost, model_->encoder, feasible.query(), z));
+    compare("distance.weighted", distance.number("weighted"), result.cost);
     compare("distance.changed", distance.number("changed"), static_cast<double>(differing));
     distance.finish();
     // In the arithmetic of certificates: next to a unit's kink, where g jumps, another may see the
     // other side.
-    const Evaluation found = certifier(result.epsilon).evaluate(counterfactual);
+    const Evaluation found = certifier(result).evaluate(counterfactual);
     check_endurance(answer, z, result);
-    const Vector features = with_one(model_->network.features(z));
-    const double rounding = 1e-4 * (model_->network.head().cwiseProduct(features).cwiseAbs().sum() +
-                                    std::abs(found.logit - found.robust_logit));  // times 1e-9
+    const Vector features = with_one(model_->network.features(z)).cwiseAbs();
+    const Index outputs = model_->network.outputs();
+    const Vector sizes = model_->network.head().cwiseAbs();  // of each class in turn
+    const double terms =
+        (Eigen::Map<const Matrix>(sizes.data(), features.size(), outputs).transpose() * features)
+            .sum();
+    const double rounding =
+        1e-4 * (terms + std::abs(found.logit - found.robust_logit));  // times 1e-9
     compare("logit", answer.number("logit"), found.logit, rounding);
     // The bound over the true set depends on where Newton's method began, in its last digits.
     compare("robust_logit", answer.number("robust_logit"), found.robust_logit,
@@ -196,12 +247,20 @@ class Auditor {
     };
     std::optional<double> radius;
     std::optional<double> survival;
-    if (asked_.set.kind == SetKind::last_layer) {
+    if (asked_.set.contest) {
+      const SetChoice set = set_of(result);
+      for (const Model& pair : pair_models(*model_, *set.contest, set.damping)) {
+        const double own = robustness_radius(last_layer_set(pair, 0),
+                                             with_one(pair.network.features(z)), asked_.threshold);
+        radius = std::min(radius.value_or(own), own);
+      }
+    } else if (asked_.set.kind == SetKind::last_layer) {
       const Vector x = with_one(model_->network.features(z));
       const double margin = model_->network.head().dot(x) - asked_.threshold;
       radius = robustness_radius(ellipsoid(0), x, asked_.threshold);
       if (is_exact_ && margin >= 0 && no_survival_reason(*model_, asked_.set).empty()) {
-        survival = predicted_survival(*model_, *radius, asked_.retraining);
+        const double shift = answer.has("selection_shift") ? answer.number("selection_shift") : 0;
+        survival = plain_survival(*model_, asked_.retraining, x, margin - std::max(shift, 0.0));
       }
     }
     compare("robustness_radius", radius);
@@ -223,6 +282,7 @@ class Auditor {
                               fmt::format("results[{}].certificate", result.query_index));
     if (certificate.point != counterfactual)
       result.failures.emplace_back("the certificate is for another row");
+    if (asked_.set.contest) check_contest(certificate, result);
     if (certificate.set != asked_.set.kind)
       result.failures.emplace_back("the certificate is for another set of models");
     if (certificate.epsilon != result.epsilon)
@@ -237,6 +297,21 @@ class Auditor {
                            verification.failures.end());
   }
 
+  /// The certificate is for the answer's class and against all that are not acceptable.
+  void check_contest(const Certificate& certificate, AnswerAudit& result) const {
+    const SetChoice set = set_of(result);
+    std::vector<std::string> expected;
+    for (const Index k : set.contest->rivals) {
+      expected.push_back(model_->decision.classes[static_cast<std::size_t>(k)]);
+    }
+    std::vector<std::string> rivals;
+    for (const RivalCertificate& rival : certificate.rivals) rivals.push_back(rival.name);
+    if (rivals != expected ||
+        certificate.target !=
+            model_->decision.classes[static_cast<std::size_t>(set.contest->winner)])
+      result.failures.emplace_back("the certificate is for other classes");
+  }
+
   /// No robust row may cost less than the stated gap admits (theory.md, Result 9).
   void check_gap(double gap, const RawRow& counterfactual, const FeasibleSet& feasible,
                  AnswerAudit& result) const {
@@ -246,7 +321,8 @@ class Auditor {
       return;
     }
     if (asked_.cost.sparsity_weight != 0 || asked_.counts_changes || result.plan > 0 ||
-        feasible.has_grid() || !feasible.held().empty() || !model_->schema().constraints.empty()) {
+        feasible.has_grid() || !feasible.held().empty() || has_rules() ||
+        asked_.set.kind == SetKind::ensemble || asked_.set.contest) {
       check_not_beaten(gap, counterfactual, feasible, result);
       return;
     }
@@ -282,8 +358,7 @@ class Auditor {
                         AnswerAudit& result) const {
     const Vector z = model_->encoder.encode(counterfactual);
     const double paid = cost_of(asked_.cost, model_->encoder, feasible.query(), z);
-    const Certifier certifier(*model_, asked_.set, result.epsilon, asked_.threshold);
-    const auto feature = beaten_by_retreat(certifier, asked_.cost, feasible, counterfactual,
+    const auto feature = beaten_by_retreat(certifier(result), asked_.cost, feasible, counterfactual,
                                            paid * (1 - gap - gap_tolerance));
     if (!feature) return;
     result.failures.push_back(
@@ -292,48 +367,55 @@ class Auditor {
                     gap, model_->schema().features[*feature].name));
   }
 
-  /// The model of the proof must lie in the set and stay below the threshold on the whole box.
+  [[nodiscard]] bool has_rules() const {
+    return !model_->schema().constraints.empty() || !model_->schema().implications.empty();
+  }
+
   void check_proof(JsonObject infeasible, const FeasibleSet& feasible, AnswerAudit& result) const {
     if (!is_exact_) {
       result.failures.emplace_back(
-          "proof: there is none for networks and sets other than last-layer and true");
+          "proof: there is none for networks and sets other than last-layer, ensemble and true");
       return;
     }
-    const RashomonEllipsoid set = ellipsoid(result.epsilon);
-    JsonObject proof = infeasible.object("proof");
-    const double stated = proof.number("upper_bound");
-    const Vector theta = proof.vector("model", model_->encoder.columns() + 1);
-    proof.finish();
-    const double objective_excess = true_set_ ? true_set_->objective(theta) - true_set_->optimum()
-                                              : excess_objective(set, theta);
-    if (objective_excess > result.epsilon * (1 + tolerance) + 1e-15) {
-      result.failures.emplace_back("proof: the model does not belong to the set");
-    }
-    const double bound = maximum_over(feasible.relaxed(), theta);
-    if (!agree(stated, bound)) {
-      result.failures.push_back(
-          fmt::format("proof: upper_bound is {}, recomputed {}", stated, bound));
-    }
-    if (!(bound < result.threshold)) {
-      result.failures.emplace_back("proof: the model does not stay below the threshold");
+    ProofChecker checker(*model_, asked_.set, true_set_ ? &*true_set_ : nullptr, result);
+    if (infeasible.has("proofs")) {
+      checker.check_cases(infeasible.objects("proofs"), feasible);
+    } else {
+      checker.check(infeasible.object("proof"), feasible);
     }
     (void)infeasible.strings("blocking");
-    JsonObject best = infeasible.object("best");
+    const double max_epsilon = infeasible.number("max_epsilon");
+    if (infeasible.has("best")) {
+      check_best(infeasible.object("best"), max_epsilon, feasible, result);
+    } else if (!has_rules()) {
+      result.failures.emplace_back("best is missing");
+    }
+    if (has_several() || (has_rules() && !true_set_))
+      check_largest_epsilon(max_epsilon, *model_, asked_.set, feasible, result);
+    infeasible.finish();
+  }
+
+  [[nodiscard]] bool has_several() const {
+    return asked_.set.kind == SetKind::ensemble || asked_.set.contest;
+  }
+
+  void check_best(JsonObject best, double max_epsilon, const FeasibleSet& feasible,
+                  AnswerAudit& result) const {
     const RawRow point = row_from_json(model_->schema(), best.at("point"), source_, "best.point");
     const Vector x = with_one(model_->encoder.encode(point));
-    const double recomputed = true_set_ ? true_set_->worst(x).lower_bound : robust_logit(set, x);
+    const double recomputed = true_set_       ? true_set_->worst(x).lower_bound
+                              : has_several() ? certifier(result).evaluate(point).robust_logit
+                                              : robust_logit(ellipsoid(result.epsilon), x);
     if (!agree(best.number("robust_logit"), recomputed, true_set_ ? 1 : 1e-6)) {
       result.failures.push_back(fmt::format("best.robust_logit is {}, recomputed {}",
                                             best.number("robust_logit"), recomputed));
     }
     best.finish();
-    const double max_epsilon = infeasible.number("max_epsilon");
     if (true_set_) {
       check_true_max_epsilon(max_epsilon, x, result);
-    } else {
-      check_max_epsilon(max_epsilon, x, feasible.relaxed(), set, result);
+    } else if (!has_several() && !has_rules()) {
+      check_max_epsilon(max_epsilon, x, feasible.relaxed(), ellipsoid(result.epsilon), result);
     }
-    infeasible.finish();
   }
 
   /// Below the ε asked for, no less than a point of the box attains, no more than a model admits.
@@ -378,6 +460,7 @@ class Auditor {
   bool is_exact_;  // gaps and infeasibility can be proved
   Verifier verifier_;
   Certifier certifier_;
+  ReasonAudit reasons_;
   std::optional<TrueSet> true_set_;
 };
 
@@ -399,9 +482,12 @@ std::vector<AnswerAudit> audit_recourse_file(const Json& file, const Model& mode
   const AuditRequest asked = read_audit_request(top, model, members, rows);
   const Auditor auditor(model, asked, source);
   std::vector<AnswerAudit> audits;
+  std::ptrdiff_t first = 0;  // plan of the query in work
   for (const JsonObject& answer : top.objects("results")) {
     AnswerAudit audit = auditor.audit(answer);
     const bool next_plan = !audits.empty() && audits.back().query_index == audit.query_index;
+    if (!next_plan) first = std::ssize(audits);
+    check_plan(asked, {audits.begin() + first, audits.end()}, audit);
     const bool in_order = audits.empty() || audits.back().query_index <= audit.query_index;
     if (!in_order || audit.plan != (next_plan ? audits.back().plan + 1 : 0)) {
       audit.failures.emplace_back("query_index and plan do not count up from answer to answer");

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "ellice/core/normal.hpp"
+
 namespace ellice {
 
 namespace {
@@ -177,27 +179,50 @@ double cost_lower_bound(const WorstModel& worst_at, double threshold, VectorArg 
   return bound;
 }
 
+namespace {
+
+/// The query's value and the next ones of the grid: what else a feature could be, near by.
+std::vector<double> neighbours(const FeatureRange& range, double value) {
+  std::vector<double> result;
+  if (range.fixed) return result;
+  if (value != range.query) result.push_back(range.query);
+  if (!range.has_grid()) return result;
+  for (const int direction : {1, -1}) {
+    const std::optional<double> next = range.beyond(value, direction);
+    if (next && *next != range.query) result.push_back(*next);
+  }
+  return result;
+}
+
+}  // namespace
+
 std::optional<std::size_t> beaten_by_retreat(const Certifier& certifier, const Cost& cost,
                                              const FeasibleSet& feasible,
                                              const RawRow& counterfactual, double claimed) {
   const Encoder& encoder = feasible.encoder();
   const Vector raw = encoder.raw(counterfactual);
-  for (std::size_t j = 0; j < feasible.ranges().size(); ++j) {
+  const auto beats = [&](const Vector& nearer) {
+    const RawRow row = encoder.values({nearer.data(), static_cast<std::size_t>(nearer.size())});
+    return cost_of(cost, encoder, feasible.query(), encoder.encode(row)) < claimed &&
+           feasible.violations(nearer).empty() && certifier.certify(row).has_value();
+  };
+  const std::size_t count = feasible.ranges().size();
+  for (std::size_t j = 0; j < count; ++j) {
     const auto i = static_cast<Index>(j);
-    const FeatureRange& range = feasible.ranges()[j];
-    if (raw(i) == range.query) continue;
-    std::vector<double> retreats = {range.query};
-    if (range.has_grid()) {
-      const auto step = range.beyond(raw(i), raw(i) < range.query ? 1 : -1);
-      if (step) retreats.push_back(*step);
-    }
-    for (const double value : retreats) {
+    if (raw(i) == feasible.ranges()[j].query) continue;
+    for (const double value : neighbours(feasible.ranges()[j], raw(i))) {
       Vector nearer = raw;
       nearer(i) = value;
-      const RawRow row = encoder.values({nearer.data(), static_cast<std::size_t>(nearer.size())});
-      if (cost_of(cost, encoder, feasible.query(), encoder.encode(row)) < claimed &&
-          feasible.violations(nearer).empty() && certifier.certify(row)) {
-        return j;
+      if (beats(nearer)) return j;
+      // One that has changed already makes up for it: the number of changes does not grow.
+      for (std::size_t other = 0; other < count; ++other) {
+        const auto k = static_cast<Index>(other);
+        if (other == j || raw(k) == feasible.ranges()[other].query) continue;
+        for (const double step : neighbours(feasible.ranges()[other], raw(k))) {
+          nearer(k) = step;
+          if (beats(nearer)) return j;
+        }
+        nearer(k) = raw(k);
       }
     }
   }
@@ -261,6 +286,20 @@ double admitted_epsilon(const RashomonEllipsoid& set, const RashomonEllipsoid& a
   }
   theta(box.lower.size()) -= maximum_over(box, theta) - threshold;
   return excess_objective(set, theta);
+}
+
+double plain_survival(const Model& model, const Retraining& retraining, const Vector& x_tilde,
+                      double margin) {
+  const TrainingRecord& training = model.training;
+  const Matrix& hessian = model.curvature.hessian;
+  const Vector solved = hessian.ldlt().solve(x_tilde);
+  Vector rest = hessian * solved - (training.l2 + model.curvature.shift) * solved;
+  if (!training.penalize_bias) rest(rest.size() - 1) += training.l2 * solved(rest.size() - 1);
+  const double noise = training.loss_kind == LossKind::squared ? 2 * training.loss : 1;
+  const double variance = retraining.factor(training.rows) * noise *
+                          std::max(solved.dot(rest), 0.0) / static_cast<double>(training.rows);
+  if (variance > 0) return normal_cdf(margin / std::sqrt(variance));
+  return margin >= 0 ? 1 : 0;
 }
 
 }  // namespace ellice

@@ -9,6 +9,7 @@
 
 #include "ellice/rashomon/certificate.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/rashomon/retraining.hpp"
 #include "ellice/recourse/cost.hpp"
 #include "ellice/recourse/feasible_set.hpp"
 
@@ -35,8 +36,9 @@ using WorstModel = std::function<Vector(const Vector& x_tilde)>;
                                       const std::vector<Box>& boxes, const ColumnCost& cost,
                                       VectorArg worst, double enough);
 
-/// A changed feature that can go back to the query's value, or by a step of its grid, in a row that
-/// is allowed, certified and costs less than `claimed`; nothing if there is none.
+/// A changed feature that can go back to the query's value, or by a step of its grid, while at most
+/// one other takes a step of its own, in a row that is allowed, certified and costs less than
+/// `claimed`; nothing if there is none.
 [[nodiscard]] std::optional<std::size_t> beaten_by_retreat(const Certifier& certifier,
                                                            const Cost& cost,
                                                            const FeasibleSet& feasible,
@@ -58,5 +60,10 @@ using WorstModel = std::function<Vector(const Vector& x_tilde)>;
 [[nodiscard]] double admitted_epsilon(const RashomonEllipsoid& set,
                                       const RashomonEllipsoid& attained, double threshold,
                                       const Box& box, const Vector& top);
+
+/// The survival of a row that scores `margin` above the threshold, from V as Result 30 defines it,
+/// with a dense solve.
+[[nodiscard]] double plain_survival(const Model& model, const Retraining& retraining,
+                                    const Vector& x_tilde, double margin);
 
 }  // namespace ellice

@@ -9,6 +9,7 @@
 #include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/recourse/constraints.hpp"
 #include "ellice/recourse/cost.hpp"
+#include "ellice/recourse/reasons.hpp"
 
 namespace ellice {
 
@@ -21,7 +22,10 @@ struct AuditRequest {
   Constraints constraints = {};
   std::optional<std::int64_t> max_changes = {};
   bool counts_changes = false;  // limited or made few
+  bool trade_off = false;       // plans are answers with more and more changes
+  bool plans_differ = false;    // no plan changes all that an earlier one changes
   Retraining retraining = {};
+  std::optional<ReasonReference> reference = {};  // of reasons
 };
 
 /// Reads it from a recourse file whose format and model are checked already; `members` and `rows`

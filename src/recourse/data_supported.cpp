@@ -57,11 +57,17 @@ std::vector<Index> certified_rows(const Problem& problem, RowMatrixArg raw,
                                   const Execution& execution) {
   const Model& model = *problem.model;
   const Certifier certifier(model, problem.set, problem.epsilon, problem.threshold);
-  if (model.network.layers.size() == 1 && problem.set.kind == SetKind::last_layer) {
+  const bool has_one_cone = model.network.layers.size() == 1 &&
+                            problem.set.kind == SetKind::last_layer && !problem.set.contest;
+  if (has_one_cone) {
     return certified_by_linear(problem, certifier, raw, execution);
   }
-  const Vector robust = robust_logits(*make_set(model, problem.set), problem.epsilon,
-                                      model.encoder.encode(raw), execution);
+  // What the base model refuses the worst one does: enough to leave out where g takes a solve.
+  const RowMatrix encoded = model.encoder.encode(raw);
+  const Vector robust =
+      problem.set.kind == SetKind::true_set
+          ? model.network.logits(encoded)
+          : robust_logits(*make_set(model, problem.set), problem.epsilon, encoded, execution);
   std::vector<char> is_certified(static_cast<std::size_t>(raw.rows()));
   parallel_for("certifying rows", is_certified.size(), execution, [&](std::size_t place) {
     const auto i = static_cast<Index>(place);
@@ -76,6 +82,11 @@ std::vector<Index> certified_rows(const Problem& problem, RowMatrixArg raw,
     if (is_certified[static_cast<std::size_t>(i)] != 0) result.push_back(i);
   }
   return result;
+}
+
+/// How many features of two rows differ.
+int changes(VectorArg a, VectorArg b) {
+  return static_cast<int>((a.array() != b.array()).count());
 }
 
 /// Cheaper than asking for the violations in words, and the same where there are no rules.
@@ -242,11 +253,23 @@ std::vector<std::vector<Recourse>> DataSupported::answer(
     for (std::size_t k = 0; k < searched.size(); ++k) {
       points.row(static_cast<Index>(k)) = feasible[searched[k]].query().transpose();
     }
-    const bool has_rules = !problem_->model->schema().constraints.empty();
-    const RowFilter filter = [&](Index query, Index row) {
-      const FeasibleSet& set = feasible[searched[static_cast<std::size_t>(query)]];
+    const Schema& schema = problem_->model->schema();
+    const bool has_rules = !schema.constraints.empty() || !schema.implications.empty();
+    const auto allows = [&](const FeasibleSet& set, Index row) {
       const Eigen::Map<const Vector> raw(raw_.row(group->begin + row).data(), raw_.cols());
       return in_ranges(set, raw) && (!has_rules || set.violations(raw).empty());
+    };
+    std::vector<std::optional<int>> most(searched.size());
+    for (std::size_t k = 0; k < searched.size(); ++k) {
+      const FeasibleSet& set = feasible[searched[k]];
+      most[k] = most_changes(*group, set.query_raw(), [&](Index row) { return allows(set, row); });
+    }
+    const RowFilter filter = [&](Index query, Index row) {
+      const auto k = static_cast<std::size_t>(query);
+      const FeasibleSet& set = feasible[searched[k]];
+      return (!most[k] ||
+              changes(raw_.row(group->begin + row).transpose(), set.query_raw()) <= *most[k]) &&
+             allows(set, row);
     };
     nearest = group->search ? group->search->find(points, options_.plans, filter)
                             : make_search(*group).find(points, options_.plans, filter);
@@ -273,14 +296,26 @@ std::vector<std::vector<Recourse>> DataSupported::answer(
   return result;
 }
 
+std::optional<int> DataSupported::most_changes(const Group& group, VectorArg query,
+                                               const std::function<bool(Index row)>& allows) const {
+  if (!options_.sparse) return options_.max_changes;
+  int fewest = options_.max_changes.value_or(std::numeric_limits<int>::max());
+  for (Index row = 0; row < group.end - group.begin; ++row) {
+    const int differing = changes(raw_.row(group.begin + row).transpose(), query);
+    if (differing < fewest && allows(row)) fewest = differing;
+  }
+  return fewest;
+}
+
 std::string DataSupported::why_nothing() const {
   if (robust_rows_ == 0) {
     return fmt::format("none of the {} training rows is robust at epsilon = {}", all_rows_,
                        problem_->epsilon);
   }
   return fmt::format(
-      "{} of the {} training rows are robust, but none of these meets the constraints",
-      robust_rows_, all_rows_);
+      "{} of the {} training rows are robust, but none of these meets the constraints{}",
+      robust_rows_, all_rows_,
+      options_.max_changes ? fmt::format(" with at most {} changes", *options_.max_changes) : "");
 }
 
 }  // namespace ellice

@@ -4,6 +4,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/recourse/automatic.hpp"
+#include "ellice/recourse/selection_effect.hpp"
 
 namespace ellice {
 
@@ -22,12 +23,31 @@ std::vector<bool> movable_columns(const Problem& problem) {
   return movable;
 }
 
+/// Of those who have an answer.
+std::optional<double> mean_survival(const std::vector<Recourse>& answers) {
+  double sum = 0;
+  double count = 0;
+  for (const Recourse& answer : answers) {
+    if (!is_certified(answer.status) || !answer.predicted_survival) continue;
+    sum += *answer.predicted_survival;
+    count += 1;
+  }
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
 void explain_people(Problem problem, const std::vector<Query>& queries, const StoredRows& rows,
                     const Execution& execution, EpsilonLevel& level) {
   problem.epsilon = level.epsilon;
   std::vector<double> distances;
-  for (const Recourse& answer :
-       automatic_generator(problem, &rows, execution)->generate(queries, execution)) {
+  std::vector<Recourse> answers =
+      automatic_generator(problem, &rows, execution)->generate(queries, execution);
+  if (has_selection_effect(problem)) {
+    correct_for_selection(
+        problem, queries, answers,
+        [](const Problem& disturbed) { return automatic_generator(disturbed); }, execution);
+    level.survival = mean_survival(answers);
+  }
+  for (const Recourse& answer : answers) {
     if (is_certified(answer.status) && answer.status != Status::reduced)
       distances.push_back(answer.distance.l2);
   }
@@ -67,7 +87,8 @@ EpsilonTable epsilon_table(const Problem& problem, const std::optional<FittedRow
   for (std::size_t i = 0; i < epsilons.size(); ++i) {
     report_progress(execution.progress, {"measuring", i, epsilons.size()});
     EpsilonLevel level{.epsilon = epsilons[i], .objective = model.training.objective + epsilons[i]};
-    if (linear) level.survival = predicted_survival(model, epsilons[i], problem.retraining);
+    if (linear && !has_selection_effect(problem))
+      level.survival = predicted_survival(model, epsilons[i], problem.retraining);
     if (boundary) level.accuracy = boundary->accuracy(epsilons[i], inner);
     if (!queries.empty()) explain_people(problem, queries, *fitted->rows, inner, level);
     table.levels.push_back(level);

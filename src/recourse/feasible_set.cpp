@@ -54,7 +54,7 @@ bool holds(const Rule& rule, const Schema& schema, VectorArg raw) {
 }  // namespace
 
 bool FeatureRange::contains(double value) const {
-  if (value == query) return true;
+  if (value == query && keeps) return true;
   if (fixed || value < lower || value > upper) return false;
   if (!allowed.empty()) return std::binary_search(allowed.begin(), allowed.end(), value);
   if (!step) return true;
@@ -142,9 +142,9 @@ FeasibleSet FeasibleSet::holding(VectorArg raw) const {
   return result;
 }
 
-bool FeasibleSet::is_dropped(NamedConstraint::Kind kind, std::size_t feature) const {
+bool FeasibleSet::is_dropped(NamedConstraint::Kind kind, std::size_t index) const {
   return std::any_of(dropped_.begin(), dropped_.end(), [&](const NamedConstraint& constraint) {
-    return constraint.kind == kind && constraint.feature == feature;
+    return constraint.kind == kind && constraint.index == index;
   });
 }
 
@@ -153,8 +153,15 @@ void FeasibleSet::build() {
   constraints_.clear();
   held_.clear();
   has_grid_ = false;
-  for (std::size_t j = 0; j < ranges_.size(); ++j) build_range(j);
   base_ = raw_;
+  for (std::size_t j = 0; j < ranges_.size(); ++j) {
+    build_range(j);
+    const FeatureRange& range = ranges_[j];
+    if (!range.held || range.contains(range.query)) continue;
+    const std::optional<double> up = range.beyond(range.query, 1);
+    base_(static_cast<Index>(j)) = up ? *up : *range.beyond(range.query, -1);
+  }
+  build_rules();
   build_boxes();
 }
 
@@ -166,12 +173,13 @@ void FeasibleSet::build_range(std::size_t j) {
   range.query = raw_(static_cast<Index>(j));
   const auto bind = [&](Kind kind, const std::string& text) {
     if (is_dropped(kind, j)) return false;
-    constraints_.push_back({.kind = kind, .feature = j, .text = feature.name + ": " + text});
+    constraints_.push_back({.kind = kind, .index = j, .text = feature.name + ": " + text});
     return true;
   };
   const auto fix = [&] {
     range.fixed = true;
     range.lower = range.upper = range.query;
+    apply_decisions(j);
   };
   if (feature.immutable && bind(Kind::immutable, "immutable")) return fix();
   if (limits.locked && bind(Kind::locked, "locked")) return fix();
@@ -217,14 +225,23 @@ void FeasibleSet::build_range(std::size_t j) {
   }
   if (feature.kind == FeatureKind::numeric) {
     range.step = feature.step;
-    if (!range.has_grid() && j < display_steps_.size() && display_steps_[j]) {
+    // No grid in sight of a rule that asks for equality.
+    const std::vector<Rule>& rules = encoder_->schema().constraints;
+    const bool is_equated = std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
+      return rule.relation == Rule::Relation::equal &&
+             std::any_of(rule.terms.begin(), rule.terms.end(),
+                         [&](const auto& term) { return term.first == feature.name; });
+    });
+    if (!range.has_grid() && !is_equated && j < display_steps_.size() && display_steps_[j]) {
       range.step = display_steps_[j];
       range.origin = 0;
     }
     has_grid_ = has_grid_ || range.has_grid();
+    apply_decisions(j);
   } else {
     range.step =
         feature.step ? feature.step : std::optional<double>(1);  // whole numbers and levels
+    apply_decisions(j);
     range.held = range.beyond(range.query, 1) || range.beyond(range.query, -1);
     if (range.held) held_.push_back(feature.name);
   }
@@ -257,12 +274,13 @@ void FeasibleSet::build_boxes() {
     };
     const double lower = coordinate(range.lower);
     const double upper = coordinate(range.upper);
-    relaxed_.lower(first) = std::min(lower, query_(first));
-    relaxed_.upper(first) = std::max(upper, query_(first));
+    relaxed_.lower(first) = range.keeps ? std::min(lower, query_(first)) : lower;
+    relaxed_.upper(first) = range.keeps ? std::max(upper, query_(first)) : upper;
     if (range.held) continue;
     searched.lower(first) = lower;
     searched.upper(first) = upper;
-    if (query_(first) < lower || query_(first) > upper) outside.push_back(first);
+    const bool is_outside = query_(first) < lower || query_(first) > upper;
+    if (is_outside && range.keeps) outside.push_back(first);
   }
   boxes_ = {searched};
   boxes_cover_ = outside.size() <= most_pieces;
@@ -307,8 +325,16 @@ std::vector<std::string> FeasibleSet::violations(VectorArg raw) const {
       result.push_back(fmt::format("{}: {} is not an allowed value", name, value_text(j, value)));
     }
   }
-  for (const Rule& rule : schema.constraints) {
-    if (!holds(rule, schema, raw)) result.push_back(fmt::format("rule {}", rule.text));
+  for (std::size_t r = 0; r < schema.constraints.size(); ++r) {
+    const Rule& rule = schema.constraints[r];
+    if (!is_dropped(NamedConstraint::Kind::rule, r) && !holds(rule, schema, raw))
+      result.push_back(fmt::format("rule {}", rule.text));
+  }
+  for (std::size_t r = 0; r < schema.implications.size(); ++r) {
+    const Implication& implication = schema.implications[r];
+    if (!is_dropped(NamedConstraint::Kind::implication, r) &&
+        does(implication.condition, raw, true) && !does(implication.consequence, raw, false))
+      result.push_back(fmt::format("rule {}", implication.text));
   }
   return result;
 }
@@ -348,8 +374,9 @@ Vector FeasibleSet::decode(VectorArg z) const {
       continue;
     }
     const double value = z(column) * encoder_->scale()(column) + encoder_->mean()(column);
-    raw(static_cast<Index>(j)) =
-        std::clamp(value, std::min(range.lower, range.query), std::max(range.upper, range.query));
+    const double low = range.keeps ? std::min(range.lower, range.query) : range.lower;
+    const double high = range.keeps ? std::max(range.upper, range.query) : range.upper;
+    raw(static_cast<Index>(j)) = std::clamp(value, low, high);
     raw(static_cast<Index>(j)) = range.snapped(raw(static_cast<Index>(j)));
     if (z(column) == to_model(j, range.lower)) raw(static_cast<Index>(j)) = range.lower;
     if (z(column) == to_model(j, range.upper)) raw(static_cast<Index>(j)) = range.upper;

@@ -13,7 +13,12 @@ namespace ellice {
 Frontier::Frontier(const Problem& problem, const StoredRows* rows)
     : problem_(&problem), rows_(rows) {
   validate(problem);
-  if (!is_exact(problem)) return;
+  const Schema& schema = problem.model->schema();
+  const bool has_rules = !schema.constraints.empty() || !schema.implications.empty();
+  if (!is_exact(problem) || problem.set.kind != SetKind::last_layer || has_rules ||
+      problem.set.contest) {
+    return;
+  }
   factor_.emplace(problem.model->network.head(), linear_set(problem).hessian());
   cost_ = separable_cost(problem.cost, problem.model->encoder);
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "allowed_row.hpp"
+#include "branch_answers.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/model/loss.hpp"
 #include "solver/adam.hpp"
@@ -51,6 +52,16 @@ class Descent {
 
   void clip(const Box& box) {
     x_ = is_free_.select(x_.cwiseMax(box.lower).cwiseMin(box.upper), x_);
+  }
+
+  /// To the nearest point of the box that keeps the rules.
+  void project(const Box& box, const std::vector<ModelRule>& rules) {
+    clip(box);
+    if (rules.empty()) return;
+    IntersectionProblem nearest{.query = x_, .lower = box.lower, .upper = box.upper};
+    for (const ModelRule& rule : rules) nearest.rules.push_back(rule.rule);
+    const ConeIntersection found = intersect_cones(nearest);
+    if (found.feasible) x_ = found.point;
   }
 
  private:
@@ -158,8 +169,14 @@ Recourse GradientSearch::answer(const Query& query) const {
   const std::vector<std::optional<double>> no_steps;
   const FeasibleSet feasible(problem_->model->encoder, problem_->constraints, query.index,
                              query.raw, corrected ? problem_->display_steps : no_steps);
+  if (!corrected) return answer(query, feasible);
+  return best_over_branches(feasible,
+                            [&](const FeasibleSet& branch) { return answer(query, branch); });
+}
+
+Recourse GradientSearch::answer(const Query& query, const FeasibleSet& feasible) const {
   Recourse result = assembler_.begin(query, feasible);
-  if (corrected) {
+  if (settings_.preset == GradientPreset::corrected) {
     if (!assembler_.already_robust(result, feasible)) run_corrected(result, feasible);
     return result;
   }
@@ -250,7 +267,7 @@ GradientSearch::DescentEnd GradientSearch::descend(Recourse& answer, const Feasi
       return end;
     }
     descent.step(value.gradient);
-    descent.clip(box);
+    descent.project(box, feasible.rules());
     ++end.steps;
   }
 }

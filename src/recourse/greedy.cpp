@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "allowed_row.hpp"
+#include "branch_answers.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/solver/augmented_descent.hpp"
 #include "robust_constraints.hpp"
@@ -30,7 +31,7 @@ class Growth {
         answer_(&answer),
         objective_(assembler.set(), problem.epsilon, settings, problem.threshold),
         function_(assembler.set().function()),
-        constraints_(*function_, problem.threshold),
+        constraints_(*function_, problem.threshold, feasible.rules()),
         point_(feasible.query()),
         box_{.lower = feasible.query(), .upper = feasible.query()} {
     constraints_.set_radius(std::sqrt(2 * problem.epsilon), search_margin);
@@ -211,7 +212,11 @@ std::vector<std::size_t> GreedySearch::ranking(const FeasibleSet& feasible) cons
 }
 
 Recourse GreedySearch::answer(const Query& query) const {
-  const FeasibleSet feasible = feasible_of(query);
+  return best_over_branches(feasible_of(query),
+                            [&](const FeasibleSet& branch) { return answer(query, branch); });
+}
+
+Recourse GreedySearch::answer(const Query& query, const FeasibleSet& feasible) const {
   Recourse result = assembler_.begin(query, feasible);
   if (assembler_.already_robust(result, feasible)) return result;
   Growth growth(*problem_, settings_, assembler_, weights_, feasible, result);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "allowed_row.hpp"
+#include "branch_answers.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/random.hpp"
 #include "solver/adam.hpp"
@@ -168,6 +169,11 @@ std::vector<Recourse> GumbelSearch::generate(const std::vector<Query>& queries,
 Recourse GumbelSearch::answer(const Query& query) const {
   const FeasibleSet feasible(problem_->model->encoder, problem_->constraints, query.index,
                              query.raw, problem_->display_steps);
+  return best_over_branches(feasible,
+                            [&](const FeasibleSet& branch) { return answer(query, branch); });
+}
+
+Recourse GumbelSearch::answer(const Query& query, const FeasibleSet& feasible) const {
   Recourse result = assembler_.begin(query, feasible);
   if (assembler_.already_robust(result, feasible)) return result;
 

@@ -10,6 +10,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/recourse/infeasibility.hpp"
 #include "ellice/recourse/rounding.hpp"
+#include "recourse/plan_reasons.hpp"
 
 namespace ellice {
 
@@ -24,6 +25,12 @@ constexpr std::array<double, 3> margins = {1.1e-12, 1e-11, 1e-10};
 constexpr double certificate_margin = 1e-12;
 constexpr double optimal_gap = 1e-9;
 constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A trade-off begins with the fewest changes.
+ExactOptions first_search(ExactOptions options) {
+  options.sparse = options.sparse || options.trade_off;
+  return options;
+}
 
 /// Rounds with exact re-solves.
 class ExactGuide final : public RoundingGuide {
@@ -88,27 +95,21 @@ SeparableCost separable_cost(const Cost& cost, const Encoder& encoder) {
 }
 
 RashomonEllipsoid linear_set(const Problem& problem) {
-  const Model& model = *problem.model;
-  require(model.network.layers.size() == 1,
-          "the exact search is for linear models, and this one has hidden layers; use --method "
-          "network, gradient or data");
-  require(problem.set.kind == SetKind::last_layer,
-          "the exact search knows the set last-layer only, not {}; use --method network, gradient "
-          "or data",
-          enum_name(problem.set.kind));
-  return {model.network.head(), damped_hessian(model, problem.set.damping), problem.epsilon};
+  return linear_cones(problem).sets.front();
 }
 
 LinearExact::LinearExact(const Problem& problem, const ExactOptions& options)
     : problem_(&problem),
       options_(options),
       assembler_(problem),
-      set_(linear_set(problem)),
-      box_(set_.center(), set_.hessian()),
-      mixed_(problem, assembler_, box_, options),
+      cones_(linear_cones(problem)),
+      mixed_(problem, assembler_, cones_.factors, first_search(options)),
       cost_(separable_cost(problem.cost, problem.model->encoder)) {
   validate(problem);
   validate(options, "options");
+  require(!options.trade_off || options.plans == 1,
+          "--trade-off gives one answer per number of changes and does not go with --plans {}",
+          options.plans);
   require(
       problem.cost.sparsity_weight == 0 || problem.cost.kind != CostKind::mixed,
       "--sparsity-weight adds to the root that --cost mixed takes, which the exact search cannot "
@@ -121,9 +122,10 @@ LinearExact::LinearExact(const Problem& problem, const ExactOptions& options)
     searched_.push_back(feature.kind == FeatureKind::numeric && !feature.immutable && !locked);
   }
   const bool quadratic = problem.cost.kind == CostKind::l2 || problem.cost.kind == CostKind::mixed;
-  if (quadratic && std::find(searched_.begin(), searched_.end(), true) != searched_.end()) {
-    cone_ = std::make_unique<ConeFactor>(ConeProblem{.theta = set_.center(),
-                                                     .hessian = set_.hessian(),
+  if (quadratic && cones_.is_single() &&
+      std::find(searched_.begin(), searched_.end(), true) != searched_.end()) {
+    cone_ = std::make_unique<ConeFactor>(ConeProblem{.theta = set().center(),
+                                                     .hessian = set().hessian(),
                                                      .weights = column_weights(encoder),
                                                      .movable = searched_});
   }
@@ -195,7 +197,7 @@ LinearExact::Solution LinearExact::solve(const FeasibleSet& feasible,
       problem.start = BoxStart{.point = free->point.cwiseMax(box.lower).cwiseMin(box.upper),
                                .multiplier = 2 * free->summary.multiplier};
     }
-    const BoxProjection solved = box_.project(problem);
+    const BoxProjection solved = factor().project(problem);
     if (solved.status != BoxStatus::infeasible)
       best.lower_bound = std::min(best.lower_bound, solved.lower_bound);
     const bool usable = solved.status != BoxStatus::infeasible && solved.margin >= 0;
@@ -217,14 +219,14 @@ double LinearExact::lower_bound(const FeasibleSet& feasible, const Solution& sea
   if (feasible.boxes_cover()) {
     return searched.lower_bound + searched.multiplier * margin;
   }
-  const BoxProjection relaxed = box_.project(box_problem(feasible, feasible.relaxed()));
+  const BoxProjection relaxed = factor().project(box_problem(feasible, feasible.relaxed()));
   // Searched points lie in the relaxed box: were it called infeasible, that would be rounding.
   if (relaxed.status == BoxStatus::infeasible) return 0;
   return relaxed.lower_bound + relaxed.multiplier * margin;
 }
 
 void LinearExact::explain_no_answer(Recourse& result, const FeasibleSet& feasible) const {
-  result.infeasible = explain_infeasibility(*problem_, box_, feasible);
+  result.infeasible = explain_infeasibility(*problem_, cones_, feasible);
   if (result.infeasible) {
     result.status = Status::infeasible;
     if (result.infeasible->blocking.empty()) {
@@ -253,7 +255,9 @@ std::vector<Recourse> LinearExact::answer(const Query& query, const FeasibleSet&
   } else {
     answer_numbers(result, feasible, free);
   }
-  if (options_.plans > 1 && is_certified(result.status)) add_plans(plans, query, feasible);
+  if (!is_certified(result.status)) return plans;
+  if (options_.trade_off) add_trade_off(plans, query, feasible, free);
+  if (options_.plans > 1) add_plans(plans, query, feasible);
   return plans;
 }
 
@@ -271,7 +275,8 @@ void LinearExact::answer_mixed(Recourse& result, const FeasibleSet& feasible) co
     result.message = message;
     return;
   }
-  const bool ruled = !problem_->model->schema().constraints.empty();
+  const Schema& schema = problem_->model->schema();
+  const bool ruled = !schema.constraints.empty() || !schema.implications.empty();
   result.message = fmt::format(
       "no row passes: every combination of whole numbers, levels and grid values{}{} is ruled out",
       ruled ? " that keeps the rules" : "",
@@ -280,7 +285,11 @@ void LinearExact::answer_mixed(Recourse& result, const FeasibleSet& feasible) co
 
 void LinearExact::prefer_rounded(Recourse& result, Recourse candidate,
                                  const FeasibleSet& feasible) const {
-  if (options_.max_changes || options_.sparse || problem_->cost.sparsity_weight != 0) return;
+  if (options_.max_changes || options_.sparse || options_.trade_off ||
+      problem_->cost.sparsity_weight != 0) {
+    return;
+  }
+  if (!cones_.is_single() || !feasible.rules().empty()) return;
   answer_numbers(candidate, feasible, nullptr);
   const double found = result.distance.weighted;
   if (!is_certified(candidate.status) || !(candidate.distance.weighted < found)) return;
@@ -303,6 +312,7 @@ void LinearExact::add_plans(std::vector<Recourse>& plans, const Query& query,
     next.plan = static_cast<int>(plans.size());
     const MixedExact::Outcome outcome = mixed_.answer(next, feasible, earlier);
     if (outcome == MixedExact::Outcome::answered) {
+      next.reason = plan_reason(next, plans.front());
       plans.push_back(std::move(next));
       continue;
     }
@@ -338,7 +348,7 @@ void LinearExact::answer_numbers(Recourse& result, const FeasibleSet& feasible,
 
 bool LinearExact::complete(Recourse& result, const FeasibleSet& feasible,
                            const Solution& solution) const {
-  ExactGuide guide(*problem_, set_, box_, cost_, feasible);
+  ExactGuide guide(*problem_, set(), factor(), cost_, feasible);
   Vector raw;
   for (const double margin : margins) {
     const Vector point = lift(solution, feasible.query(), margin);
@@ -363,7 +373,7 @@ bool LinearExact::complete(Recourse& result, const FeasibleSet& feasible,
 
 double LinearExact::scale(VectorArg point) const {
   const Vector x = with_one(point);
-  return set_.center().cwiseProduct(x).cwiseAbs().sum() + robustness_penalty(set_, x) +
+  return set().center().cwiseProduct(x).cwiseAbs().sum() + robustness_penalty(set(), x) +
          std::abs(problem_->threshold);
 }
 
@@ -376,9 +386,9 @@ Vector LinearExact::lift(const Solution& solution, const Vector& query, double m
   const bool nothing_moved = point == query;
   for (int step = 0; step < 4; ++step) {
     const Vector x = with_one(point);
-    const double need = problem_->threshold + margin * scale(point) - robust_logit(set_, x);
+    const double need = problem_->threshold + margin * scale(point) - robust_logit(set(), x);
     if (need <= 0) break;
-    Vector direction = worst_model(set_, x).head(point.size());
+    Vector direction = worst_model(set(), x).head(point.size());
     for (Index i = 0; i < point.size(); ++i) {
       const bool at_bound = direction(i) > 0 ? point(i) >= box.upper(i) : point(i) <= box.lower(i);
       if (at_bound || (!nothing_moved && point(i) == query(i))) direction(i) = 0;

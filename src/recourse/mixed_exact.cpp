@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
+
+#include "ellice/solver/fewest_changes.hpp"
 
 namespace ellice {
 
@@ -73,14 +76,24 @@ struct MixedExact::Found {
   bool fewest_proved = true;
 };
 
-MixedExact::MixedExact(const Problem& problem, const Assembler& assembler, const BoxFactor& factor,
+MixedExact::MixedExact(const Problem& problem, const Assembler& assembler,
+                       const std::vector<BoxFactor>& cones, const ExactOptions& options)
+    : MixedExact(
+          problem, assembler,
+          [&cones](const MixedProblem& mixed) { return solve_mixed(cones, mixed); }, options) {
+  cones_ = &cones;
+}
+
+MixedExact::MixedExact(const Problem& problem, const Assembler& assembler, Solver solver,
                        const ExactOptions& options)
-    : problem_(&problem), assembler_(&assembler), factor_(&factor), options_(options) {}
+    : problem_(&problem), assembler_(&assembler), solver_(std::move(solver)), options_(options) {}
 
 bool MixedExact::is_needed(const FeasibleSet& feasible) const {
   if (options_.max_changes || options_.sparse || problem_->cost.sparsity_weight > 0) return true;
   const Schema& schema = problem_->model->schema();
-  if (!schema.constraints.empty()) return true;
+  if ((cones_ != nullptr && cones_->size() > 1) || !schema.constraints.empty() ||
+      !schema.implications.empty())
+    return true;
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
     const FeatureRange& range = feasible.ranges()[j];
     const bool discrete = schema.features[j].kind != FeatureKind::numeric ||
@@ -136,6 +149,7 @@ MixedExact::Layout MixedExact::lay_out(const FeasibleSet& feasible, bool display
         unit.offset = (range.origin - mean) / scale;
       }
     }
+    unit.stays = range.contains(range.query);
     layout.units.push_back(std::move(unit));
     layout.features.push_back(j);
     layout.levels.push_back(std::move(levels));
@@ -157,27 +171,12 @@ MixedProblem MixedExact::problem_for(const Layout& layout, const FeasibleSet& fe
     std::vector<std::size_t> set;
     for (const std::size_t feature : plan) {
       const auto at = std::find(layout.features.begin(), layout.features.end(), feature);
+      if (at == layout.features.end()) break;  // it stays in this branch
       set.push_back(static_cast<std::size_t>(at - layout.features.begin()));
     }
-    mixed.forbidden.push_back(std::move(set));
+    if (set.size() == plan.size()) mixed.forbidden.push_back(std::move(set));
   }
-  const Encoder& encoder = problem_->model->encoder;
-  for (const Rule& rule : encoder.schema().constraints) {
-    MixedRule at_most{.coefficients = Vector::Zero(encoder.columns()), .bound = rule.bound};
-    double size = std::abs(rule.bound);
-    for (const auto& [name, coefficient] : rule.terms) {
-      const Index column = encoder.first_column(*encoder.schema().find(name));
-      at_most.coefficients(column) = coefficient * encoder.scale()(column);
-      at_most.bound -= coefficient * encoder.mean()(column);
-      size += std::abs(coefficient * encoder.mean()(column));
-    }
-    at_most.tolerance = 1e-13 * size;
-    MixedRule at_least = at_most;
-    at_least.coefficients *= -1;
-    at_least.bound *= -1;
-    if (rule.relation != Rule::Relation::at_least) mixed.rules.push_back(at_most);
-    if (rule.relation != Rule::Relation::at_most) mixed.rules.push_back(at_least);
-  }
+  for (const ModelRule& rule : feasible.rules()) mixed.rules.push_back(rule.rule);
   return mixed;
 }
 
@@ -203,11 +202,17 @@ Vector MixedExact::row(const Layout& layout, const FeasibleSet& feasible,
 }
 
 MixedExact::Found MixedExact::fewest(MixedProblem mixed) const {
+  const bool all_may_stay = std::all_of(mixed.units.begin(), mixed.units.end(),
+                                        [](const MixedUnit& unit) { return unit.stays; });
+  if (cones_ != nullptr && cones_->size() == 1 && mixed.rules.empty() && all_may_stay) {
+    FewestChanges fewest = solve_fewest(cones_->front(), mixed);
+    return {.result = std::move(fewest.result), .fewest_proved = fewest.proved};
+  }
   const std::size_t most = mixed.max_changes.value_or(mixed.units.size());
   Found found;
   for (std::size_t changes = 1; changes <= most; ++changes) {
     mixed.max_changes = changes;
-    found.result = solve_mixed(*factor_, mixed);
+    found.result = solver_(mixed);
     if (found.result.found) return found;
     if (found.result.status == MixedStatus::limit) found.fewest_proved = false;
   }
@@ -217,9 +222,38 @@ MixedExact::Found MixedExact::fewest(MixedProblem mixed) const {
 
 MixedExact::Found MixedExact::search(const FeasibleSet& feasible, const Plans& earlier,
                                      double margin) const {
+  const std::vector<FeasibleSet> branches = feasible.branches();
+  Found best = search_branch(branches.front(), earlier, margin);
+  for (std::size_t b = 1; b < branches.size(); ++b) {
+    Found found = search_branch(branches[b], earlier, margin);
+    // What is proved of every branch is proved of all.
+    const double bound = std::min(best.result.lower_bound, found.result.lower_bound);
+    const bool limited =
+        best.result.status == MixedStatus::limit || found.result.status == MixedStatus::limit;
+    const bool proved = best.fewest_proved && found.fewest_proved;
+    const auto changes = [&](const Found& one) {
+      return options_.sparse ? (one.raw.array() != feasible.query_raw().array()).count() : 0;
+    };
+    const bool better =
+        found.result.found &&
+        (!best.result.found || changes(found) < changes(best) ||
+         (changes(found) == changes(best) && found.result.objective < best.result.objective));
+    const std::size_t nodes = best.result.nodes + found.result.nodes;
+    if (better) best = std::move(found);
+    best.result.nodes = nodes;
+    best.fewest_proved = proved;
+    // Among rows with the fewest changes the bound is that of the branch which has them.
+    best.result.lower_bound = options_.sparse ? best.result.lower_bound : bound;
+    if (limited) best.result.status = MixedStatus::limit;
+  }
+  return best;
+}
+
+MixedExact::Found MixedExact::search_branch(const FeasibleSet& feasible, const Plans& earlier,
+                                            double margin) const {
   const auto solve = [&](MixedProblem mixed) {
     if (options_.sparse) return fewest(std::move(mixed));
-    return Found{.result = solve_mixed(*factor_, mixed)};
+    return Found{.result = solver_(mixed)};
   };
   const Layout layout = lay_out(feasible, false);
   Found found = solve(problem_for(layout, feasible, earlier, margin));

@@ -66,7 +66,7 @@ class NetworkQuery::Guide final : public RoundingGuide {
 NetworkQuery::NetworkQuery(const QueryContext& context)
     : context_(context),
       function_(context.set->function()),
-      constraints_(*function_, context.problem->threshold) {
+      constraints_(*function_, context.problem->threshold, context.feasible->rules()) {
   for (const Box& box : context_.feasible->boxes()) {
     pieces_.push_back({.box = &box,
                        .problem = {.query = context_.feasible->query(),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "discrete_search.hpp"
@@ -177,41 +178,51 @@ NetworkSearch::NetworkSearch(const Problem& problem, const StoredRows* rows,
   require(rows->encoded.cols() == problem.model->encoder.columns(),
           "the training rows have {} columns, the model has {}", rows->encoded.cols(),
           problem.model->encoder.columns());
-  rows_ = std::make_unique<RowStarts>(*rows, assembler_.set(), problem.threshold, execution);
+  const int favourable = problem.set.contest ? static_cast<int>(problem.set.contest->winner) : 1;
+  rows_ = std::make_unique<RowStarts>(*rows, assembler_.set(), problem.threshold, favourable,
+                                      execution);
 }
 
 NetworkSearch::~NetworkSearch() = default;
 
 std::vector<Recourse> NetworkSearch::generate(const std::vector<Query>& queries,
                                               const Execution& execution) const {
-  std::vector<Recourse> answers(queries.size());
+  std::vector<std::vector<Recourse>> plans(queries.size());
   parallel_for("explaining", queries.size(), execution,
-               [&](std::size_t i) { answers[i] = answer(queries[i]); });
+               [&](std::size_t i) { plans[i] = answer(queries[i]); });
+  std::vector<Recourse> answers;
+  for (std::vector<Recourse>& of_query : plans) {
+    std::move(of_query.begin(), of_query.end(), std::back_inserter(answers));
+  }
   return answers;
 }
 
-Recourse NetworkSearch::answer(const Query& query) const {
-  const FeasibleSet feasible(problem_->model->encoder, problem_->constraints, query.index,
-                             query.raw, problem_->display_steps);
+QueryContext NetworkSearch::context_of(const Query& query, const FeasibleSet& feasible) const {
+  return {.problem = problem_,
+          .options = &options_,
+          .set = &assembler_.set(),
+          .rows = rows_.get(),
+          .weights = &weights_,
+          .feasible = &feasible,
+          .index = query.index};
+}
+
+Recourse NetworkSearch::nearest(const Query& query, const FeasibleSet& feasible) const {
   Recourse result = assembler_.begin(query, feasible);
   if (assembler_.already_robust(result, feasible)) return result;
   const bool chooses = options_.discrete_nodes > 0 && !feasible.held().empty();
   if (!chooses) result.held = feasible.held();
   const Recourse blank = result;
-  const QueryContext context{.problem = problem_,
-                             .options = &options_,
-                             .set = &assembler_.set(),
-                             .rows = rows_.get(),
-                             .weights = &weights_,
-                             .feasible = &feasible,
-                             .index = query.index};
+  const QueryContext context = context_of(query, feasible);
   NetworkQuery search(context);
   Completion completion(assembler_, search, context, result);
   bool certified = completion.certify();
   if (completion.was_refused()) {
     // Where the real network has the last word, a method that asks it at every step may know more.
     Recourse other = gradient_.generate({query}, {}).front();
+    // It knows the constraints of all queries, not what this search keeps beyond them.
     if (other.status == Status::certified &&
+        feasible.violations(problem_->model->encoder.raw(*other.counterfactual)).empty() &&
         (!certified || other.distance.weighted < result.distance.weighted)) {
       other.held = result.held;
       result = std::move(other);

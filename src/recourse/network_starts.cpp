@@ -52,7 +52,7 @@ Vector climb(const UncertaintySet& set, double kappa, double threshold, double f
 }
 
 RowStarts::RowStarts(const StoredRows& rows, const UncertaintySet& set, double threshold,
-                     const Execution& execution) {
+                     int favourable_label, const Execution& execution) {
   const RowMatrix& encoded = rows.encoded;
   require(rows.labels.empty() || static_cast<Index>(rows.labels.size()) == encoded.rows(),
           "there are {} labels for {} rows", rows.labels.size(), encoded.rows());
@@ -79,7 +79,7 @@ RowStarts::RowStarts(const StoredRows& rows, const UncertaintySet& set, double t
   Vector sum = Vector::Zero(encoded.cols());
   int favourable = 0;
   for (std::size_t i = 0; i < rows.labels.size(); ++i) {
-    if (rows.labels[i] != 1) continue;
+    if (rows.labels[i] != favourable_label) continue;
     sum += encoded.row(static_cast<Index>(i)).transpose();
     ++favourable;
   }

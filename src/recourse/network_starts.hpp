@@ -31,9 +31,9 @@ class RowStarts {
  public:
   /// `rows` may have no labels; then there is no centroid.
   RowStarts(const StoredRows& rows, const UncertaintySet& set, double threshold,
-            const Execution& execution);
+            int favourable_label, const Execution& execution);
 
-  /// The mean of the rows of class 1.
+  /// The mean of the rows of the favourable class.
   [[nodiscard]] const std::optional<Vector>& centroid() const { return centroid_; }
 
   /// Rows robust at κ, brought into the box: the `count` nearest to the query, and the nearest one

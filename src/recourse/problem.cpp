@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ellice/core/error.hpp"
+#include "ellice/rashomon/ellipsoid.hpp"
+#include "recourse/model_rules.hpp"
 
 namespace ellice {
 
@@ -32,18 +35,18 @@ std::string why_uncertified(const Evaluation& found, double threshold) {
 void validate(const Problem& problem) {
   require(problem.model != nullptr, "a problem needs a model");
   validate(problem.set, *problem.model);
-  require(problem.set.kind != SetKind::true_set || problem.model->network.layers.size() == 1,
-          "the true set is searched for linear models only, and this one has hidden layers; use "
-          "--set last-layer or full");
   require(problem.epsilon >= 0 && std::isfinite(problem.epsilon),
           "epsilon = {} must be >= 0 and finite", problem.epsilon);
   require(problem.epsilon <= largest_epsilon,
           "epsilon = {} is too large to compute with, at most {}", problem.epsilon,
           largest_epsilon);
   require(std::isfinite(problem.threshold), "threshold = {} must be finite", problem.threshold);
+  require(!problem.set.contest || problem.threshold >= 0,
+          "margin = {} must be >= 0: a class that trails does not win", problem.threshold);
   require(problem.cost.sparsity_weight >= 0 && std::isfinite(problem.cost.sparsity_weight),
           "sparsity_weight = {} must be >= 0", problem.cost.sparsity_weight);
   validate(problem.constraints, problem.model->schema());
+  require_consistent_rules(problem.model->encoder);
 }
 
 std::vector<std::optional<double>> sensible_steps(const Encoder& encoder) {
@@ -65,17 +68,22 @@ std::vector<std::optional<double>> sensible_steps(const Encoder& encoder) {
   return steps;
 }
 
-std::optional<Endurance> endurance(const Problem& problem, const UncertaintySet& set, VectorArg z) {
+std::optional<Endurance> endurance(const Problem& problem, const UncertaintySet& set,
+                                   const RetrainedHead* retrained, VectorArg z) {
   if (problem.set.kind != SetKind::last_layer) return std::nullopt;
-  const RobustScore score = set.function()->value(0, z);
-  const double margin = score.logit - problem.threshold;
-  const double kappa = margin > 0 ? margin / score.spread : 0;
+  // One logit, or one margin for each rival: the first that fails counts.
+  const std::unique_ptr<RobustFunction> function = set.function();
+  double margin = std::numeric_limits<double>::infinity();
+  double kappa = margin;
+  for (Index k = 0; k < function->members(); ++k) {
+    const RobustScore score = function->value(k, z);
+    const double own = score.logit - problem.threshold;
+    margin = std::min(margin, own);
+    kappa = std::min(kappa, own > 0 ? own / score.spread : 0);
+  }
   Endurance result{.robustness_radius = kappa * kappa / 2};
-  const Model& model = *problem.model;
-  const bool linear = model.network.layers.size() == 1;
-  if (linear && margin >= 0 && no_survival_reason(model, problem.set).empty()) {
-    result.predicted_survival =
-        predicted_survival(model, result.robustness_radius, problem.retraining);
+  if (retrained != nullptr && margin >= 0) {
+    result.predicted_survival = retrained->survival(with_one(z), margin, 0, problem.retraining);
   }
   return result;
 }
@@ -84,17 +92,27 @@ Assembler::Assembler(const Problem& problem)
     : problem_(&problem),
       certifier_(*problem.model, problem.set, problem.epsilon, problem.threshold),
       set_(problem.set.kind == SetKind::true_set ? nullptr
-                                                 : make_set(*problem.model, problem.set)) {}
+                                                 : make_set(*problem.model, problem.set)) {
+  const Model& model = *problem.model;
+  if (model.network.layers.size() == 1 && no_survival_reason(model, problem.set).empty()) {
+    retrained_.emplace(model);
+  }
+}
 
 const UncertaintySet& Assembler::set() const {
-  require(set_ != nullptr, "the true set is searched by --method exact only");
+  require(set_ != nullptr,
+          "the true set is searched by --method exact (linear models), network and data only");
   return *set_;
 }
 
 Recourse Assembler::begin(const Query& query, const FeasibleSet& feasible) const {
   const Encoder& encoder = problem_->model->encoder;
+  const std::optional<Contest>& contest = problem_->set.contest;
   return {.query_index = query.index,
           .id = query.id,
+          .target =
+              contest ? problem_->model->decision.classes[static_cast<std::size_t>(contest->winner)]
+                      : "",
           .query = encoder.values({query.raw.data(), static_cast<std::size_t>(query.raw.size())}),
           .query_violations = feasible.query_violations()};
 }
@@ -161,7 +179,8 @@ void Assembler::measure(Recourse& answer, VectorArg raw, const FeasibleSet& feas
                      .l1 = move.lpNorm<1>(),
                      .weighted = cost_of(problem_->cost, encoder, feasible.query(), z),
                      .changed = static_cast<int>(answer.changes.size())};
-  const std::optional<Endurance> lasts = set_ ? endurance(*problem_, *set_, z) : std::nullopt;
+  const std::optional<Endurance> lasts =
+      set_ ? endurance(*problem_, *set_, retrained_ ? &*retrained_ : nullptr, z) : std::nullopt;
   if (lasts) {
     answer.robustness_radius = lasts->robustness_radius;
     answer.predicted_survival = lasts->predicted_survival;

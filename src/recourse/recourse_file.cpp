@@ -35,11 +35,18 @@ Json to_json(const Request& request) {
   Json options = {{"threshold", problem.threshold}};
   if (problem.cost.sparsity_weight > 0) options["sparsity_weight"] = problem.cost.sparsity_weight;
   if (problem.set.damping) options["damping"] = *problem.set.damping;
-  if (problem.set.kind == SetKind::last_layer) options["retrain"] = problem.retraining.text();
+  if (problem.set.contest) {
+    const Model& model = *problem.model;
+    for (const Index k : acceptable_classes(model, *problem.set.contest)) {
+      options["target"].push_back(model.decision.classes[static_cast<std::size_t>(k)]);
+    }
+  } else if (problem.set.kind == SetKind::last_layer)
+    options["retrain"] = problem.retraining.text();
   for (const Model* member : problem.set.members) options["ensemble"].push_back(member->sha256);
   options.update(to_json(problem.constraints));
   options.update(request.method_options);
   result["options"] = options;
+  if (request.reference) result["reasons"] = to_json(*request.reference);
   return result;
 }
 

@@ -1,7 +1,5 @@
 #include "ellice/recourse/survival_check.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,11 +7,10 @@
 #include <utility>
 
 #include "ellice/core/error.hpp"
-#include "ellice/core/normal.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/rashomon/ellipsoid.hpp"
 #include "ellice/rashomon/stress.hpp"
 #include "ellice/recourse/automatic.hpp"
+#include "ellice/recourse/selection_effect.hpp"
 
 namespace ellice {
 
@@ -22,69 +19,37 @@ namespace {
 // Streams of the seed.
 constexpr std::uint64_t bootstrap_stream = 320;
 constexpr std::uint64_t split_stream = 321;
-constexpr std::uint64_t shift_stream = 322;
-
-// Fewer parameters per row than this, and the selection effect is lost in the noise.
-constexpr double large_share_of_parameters = 0.03;
-constexpr int shift_draws = 16;
-// Share of a draw of V by which a model is disturbed: small enough for a derivative, large enough
-// for answers on grids to move.
-constexpr double disturbance = 0.25;
 
 Penalty penalty_of(const Model& model) {
   return {.l2 = model.training.l2, .penalize_bias = model.training.penalize_bias};
 }
 
-double noise_of(const Model& model) {
-  return model.training.loss_kind == LossKind::squared ? 2 * model.training.loss : 1;
-}
-
-/// A factor F of V = FFᵀ = σ²·H⁻¹H₀H⁻¹/n, the covariance of a retrained head.
-Matrix covariance_factor(const Model& model) {
-  const Matrix& h = model.curvature.hessian;
-  Vector penalty = Vector::Constant(h.rows(), model.training.l2 + model.curvature.shift);
-  if (!model.training.penalize_bias) penalty(h.rows() - 1) = model.curvature.shift;
-  const Matrix data = h - Matrix(penalty.asDiagonal());
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(data);
-  // What is below 0 is rounding.
-  const Vector roots = eigen.eigenvalues().cwiseMax(0.0).cwiseSqrt();
-  const Matrix root = eigen.eigenvectors() * roots.asDiagonal();
-  return h.llt().solve(root) *
-         std::sqrt(noise_of(model) / static_cast<double>(model.training.rows));
-}
-
 /// Answers that are rows, in model space, with what is predicted of them.
 struct Explained {
   RowMatrix points = {};
-  std::vector<double> predicted = {};
-  std::vector<double> corrected = {};  // empty unless asked for
+  std::vector<double> plain = {};      // without the selection effect
+  std::vector<double> predicted = {};  // with it, where there is one
 };
 
-enum class Selecting { ignored, corrected };
-
 Explained explain(Problem problem, double epsilon, const std::vector<Query>& queries,
-                  Selecting selection, const Random& random, const Execution& execution) {
+                  const Execution& execution) {
   problem.epsilon = epsilon;
   const Model& model = *problem.model;
-  const std::vector<Recourse> answers =
+  std::vector<Recourse> answers =
       automatic_generator(problem, nullptr, execution)->generate(queries, execution);
-  const bool correct = selection == Selecting::corrected;
-  const Vector shifts =
-      correct ? selection_shift(problem, queries, answers, shift_draws, random) : Vector();
-  const Matrix factor = correct ? covariance_factor(model) : Matrix();
+  std::vector<std::optional<double>> plain;
+  for (const Recourse& answer : answers) plain.push_back(answer.predicted_survival);
+  correct_for_selection(
+      problem, queries, answers,
+      [](const Problem& disturbed) { return automatic_generator(disturbed); }, execution);
   Explained result;
   std::vector<Vector> points;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const Recourse& answer = answers[i];
     if (!is_certified(answer.status) || !answer.predicted_survival) continue;
     points.push_back(model.encoder.encode(*answer.counterfactual));
+    result.plain.push_back(*plain[i]);
     result.predicted.push_back(*answer.predicted_survival);
-    if (!correct) continue;
-    const double deviation = std::sqrt(problem.retraining.factor(model.training.rows)) *
-                             (factor.transpose() * with_one(points.back())).norm();
-    const double margin =
-        answer.logit - problem.threshold - std::max(0.0, shifts(static_cast<Index>(i)));
-    result.corrected.push_back(normal_cdf(margin / deviation));
   }
   result.points.resize(static_cast<Index>(points.size()), model.encoder.columns());
   for (std::size_t i = 0; i < points.size(); ++i)
@@ -120,11 +85,12 @@ std::vector<SurvivalLevel> check_same(const Problem& problem, const FittedRows& 
                             .threshold = problem.threshold};
   const StressSet models =
       bootstrap_set(source, {.count = options.refits}, random.split(bootstrap_stream), execution);
+  Problem same = problem;
+  same.retraining = {};
   std::vector<SurvivalLevel> levels;
   for (const double survival : wanted) {
     SurvivalLevel level{.wanted = survival, .epsilon = survival_epsilon(model, survival, {})};
-    const Explained answers = explain(problem, level.epsilon, queries, Selecting::ignored, random,
-                                      {.threads = execution.threads});
+    const Explained answers = explain(same, level.epsilon, queries, {.threads = execution.threads});
     if (answers.predicted.empty()) continue;  // beyond the largest ε with an answer
     const Matrix logits = stress_logits(models, answers.points);
     std::vector<double> shares;
@@ -172,6 +138,20 @@ Model fitted_on(const Model& model, const StoredRows& rows) {
   return refit_model(result, rows);
 }
 
+/// By the rule that `--epsilon survival:Q` follows; nothing where no ε reaches the survival.
+std::optional<double> epsilon_for(const Problem& problem, const std::vector<Query>& people,
+                                  double survival) {
+  if (!has_selection_effect(problem) || people.empty() || survival <= 0.5) {
+    return survival_epsilon(*problem.model, survival, problem.retraining);
+  }
+  try {
+    return selected_survival_epsilon(problem, people, survival);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::input) throw;
+    return std::nullopt;
+  }
+}
+
 /// What one direction of one split says at one level.
 struct HalfResult {
   double epsilon = 0;
@@ -198,18 +178,16 @@ std::vector<SurvivalLevel> check_fresh(const Problem& problem, const FittedRows&
       half.model = &models[side];
       half.retraining = {.fresh_rows = models[1 - side].training.rows};
       const std::vector<Query> queries = declined_rows(half, halves[side].raw, options.people);
-      const auto rows = static_cast<double>(half.model->training.rows);
-      const bool correct = static_cast<double>(half.model->curvature.hessian.rows()) / rows >
-                           large_share_of_parameters;
+      const bool correct = has_selection_effect(half);
       for (std::size_t l = 0; l < wanted.size(); ++l) {
-        HalfResult found{.epsilon = survival_epsilon(*half.model, wanted[l], half.retraining)};
-        const Explained answers = explain(half, found.epsilon, queries,
-                                          correct ? Selecting::corrected : Selecting::ignored,
-                                          stream.split(shift_stream), {});
+        const std::optional<double> epsilon = epsilon_for(half, queries, wanted[l]);
+        if (!epsilon) continue;
+        HalfResult found{.epsilon = *epsilon};
+        const Explained answers = explain(half, found.epsilon, queries, {});
         if (answers.predicted.empty()) continue;
         found.trials = answers.predicted.size();
-        found.predicted = mean(answers.predicted);
-        if (correct) found.corrected = mean(answers.corrected);
+        found.predicted = mean(answers.plain);
+        if (correct) found.corrected = mean(answers.predicted);
         const Vector logits = models[1 - side].network.logits(answers.points);
         found.measured = (logits.array() >= problem.threshold).cast<double>().mean();
         results[split][l].push_back(found);
@@ -252,37 +230,6 @@ std::vector<Query> declined_rows(const Problem& problem, const RowMatrix& raw, i
     queries.push_back({.index = queries.size(), .raw = raw.row(i).transpose()});
   }
   return queries;
-}
-
-Vector selection_shift(const Problem& problem, const std::vector<Query>& queries,
-                       const std::vector<Recourse>& answers, int draws, const Random& random) {
-  const Matrix factor = covariance_factor(*problem.model);
-  const Encoder& encoder = problem.model->encoder;
-  Vector sum = Vector::Zero(static_cast<Index>(queries.size()));
-  Vector count = sum;
-  for (int k = 0; k < draws; ++k) {
-    const Vector u =
-        factor * random.split(static_cast<std::uint64_t>(k)).normal_vector(factor.cols());
-    std::array<std::vector<Recourse>, 2> moved;
-    for (const std::size_t side : {0U, 1U}) {
-      Model model = *problem.model;
-      model.network.set_head(model.network.head() + (side == 0 ? disturbance : -disturbance) * u);
-      Problem disturbed = problem;
-      disturbed.model = &model;
-      moved[side] = automatic_generator(disturbed)->generate(queries, {});
-    }
-    for (std::size_t i = 0; i < queries.size(); ++i) {
-      if (!answers[i].counterfactual || !moved[0][i].counterfactual ||
-          !moved[1][i].counterfactual) {
-        continue;
-      }
-      const Vector step =
-          encoder.encode(*moved[0][i].counterfactual) - encoder.encode(*moved[1][i].counterfactual);
-      sum(static_cast<Index>(i)) += u.head(step.size()).dot(step) / (2 * disturbance);
-      count(static_cast<Index>(i)) += 1;
-    }
-  }
-  return sum.cwiseQuotient(count.cwiseMax(1.0));
 }
 
 SurvivalCheck check_survival(const Problem& problem, const FittedRows& fitted,

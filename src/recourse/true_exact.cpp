@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "ellice/core/error.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
 #include "ellice/recourse/linear_exact.hpp"
 #include "ellice/recourse/rounding.hpp"
+#include "recourse/branch_answers.hpp"
+#include "recourse/true_mixed.hpp"
 #include "recourse/true_search.hpp"
 
 namespace ellice {
@@ -48,20 +51,47 @@ class TrueGuide final : public RoundingGuide {
   TrueWorst worst_;
 };
 
-}  // namespace
+/// A part of the search takes several worst models, each some passes over all rows: fewer of them
+/// unless asked for.
+ExactOptions with_affordable_nodes(ExactOptions options) {
+  constexpr int affordable = 400;
+  if (options.node_limit == ExactOptions{}.node_limit) options.node_limit = affordable;
+  return options;
+}
 
-TrueExact::TrueExact(const Problem& problem)
-    : problem_(&problem),
-      assembler_(problem),
-      cost_(separable_cost(problem.cost, problem.model->encoder)) {
+std::string cuts_text(int cuts) {
+  return fmt::format("found by {} cutting planes, since the corrected ellipsoids did not settle",
+                     cuts);
+}
+
+TrueSet linear_true_set(const Problem& problem) {
   validate(problem);
   require(problem.set.kind == SetKind::true_set && problem.model->network.layers.size() == 1,
-          "this search is for the true set of linear models");
-  require(problem.cost.sparsity_weight == 0,
-          "--sparsity-weight is understood by --method data only; leave it out");
-  const TrueSet set =
-      true_set(*problem.model, training_rows(problem.set, *problem.model), problem.epsilon);
-  search_ = std::make_unique<TrueSearch>(set, cost_, problem.threshold, margin);
+          "the exact search over the true set is for linear models; use --method network or data "
+          "for networks");
+  return true_set(*problem.model, training_rows(problem.set, *problem.model), problem.epsilon);
+}
+
+}  // namespace
+
+TrueExact::TrueExact(const Problem& problem, const ExactOptions& options)
+    : problem_(&problem),
+      options_(with_affordable_nodes(options)),
+      assembler_(problem),
+      cost_(separable_cost(problem.cost, problem.model->encoder)),
+      set_(linear_true_set(problem)),
+      mixed_(
+          problem, assembler_,
+          [this](const MixedProblem& mixed) { return solve_true_mixed(set_, cost_, mixed); },
+          options_),
+      search_(std::make_unique<TrueSearch>(set_, cost_, problem.threshold, margin)) {
+  validate(options, "options");
+  require(options.plans == 1 && !options.trade_off,
+          "the set true has one plan per query: leave out --plans and --trade-off");
+  require(
+      problem.cost.sparsity_weight == 0 || problem.cost.kind != CostKind::mixed,
+      "--sparsity-weight adds to the root that --cost mixed takes, which the exact search cannot "
+      "minimise; use another cost or --method data");
 }
 
 TrueExact::~TrueExact() = default;
@@ -77,9 +107,39 @@ std::vector<Recourse> TrueExact::generate(const std::vector<Query>& queries,
 Recourse TrueExact::answer(const Query& query) const {
   const FeasibleSet feasible(problem_->model->encoder, problem_->constraints, query.index,
                              query.raw, problem_->display_steps);
+  return best_over_branches(feasible,
+                            [&](const FeasibleSet& branch) { return answer(query, branch); });
+}
+
+Recourse TrueExact::answer(const Query& query, const FeasibleSet& feasible) const {
   Recourse result = assembler_.begin(query, feasible);
   if (assembler_.already_robust(result, feasible)) return result;
-  result.held = feasible.held();
+  if (mixed_.is_needed(feasible)) {
+    answer_mixed(result, feasible);
+  } else {
+    answer_numbers(result, feasible);
+  }
+  return result;
+}
+
+void TrueExact::answer_mixed(Recourse& result, const FeasibleSet& feasible) const {
+  const MixedExact::Outcome outcome = mixed_.answer(result, feasible, {});
+  if (outcome == MixedExact::Outcome::answered) return;
+  const std::string message = std::exchange(result.message, {});
+  explain_no_answer(result, feasible);
+  if (result.status == Status::infeasible) return;
+  result.message =
+      outcome == MixedExact::Outcome::blocked
+          ? message
+          : fmt::format(
+                "no row passes: every combination of whole numbers, levels and grid values{} is "
+                "ruled out",
+                options_.max_changes
+                    ? fmt::format(" with at most {} changes", *options_.max_changes)
+                    : "");
+}
+
+void TrueExact::answer_numbers(Recourse& result, const FeasibleSet& feasible) const {
   TrueSearchResult best{.objective = infinity};
   const Box* box = nullptr;
   double bound = infinity;  // over the searched boxes
@@ -92,17 +152,14 @@ Recourse TrueExact::answer(const Query& query) const {
   }
   if (!best.found) {
     explain_no_answer(result, feasible);
-    return result;
+    return;
   }
   if (!complete(result, feasible, *box, best)) {
     result.status = Status::not_found;
-    return result;
+    return;
   }
   const bool square_root = problem_->cost.kind == CostKind::mixed;
-  if (square_root && !feasible.held().empty()) {
-    return result;  // a category's charge has no useful relaxation
-  }
-  if (!feasible.held().empty() || !feasible.boxes_cover()) {
+  if (!feasible.boxes_cover()) {
     bound = search_->nearest(feasible.query(), feasible.relaxed()).lower_bound;
   }
   const double comparable = square_root ? std::sqrt(std::max(0.0, bound)) : bound;
@@ -111,7 +168,7 @@ Recourse TrueExact::answer(const Query& query) const {
     result.status = Status::optimal;
     result.gap = 0;
   }
-  return result;
+  if (best.cuts > 0) result.message = cuts_text(best.cuts);
 }
 
 bool TrueExact::complete(Recourse& result, const FeasibleSet& feasible, const Box& box,
@@ -139,12 +196,7 @@ void TrueExact::explain_no_answer(Recourse& result, const FeasibleSet& feasible)
   const TrueSearchResult relaxed = search_->nearest(feasible.query(), feasible.relaxed());
   if (!relaxed.proof) {
     result.status = Status::not_found;
-    result.message =
-        feasible.held().empty()
-            ? "the search ended without an answer and without a proof that there is none"
-            : fmt::format(
-                  "no answer while {} keep their values; whole numbers and levels are not searched",
-                  fmt::join(feasible.held(), ", "));
+    result.message = "the search ended without an answer and without a proof that there is none";
     return;
   }
   result.status = Status::infeasible;

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <vector>
 
+#include "ellice/core/error.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
+#include "recourse/cut_projection.hpp"
 
 namespace ellice {
 
@@ -13,41 +17,42 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int most_steps = 60;
 constexpr double closed_gap = 1e-10;
-// Steps after which the stand-in is made more cautious whenever a step does not halve the error.
+// What answers that are called optimal need: beyond it cutting planes are not worth their while.
+constexpr double settled_gap = 5e-10;
+// Steps after which the stand-in gets the curvature of the true set's own border whenever a step
+// does not halve the error, and after which it is made more cautious, too.
 constexpr int patience = 4;
+constexpr int long_patience = 10;
 constexpr double caution = 1.5;
 
-double part(const Vector& values, Index i, double otherwise) {
-  return values.size() > 0 ? values(i) : otherwise;
+constexpr int most_cuts = 120;
+// Rounds without any gain after which the cuts are given up.
+constexpr int idle_rounds = 6;
+// By how much more than it fell short the next point is asked for, so that it is robust.
+constexpr double overshoot = 1.1;
+
+bool is_square(const SeparableCost& cost) {
+  return cost.quadratic.size() > 0 ? (cost.quadratic.array() > 0).all() : cost.absolute.size() == 0;
 }
 
-double cost_at(const SeparableCost& cost, VectorArg query, const Vector& point) {
-  const double plain = cost.absolute.size() > 0 ? 0 : 1;  // an empty cost is D = 1
-  double sum = 0;
-  for (Index i = 0; i < point.size(); ++i) {
-    const double move = std::abs(point(i) - query(i));
-    sum += 0.5 * part(cost.quadratic, i, plain) * move * move + part(cost.absolute, i, 0) * move;
+/// Leaves the half-spaces that hold something, and those that have not been tried yet.
+void drop_idle(Matrix& models, Vector& multipliers) {
+  std::vector<Index> kept;
+  for (Index k = 0; k < models.cols(); ++k) {
+    if (k >= multipliers.size() || multipliers(k) > 0) kept.push_back(k);
   }
-  return sum;
+  Vector multipliers_kept(static_cast<Index>(kept.size()));
+  Index tried = 0;
+  for (const Index k : kept) {
+    if (k < multipliers.size()) multipliers_kept(tried++) = multipliers(k);
+  }
+  models = Matrix(models(Eigen::all, kept));
+  multipliers = multipliers_kept.head(tried);
 }
 
-/// argmin of cost(x) − m·θᵀx over the box, one column after the other.
-Vector pulled(VectorArg theta, double m, VectorArg query, const Box& box,
-              const SeparableCost& cost) {
-  const double plain = cost.absolute.size() > 0 ? 0 : 1;
-  Vector x = query;
-  for (Index i = 0; i < x.size(); ++i) {
-    const double pull = m * theta(i);
-    const double net = std::max(std::abs(pull) - part(cost.absolute, i, 0), 0.0);
-    const double curvature = part(cost.quadratic, i, plain);
-    if (curvature > 0) {
-      x(i) += std::copysign(net / curvature, pull);
-    } else if (net > 0) {
-      x(i) = pull > 0 ? box.upper(i) : box.lower(i);
-    }
-    x(i) = std::clamp(x(i), box.lower(i), box.upper(i));
-  }
-  return x;
+void append(Matrix& models, const Vector& model) {
+  models.conservativeResize(model.size(), models.cols() + 1);
+  models.rightCols(1) = model;
 }
 
 }  // namespace
@@ -68,11 +73,12 @@ double half_space_bound(VectorArg theta, double threshold, VectorArg query, cons
   if (linear_maximum(theta, box) < threshold) return infinity;
   const auto excess = [&](const Vector& x) { return theta.head(d).dot(x) + theta(d) - threshold; };
   double low = 0;
-  Vector point = pulled(theta, low, query, box, cost);
+  Vector point = pulled_point(low * theta.head(d), query, box, cost);
   double bound = cost_at(cost, query, point);
   if (excess(point) >= 0) return bound;
   double high = 1;
-  while (excess(point = pulled(theta, high, query, box, cost)) < 0 && high < 1e100) high *= 8;
+  while (excess(point = pulled_point(high * theta.head(d), query, box, cost)) < 0 && high < 1e100)
+    high *= 8;
   const auto consider = [&](double m) {
     const double value = cost_at(cost, query, point) - m * excess(point);
     if (std::isfinite(value)) bound = std::max(bound, value);
@@ -81,7 +87,7 @@ double half_space_bound(VectorArg theta, double threshold, VectorArg query, cons
   for (int step = 0; step < 100; ++step) {
     const double middle = 0.5 * (low + high);
     if (middle <= low || middle >= high) break;
-    point = pulled(theta, middle, query, box, cost);
+    point = pulled_point(middle * theta.head(d), query, box, cost);
     consider(middle);
     (excess(point) < 0 ? low : high) = middle;
   }
@@ -119,20 +125,33 @@ Vector TrueSearch::first_point(VectorArg query, const Box& box, double& multipli
 }
 
 BoxProjection TrueSearch::step(VectorArg query, const Box& box, const Vector& point,
-                               const TrueWorst& worst, double multiplier, double boost) const {
+                               const TrueWorst& worst, double multiplier,
+                               const StandIn& stand_in) const {
   const Vector x = with_one(point);
-  const Vector solved = set_.factor().solve(x);
-  const double norm = std::sqrt(x.dot(solved));
-  const double extent = boost * (set_.center() - worst.model).dot(x) / norm;  // √(2ε′)
-  const BoxFactor model = ellipsoid_.recentred(worst.model + extent / norm * solved);
-  return model.project({.query = query,
-                        .lower = box.lower,
-                        .upper = box.upper,
-                        .cost = cost_,
-                        .epsilon = extent * extent / 2,
-                        .threshold = threshold_,
-                        .margin = 4 * margin_,
-                        .start = BoxStart{.point = point, .multiplier = multiplier}});
+  Vector solved;
+  double extent = 0;  // √(2ε′)
+  std::optional<BoxFactor> model;
+  if (stand_in.is_exact) {
+    // Value, gradient and second derivative of g (theory.md, Result 33).
+    const Matrix hessian = set_.hessian_at(worst.model);
+    solved = CholeskyFactor(hessian).solve(x);
+    const double norm = std::sqrt(x.dot(solved));
+    extent = stand_in.boost * worst.multiplier * norm;
+    model.emplace(worst.model + extent / norm * solved, hessian);
+  } else {
+    solved = set_.factor().solve(x);
+    const double norm = std::sqrt(x.dot(solved));
+    extent = stand_in.boost * (set_.center() - worst.model).dot(x) / norm;
+    model = ellipsoid_.recentred(worst.model + extent / norm * solved);
+  }
+  return model->project({.query = query,
+                         .lower = box.lower,
+                         .upper = box.upper,
+                         .cost = cost_,
+                         .epsilon = extent * extent / 2,
+                         .threshold = threshold_,
+                         .margin = 4 * margin_,
+                         .start = BoxStart{.point = point, .multiplier = multiplier}});
 }
 
 TrueSearchResult TrueSearch::search(VectorArg query, const Box& box, Goal goal) const {
@@ -140,11 +159,13 @@ TrueSearchResult TrueSearch::search(VectorArg query, const Box& box, Goal goal) 
   double multiplier = 0;
   Vector point = first_point(query, box, multiplier);
   TrueWorst worst;
-  double boost = 1;
+  StandIn stand_in;
   double error = infinity;
   double most_robust = -infinity;
+  Matrix models(set_.center().size(), 0);
   for (int iteration = 0; iteration < most_steps; ++iteration) {
     worst = set_.worst(with_one(point), iteration == 0 ? nullptr : &worst);
+    append(models, worst.model);
     const double bound = half_space_bound(worst.model, threshold_, query, box, cost_);
     best.lower_bound = std::max(best.lower_bound, bound);
     if (std::isinf(bound) && !best.found) {
@@ -167,13 +188,79 @@ TrueSearchResult TrueSearch::search(VectorArg query, const Box& box, Goal goal) 
     const double gap = best.objective - best.lower_bound;
     if (best.found && (goal == Goal::any || gap <= closed_gap * best.objective)) return best;
 
-    if (iteration >= patience && std::abs(surplus) > 0.5 * error) boost *= caution;
+    if (std::abs(surplus) > 0.5 * error) {
+      if (iteration >= patience) stand_in.is_exact = true;
+      if (iteration >= long_patience) stand_in.boost *= caution;
+    }
     error = std::abs(surplus);
-    const BoxProjection next = step(query, box, point, worst, multiplier, boost);
+    const BoxProjection next = step(query, box, point, worst, multiplier, stand_in);
     if ((next.point - point).norm() <= 1e-15 * point.norm()) break;  // nothing changes any more
     point = next.point;
     multiplier = next.status == BoxStatus::infeasible ? 0 : next.multiplier;
   }
+  const double gap = best.objective - best.lower_bound;
+  const bool is_settled = best.found && gap <= settled_gap * best.objective;
+  if (goal == Goal::nearest && !is_settled && is_square(cost_)) {
+    finish_by_cuts(query, box, models, best);
+  }
+  return best;
+}
+
+void TrueSearch::finish_by_cuts(VectorArg query, const Box& box, Matrix& models,
+                                TrueSearchResult& best) const {
+  Vector multipliers;
+  const auto judge = [&](const Vector& point) {
+    const TrueWorst worst = set_.worst(with_one(point), models.cols() > 0 ? &best.worst : nullptr);
+    append(models, worst.model);
+    const double surplus = excess(point, worst);
+    const double objective = cost_at(cost_, query, point);
+    if (surplus >= 0 && (!best.found || objective < best.objective)) {
+      best.found = true;
+      best.objective = objective;
+      best.point = point;
+      best.worst = worst;
+    }
+    return surplus;
+  };
+  const Index most_kept = 3 * models.rows() + 20;
+  int idle = 0;
+  for (int cut = 0; cut < most_cuts && idle < idle_rounds; ++cut) {
+    best.cuts = cut + 1;
+    const double gap_before = best.objective - best.lower_bound;
+    const double bound_before = best.lower_bound;
+    const CutProjection outer = project_onto_cuts(models, threshold_, query, box, cost_);
+    multipliers = outer.multipliers;
+    best.lower_bound = std::max(best.lower_bound, outer.lower_bound);
+    // A mixture of models of the set is one, too.
+    if (multipliers.sum() > 0 && !best.found) {
+      const Vector mixture = models * multipliers / multipliers.sum();
+      if (linear_maximum(mixture, box) < threshold_) {
+        best.lower_bound = infinity;
+        best.proof = mixture;
+        return;
+      }
+    }
+    const double surplus = judge(outer.point);
+    if (surplus < 0) {
+      (void)judge(
+          project_onto_cuts(models, threshold_ - overshoot * surplus, query, box, cost_).point);
+    }
+    const double gap = best.objective - best.lower_bound;
+    if (best.found && gap <= closed_gap * best.objective) return;
+    const bool gains =
+        best.found ? gap < gap_before * (1 - 1e-6) : best.lower_bound > bound_before * (1 + 1e-9);
+    idle = gains ? 0 : idle + 1;
+    if (models.cols() > most_kept) drop_idle(models, multipliers);
+  }
+}
+
+TrueSearchResult TrueSearch::nearest_by_cuts(VectorArg query, const Box& box) const {
+  require(is_square(cost_), "cutting planes need a cost with a square in every column");
+  TrueSearchResult best{.point = query.cwiseMax(box.lower).cwiseMin(box.upper),
+                        .objective = infinity};
+  best.worst = set_.worst(with_one(best.point));
+  Matrix models = best.worst.model;
+  finish_by_cuts(query, box, models, best);
   return best;
 }
 

@@ -27,11 +27,14 @@ struct TrueSearchResult {
   double lower_bound = 0;  // no robust point of the box costs less; ∞ if there is none
   /// Where lower_bound is ∞: a model of the set that accepts no point of the box.
   std::optional<Vector> proof = {};
+  /// Cutting planes that the end of the search took; 0 where the corrected ellipsoids settled.
+  int cuts = 0;
 };
 
 /// Solves a sequence of problems with ellipsoids: around the present point the worst score of the
 /// true set is replaced by that of an ellipsoid with the same value, gradient and extent
-/// (theory.md, Result 22). Const; threads may share it.
+/// (theory.md, Result 22). Where they do not settle, plain cutting planes take over, if every
+/// column has a square in its cost (Result 34). Const; threads may share it.
 class TrueSearch {
  public:
   /// A point counts as robust from `margin` times the terms of its score above the threshold.
@@ -39,6 +42,8 @@ class TrueSearch {
 
   [[nodiscard]] const TrueSet& set() const { return set_; }
   [[nodiscard]] TrueSearchResult nearest(VectorArg query, const Box& box) const;
+  /// The same by cutting planes alone.
+  [[nodiscard]] TrueSearchResult nearest_by_cuts(VectorArg query, const Box& box) const;
   /// Whether some point of the box is robust, as far as it can be found; stops at the first.
   [[nodiscard]] bool is_reachable(const Box& box) const;
   /// The largest ε up to which a point of the box is robust, as far as it can be found.
@@ -50,9 +55,18 @@ class TrueSearch {
  private:
   enum class Goal { nearest, any };
   [[nodiscard]] TrueSearchResult search(VectorArg query, const Box& box, Goal goal) const;
-  /// The ellipsoid problem that stands in for the true one around a point.
+  /// The models that were met, one per column, and what corrected ellipsoids made of them.
+  void finish_by_cuts(VectorArg query, const Box& box, Matrix& models,
+                      TrueSearchResult& best) const;
+  /// The ellipsoid that stands in for the true set around a point: with the curvature of its
+  /// centre, or with that of the worst score there, which costs a pass over the rows.
+  struct StandIn {
+    bool is_exact = false;
+    double boost = 1;  // on its extent
+  };
   [[nodiscard]] BoxProjection step(VectorArg query, const Box& box, const Vector& point,
-                                   const TrueWorst& worst, double multiplier, double boost) const;
+                                   const TrueWorst& worst, double multiplier,
+                                   const StandIn& stand_in) const;
   [[nodiscard]] Vector first_point(VectorArg query, const Box& box, double& multiplier) const;
 
   TrueSet set_;

@@ -13,12 +13,18 @@
 namespace ellice {
 
 Appraiser::Appraiser(const Model& model, double epsilon, double threshold, const SetChoice& set)
-    : model_(&model), epsilon_(epsilon), threshold_(threshold) {
+    : model_(&model), epsilon_(epsilon), threshold_(threshold), choice_(set) {
   require(std::isfinite(epsilon) && epsilon >= 0, "epsilon = {} must be finite and >= 0", epsilon);
   if (set.kind == SetKind::true_set) {
     true_set_ = true_set(model, training_rows(set, model), epsilon);
+  } else if (set.contest) {
+    SetChoice one = set;
+    for (const Index winner : acceptable_classes(model, *set.contest)) {
+      one.contest->winner = winner;
+      sets_.push_back(make_set(model, one));
+    }
   } else {
-    set_ = make_set(model, set);
+    sets_.push_back(make_set(model, set));
   }
 }
 
@@ -28,12 +34,26 @@ double Appraiser::epsilon_of(const Recourse& answer) const {
 
 Standing Appraiser::before(const Recourse& answer) const {
   const Vector x = model_->encoder.encode(answer.query);
+  if (choice_.contest) return lead(answer, x);
   const double logit = model_->logit(x);
   if (true_set_) {
     const Vector features = with_one(model_->network.features(x));
     return {.logit = logit, .penalty = logit - true_set_->worst(features).lower_bound};
   }
-  const std::unique_ptr<RobustFunction> function = set_->function();
+  const std::unique_ptr<RobustFunction> function = sets_.front()->function();
+  return {.logit = logit,
+          .penalty = logit - function->robust_logit(std::sqrt(2 * epsilon_of(answer)), x)};
+}
+
+Standing Appraiser::lead(const Recourse& answer, const Vector& x) const {
+  const std::vector<Index> acceptable = acceptable_classes(*model_, *choice_.contest);
+  std::size_t place = 0;
+  for (std::size_t k = 0; k < acceptable.size(); ++k) {
+    if (model_->decision.classes[static_cast<std::size_t>(acceptable[k])] == answer.target)
+      place = k;
+  }
+  const std::unique_ptr<RobustFunction> function = sets_[place]->function();
+  const double logit = function->robust_logit(0, x);
   return {.logit = logit,
           .penalty = logit - function->robust_logit(std::sqrt(2 * epsilon_of(answer)), x)};
 }
@@ -47,6 +67,11 @@ bool Appraiser::has_probabilities() const {
 }
 
 std::string Appraiser::scale_name() const {
+  if (choice_.contest) {
+    const std::vector<Index> acceptable = acceptable_classes(*model_, *choice_.contest);
+    return fmt::format("lead of {} over the {}", class_text(*model_, acceptable),
+                       acceptable.size() > 1 ? "others" : "other classes");
+  }
   return (has_probabilities() ? "probability of " : "score for ") + favourable_answer(schema());
 }
 
@@ -55,6 +80,7 @@ std::string Appraiser::display_score(double logit) const {
 }
 
 AlignmentMeter::AlignmentMeter(const Model& model) : model_(&model) {
+  if (!applies()) return;
   const Eigen::SelfAdjointEigenSolver<Matrix> solver(model.curvature.hessian);
   require(solver.info() == Eigen::Success, "the Hessian's eigenvectors could not be computed");
   const Index count = std::min<Index>(3, model.curvature.hessian.rows());

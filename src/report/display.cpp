@@ -2,64 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "ellice/core/error.hpp"
 
 namespace ellice {
-
-std::string display_number(double value) {
-  if (!std::isfinite(value)) return fmt::format("{}", value);
-  std::string text = number_text(value);
-  if (text.find('e') != std::string::npos) return text;
-  const std::size_t first = text.starts_with('-') ? 1 : 0;
-  std::size_t end = std::min(text.find('.'), text.size());
-  while (end > first + 3) {
-    end -= 3;
-    text.insert(end, " ");
-  }
-  return text;
-}
-
-std::string display_rounded(double value, int significant) {
-  return display_number(std::strtod(fmt::format("{:.{}g}", value, significant).c_str(), nullptr));
-}
-
-std::string display_value(const Value& value) {
-  const double* number = std::get_if<double>(&value);
-  return number != nullptr ? display_number(*number) : std::get<std::string>(value);
-}
-
-std::string display_start(const Value& from, const Value& to) {
-  const double* start = std::get_if<double>(&from);
-  const double* end = std::get_if<double>(&to);
-  if (start == nullptr || end == nullptr || !std::isfinite(*start)) return display_value(from);
-  // Whole digits stay: 1 234 567.125 is 1 234 567.
-  const int whole =
-      *start == 0 ? 1 : static_cast<int>(std::floor(std::log10(std::abs(*start)))) + 1;
-  const double shown =
-      std::strtod(fmt::format("{:.{}g}", *start, std::clamp(whole, 6, 17)).c_str(), nullptr);
-  const bool same_side = *start == *end || (shown != *end && (shown < *end) == (*start < *end));
-  return display_number(same_side ? shown : *start);
-}
-
-std::string display_with_unit(const Feature& feature, const Value& value) {
-  return display_value(value) + (feature.unit.empty() ? "" : " " + feature.unit);
-}
-
-std::string display_percent(double share) {
-  if (share > 0 && share < 0.0005) return "< 0.1 %";
-  if (share < 1 && share >= 0.9995) return "> 99.9 %";
-  return fmt::format("{:.1f} %", 100 * share);
-}
-
-std::string feature_label(const Feature& feature) {
-  std::string label = feature.name;
-  std::replace(label.begin(), label.end(), '_', ' ');
-  return label;
-}
 
 std::string_view status_words(Status status) {
   switch (status) {
@@ -83,8 +30,21 @@ std::string_view status_words(Status status) {
   fail(ErrorCode::internal, "unknown status {}", static_cast<int>(status));
 }
 
+std::string signed_number(double value) {
+  return fmt::format("{}{:.2f}", value < 0 ? "−" : "+", std::abs(value));
+}
+
+std::string display_contribution(double contribution) {
+  if (std::abs(contribution) >= 0.005) return signed_number(contribution);
+  return (contribution < 0 ? "−" : "+") + display_rounded(std::abs(contribution), 1);
+}
+
 std::string favourable_answer(const Schema& schema) {
-  return schema.target.column + " = " + schema.target.favourable;
+  return answer_text(schema, schema.target.favourable);
+}
+
+std::string answer_text(const Schema& schema, const std::string& wanted) {
+  return schema.target.column + " = " + wanted;
 }
 
 std::vector<Change> differences(const Schema& schema, const RawRow& from, const RawRow& to) {

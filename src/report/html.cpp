@@ -29,7 +29,8 @@ std::string toolbar(const BatchSummary& summary) {
   return fmt::format(
       R"(<div class="toolbar" hidden><label>Show <select id="by-status"><option value="">everyone</option>{}</select></label>
 <label>Find <input id="by-text" type="search" placeholder="query number or id"></label>
-<button type="button" id="open-all">Open all details</button></div>
+<button type="button" id="open-all">Open all details</button>
+<button type="button" id="letters" title="reasons and plans alone, one page each when printed">Letters only</button></div>
 )",
       options);
 }
@@ -72,8 +73,12 @@ void HtmlReport::add(const Recourse& answer, const FrontierCurve* curve) {
 
 std::string HtmlReport::text() const {
   const State& s = *state_;
-  std::string out =
-      fmt::format(R"(<!DOCTYPE html>
+  const std::optional<Contest>& contest = s.options.set.contest;
+  const std::string wanted =
+      contest ? answer_text(s.model->schema(),
+                            class_text(*s.model, acceptable_classes(*s.model, *contest)))
+              : favourable_answer(s.model->schema());
+  std::string out = fmt::format(R"(<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -88,8 +93,8 @@ std::string HtmlReport::text() const {
 <p class="lead">What each person can change so that the answer becomes <strong>{}</strong>, and stays so when the model is retrained.</p></header>
 <main>
 )",
-                  escape(s.options.title), html::style_sheet(), svg::definitions(),
-                  escape(s.options.title), escape(favourable_answer(s.model->schema())));
+                                escape(s.options.title), html::style_sheet(), svg::definitions(),
+                                escape(s.options.title), escape(wanted));
   out += html::overview(s.summary);
   out += html::request(*s.model, s.options);
   if (s.shown > 0) {

@@ -114,7 +114,8 @@ std::string share_fact(std::string_view name, double share, double chance) {
 std::string facts(const Recourse& answer, const Standing& now, const Standing& then,
                   const AlignmentMeter& meter) {
   std::string text = "<dl class=\"facts\">";
-  const std::string apart = "logits from the trained to the strictest model";
+  const std::string apart = meter.applies() ? "logits from the trained to the strictest model"
+                                            : "of lead from the trained to the strictest model";
   if (answer.robustness_radius) {
     text +=
         fact("Robust up to ε",
@@ -136,11 +137,13 @@ std::string facts(const Recourse& answer, const Standing& now, const Standing& t
                  fmt::format(R"(<span class="num">{} → {}</span>)", rounded(now.penalty, 3),
                              rounded(then.penalty, 3)),
                  apart + ", now and after");
-    const Alignment along = meter.of(answer.query, *answer.counterfactual);
-    text +=
-        share_fact("Along the direction models agree on most", along.top_one, meter.by_chance(1));
-    text +=
-        share_fact("Along the first three such directions", along.top_three, meter.by_chance(3));
+    if (meter.applies()) {
+      const Alignment along = meter.of(answer.query, *answer.counterfactual);
+      text +=
+          share_fact("Along the direction models agree on most", along.top_one, meter.by_chance(1));
+      text +=
+          share_fact("Along the first three such directions", along.top_three, meter.by_chance(3));
+    }
     std::string proved;
     if (answer.status == Status::optimal) {
       proved = "; proved to be the nearest";
@@ -175,19 +178,26 @@ std::string unchanged(const Recourse& answer, const Schema& schema) {
 
 std::string certificate(const Recourse& answer, const Schema& schema) {
   const Certificate& certificate = *answer.certificate;
+  const std::string_view number = certificate.rivals.empty() ? "robust logit" : "robust lead";
   return fmt::format(
-      R"(<details class="certificate"><summary>Certificate: robust logit <span class="num">{}</span> ≥ <span class="num">{}</span></summary>
+      R"(<details class="certificate"><summary>Certificate: {} <span class="num">{}</span> ≥ <span class="num">{}</span></summary>
 <p>{}</p><p class="quiet">Model <code>{}</code></p><pre>{}</pre></details>
 )",
-      rounded(answer.robust_logit, 6), rounded(certificate.threshold, 6), escape(certificate.claim),
-      escape(certificate.model_sha256), escape(to_text(to_json(certificate, schema))));
+      number, rounded(answer.robust_logit, 6), rounded(certificate.threshold, 6),
+      escape(certificate.claim), escape(certificate.model_sha256),
+      escape(to_text(to_json(certificate, schema))));
 }
 
 std::string infeasibility(const Recourse& answer, const Appraiser& appraiser) {
   const Infeasibility& why = *answer.infeasible;
-  std::string text = fmt::format(
-      R"(<div class="panel"><h4>Why there is none</h4><p>One model of the set gives every row that the constraints allow a logit of at most <span class="num">{}</span>, below the <span class="num">{}</span> that is needed. Anyone can check this: it is the maximum of one linear function over the allowed ranges.</p>)",
-      rounded(why.upper_bound, 6), rounded(appraiser.threshold(), 6));
+  const bool has_rules = !why.rules.empty() || !why.cases.empty();
+  std::string text =
+      R"(<div class="panel"><h4>Why there is none</h4><p>The proof below weighs models of the set and rules so that no row within the ranges satisfies them together. Anyone can check this: it is the maximum of one linear function over the allowed ranges.</p>)";
+  if (!has_rules)
+    text = fmt::format(
+        R"(<div class="panel"><h4>Why there is none</h4><p>{} <span class="num">{}</span>, below the <span class="num">{}</span> that is needed. Anyone can check this: it is the maximum of one linear function over the allowed ranges.</p>)",
+        capitalized(proof_phrase(answer)), rounded(why.upper_bound, 6),
+        rounded(appraiser.threshold(), 6));
   if (!why.blocking.empty()) {
     text += "<p>These constraints together rule it out, and none of them is superfluous:</p><ul>";
     for (const std::string& constraint : why.blocking) {
@@ -230,6 +240,9 @@ std::string proof(const Recourse& answer, const Schema& schema) {
 
 std::string notes(const Recourse& answer) {
   std::string text;
+  if (!answer.reason.empty()) {
+    text += "<p class=\"note\">" + escape(capitalized(answer.reason)) + ".</p>\n";
+  }
   if (!answer.query_violations.empty()) {
     std::string list;
     for (const std::string& violation : answer.query_violations) {
@@ -268,11 +281,13 @@ std::string card(const Recourse& answer, const FrontierCurve* curve, const Appra
       R"(<article class="card" data-status="{}" data-text="{} {}">
 )",
       enum_name(answer.status), answer.query_index, escape(answer.id.value_or("")));
-  text += heading(answer) + sentence_markup(answer, schema) + notes(answer);
+  text += heading(answer) + why_declined(answer, appraiser);
+  text += "<section class=\"part plan\">" + plan_heading(answer) + sentence_markup(answer, schema) +
+          notes(answer);
   if (answer.counterfactual) {
     text += change_table(answer.changes, appraiser.model().encoder, "what changes");
   }
-  text += "<div class=\"panels\">\n";
+  text += two_things(answer) + "</section>\n<div class=\"panels\">\n";
   if (!answer.query.empty()) {
     const Standing now = appraiser.before(answer), then = appraiser.after(answer);
     text += standings(now, answer.changes.empty() ? nullptr : &then, appraiser);

@@ -184,18 +184,26 @@ std::string request(const Model& model, const PageOptions& options) {
   if (!options.epsilon_rule.empty()) row("How ε was chosen", escape(options.epsilon_rule));
   row("Set of models", escape(set_words(model, options.set)));
   row("What “nearest” means", escape(cost_words(options.cost)));
-  row("Threshold", escape(model.training.loss_kind == LossKind::logistic
-                              ? fmt::format("a probability of {} (logit {})",
-                                            display_percent(sigmoid(options.threshold)),
-                                            display_number(options.threshold))
-                              : fmt::format("a score of {}", display_number(options.threshold))));
+  if (const std::optional<Contest>& contest = options.set.contest; contest) {
+    row("Wanted", escape(answer_text(model.schema(),
+                                     class_text(model, acceptable_classes(model, *contest)))));
+    row("Margin", escape(fmt::format("a lead of {} over {}", display_number(options.threshold),
+                                     class_names(model, contest->rivals))));
+  } else {
+    row("Threshold", escape(model.training.loss_kind == LossKind::logistic
+                                ? fmt::format("a probability of {} (logit {})",
+                                              display_percent(sigmoid(options.threshold)),
+                                              display_number(options.threshold))
+                                : fmt::format("a score of {}", display_number(options.threshold))));
+  }
   for (const auto& [name, value] : options.details) row(name, escape(value));
   row("Training",
       escape(fmt::format(
           "{} rows, {} loss, objective {}", grouped(static_cast<std::size_t>(model.training.rows)),
           enum_name(model.training.loss_kind), rounded(model.training.objective, 6))));
   row("Model", fmt::format("<code>{}</code>", escape(model.sha256)));
-  return "<section><h2>What was asked</h2>\n<dl class=\"request\">\n" + rows + "</dl></section>\n";
+  return "<section class=\"asked\"><h2>What was asked</h2>\n<dl class=\"request\">\n" + rows +
+         "</dl></section>\n";
 }
 
 std::string overview(const BatchSummary& summary) {

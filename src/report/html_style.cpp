@@ -53,6 +53,18 @@ button{cursor:pointer}
 .badge::before{content:"";width:9px;height:9px;border-radius:50%;background:var(--tone)}
 .sentence{font-size:20px;line-height:1.45;margin:10px 0 22px;max-width:44em;text-wrap:pretty;overflow-wrap:break-word}
 .sentence strong{font-weight:620}
+.part{margin:18px 0 0}.part>h4{font-size:15px;color:var(--ink);margin:0 0 10px}
+.part-name{font-weight:400;color:var(--quiet)}
+.part{border:1px solid var(--rule);border-left-width:4px;border-radius:8px;padding:16px 20px 14px}
+.why{border-left-color:var(--orange)}.plan{border-left-color:var(--blue);margin-bottom:26px}
+.plan table.changes{margin-bottom:14px}.plan .sentence{margin:6px 0 16px}
+.part .caption{margin:0;max-width:64em}
+.reasons{list-style:none;margin:0 0 12px;padding:0}
+.reasons li{display:grid;grid-template-columns:1.2em minmax(0,1fr) 22% 3.6em;gap:4px 14px;align-items:center;padding:6px 0;font-size:15px;line-height:1.4}
+.reasons li+li{border-top:1px solid var(--rule)}
+.reasons .rank{color:var(--quiet);font-variant-numeric:tabular-nums}.reasons .num{text-align:right}
+.reasons .words{overflow-wrap:anywhere}
+.code{font-size:13px;font-weight:600;border:1px solid var(--pale);border-radius:4px;padding:0 6px;margin-right:4px;white-space:nowrap}
 .note{font-size:14px;color:var(--quiet);border-left:3px solid var(--amber);padding-left:12px;margin:0 0 18px}
 table.changes{border-collapse:collapse;width:100%;font-size:15px;margin:0 0 26px}
 .changes th{font-weight:500;text-align:left;padding:9px 14px 9px 0;overflow-wrap:anywhere}
@@ -121,8 +133,12 @@ h1{font-size:26px}.lead{font-size:16px}h2{margin:40px 0 14px}
 .changes tbody tr{display:grid;grid-template-columns:1fr auto auto auto auto;align-items:baseline;padding:10px 0 12px}
 .changes td,.changes tbody th,.changes td.num{padding:0;width:auto}.changes td.arrow{padding:0 8px}.changes td.unit:not(:empty){padding-left:5px}
 .changes .picture{grid-column:1/-1;width:auto;padding:10px 0 0}
+.reasons li{grid-template-columns:1.2em minmax(0,1fr) 3.6em}.reasons .plot{grid-column:2/3;grid-row:2}.reasons .num{grid-row:1/3;grid-column:3}
+.part{padding:14px 14px 12px}
 .panels{grid-template-columns:1fr}.facts{grid-template-columns:repeat(2,minmax(0,1fr));gap:16px 22px}
 }
+.letters .overview,.letters .asked,.letters .panels,.letters .facts,.letters details,.letters .page-head .lead{display:none}
+.letters .card{break-after:page}
 @media print{
 :root{--page:#fff;--ink:#000;--quiet:#333}
 body{font-size:11pt}.toolbar{display:none!important}
@@ -156,6 +172,11 @@ std::string_view script() {
     opened = !opened;
     document.querySelectorAll('details').forEach(function (part) { part.open = opened; });
     open.textContent = opened ? 'Close all details' : 'Open all details';
+  });
+  var letters = document.getElementById('letters');
+  letters.addEventListener('click', function () {
+    var only = document.body.classList.toggle('letters');
+    letters.textContent = only ? 'Show everything' : 'Letters only';
   });
   status.addEventListener('change', filter);
   text.addEventListener('input', filter);

@@ -39,7 +39,7 @@ std::string recourse_csv_header(const Schema& schema, IdColumn id) {
   cells.push_back(own("status"));
   for (const Feature& feature : schema.features) cells.push_back(csv_cell(feature.name));
   for (const char* name : {"distance_l2", "distance_l1", "distance_weighted", "changed", "logit",
-                           "robust_logit", "gap", "message"}) {
+                           "robust_logit", "gap", "message", "reason"}) {
     cells.push_back(own(name));
   }
   return line(cells);
@@ -66,6 +66,7 @@ std::string recourse_csv_row(const Recourse& answer, const Schema& schema, IdCol
   }
   cells.push_back(answer.gap ? number_cell(*answer.gap) : "");
   cells.push_back(csv_cell(answer.message));
+  cells.push_back(csv_cell(answer.reason));
   return line(cells);
 }
 

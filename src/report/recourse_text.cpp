@@ -78,9 +78,22 @@ std::string standings(const Recourse& answer, const Appraiser& appraiser) {
              appraiser.display_score(now.robust_logit()),
              appraiser.display_score(then.robust_logit())});
   return indented(table.text()) +
-         fmt::format("  robust logit {} {} {}\n", rounded(then.robust_logit(), 6),
+         fmt::format("  robust {} {} {} {}\n", appraiser.has_many_classes() ? "lead" : "logit",
+                     rounded(then.robust_logit(), 6),
                      then.robust_logit() >= appraiser.threshold() ? "≥" : "<",
                      rounded(appraiser.threshold(), 6));
+}
+
+/// Why the base model declined, on one line; the plan is another matter.
+std::string reasons_text(const Recourse& answer) {
+  if (!answer.reasons || answer.plan > 0) return "";
+  std::vector<std::string> parts;
+  for (const Reason& reason : answer.reasons->items) {
+    parts.push_back(fmt::format("{}{} {}", reason.code ? "[" + *reason.code + "] " : "",
+                                reason.feature, display_contribution(reason.contribution)));
+  }
+  return fmt::format("  declined, principal reasons (logit, base model): {}\n",
+                     parts.empty() ? "none beyond the comparison's" : joined(parts));
 }
 
 /// How long the plan lasts, in words.
@@ -98,9 +111,11 @@ std::string endurance_text(const Recourse& answer) {
 std::string why_infeasible(const Recourse& answer, const Appraiser& appraiser,
                            const TextOptions& options) {
   const Infeasibility& why = *answer.infeasible;
-  std::string text = fmt::format(
-      "  proof: one model of the set gives every allowed row a logit of at most {} < {}\n",
-      rounded(why.upper_bound, 6), rounded(appraiser.threshold(), 6));
+  const bool has_rules = !why.rules.empty() || !why.cases.empty();
+  std::string text =
+      has_rules ? "  proof: models and rules with weights that no allowed row satisfies together\n"
+                : fmt::format("  proof: {} {} < {}\n", proof_phrase(answer),
+                              rounded(why.upper_bound, 6), rounded(appraiser.threshold(), 6));
   text += fmt::format("  largest ε with a plan: {} (asked: {})\n", rounded(why.max_epsilon),
                       rounded(appraiser.epsilon()));
   for (std::size_t i = 0; i < why.blocking.size(); ++i) {
@@ -121,7 +136,8 @@ std::string why_infeasible(const Recourse& answer, const Appraiser& appraiser,
 std::string recourse_text(const Recourse& answer, const Appraiser& appraiser,
                           const TextOptions& options) {
   std::string text = heading(answer, options);
-  text += fmt::format("  {}\n", sentence(answer, appraiser.schema()));
+  text += reasons_text(answer) + fmt::format("  {}\n", sentence(answer, appraiser.schema()));
+  if (!answer.reason.empty()) text += fmt::format("  {}\n", answer.reason);
   if (answer.counterfactual) {
     if (!answer.changes.empty() || options.all_features) {
       text += change_table(appraiser.schema(), answer.query, *answer.counterfactual, options);

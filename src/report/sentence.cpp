@@ -34,6 +34,7 @@ std::string infeasible_clause(const Recourse& answer) {
   if (!answer.infeasible) return with_reason("No plan exists", answer.message);
   const Infeasibility& why = *answer.infeasible;
   std::string text = "No plan exists: no change that the constraints allow convinces every model";
+  if (!answer.target.empty()) text += " of class " + answer.target;
   text += why.max_epsilon > 0
               ? fmt::format("; the largest ε with a plan is {}", display_rounded(why.max_epsilon))
               : ", not even the trained one alone";
@@ -80,12 +81,16 @@ std::string outcome_clause(const Recourse& answer, const Schema& schema) {
   switch (answer.status) {
     case Status::optimal:
     case Status::certified:
+      if (!answer.changes.empty() && !answer.target.empty()) {
+        return fmt::format(": then every model of the set answers {}.",
+                           answer_text(schema, answer.target));
+      }
       return answer.changes.empty() ? "Nothing needs to change." : ".";
     case Status::already_robust:
       return fmt::format(
           "Nothing needs to change: {}every model of the set already answers {}.",
           answer.certificate && is_first_order(answer.certificate->set) ? "to first order, " : "",
-          favourable_answer(schema));
+          answer.target.empty() ? favourable_answer(schema) : answer_text(schema, answer.target));
     case Status::reduced:
       return answer.attained_epsilon
                  ? fmt::format("; this is certified only up to ε = {}, less than was asked.",
@@ -107,6 +112,17 @@ std::string outcome_clause(const Recourse& answer, const Schema& schema) {
 
 std::string sentence(const Recourse& answer, const Schema& schema) {
   return capitalized(plan_phrase(answer, schema) + outcome_clause(answer, schema));
+}
+
+std::string proof_phrase(const Recourse& answer) {
+  const std::string_view number = answer.target.empty() ? "logit" : "lead";
+  const bool weighs = answer.infeasible && !answer.infeasible->models.empty();
+  return weighs
+             ? fmt::format(
+                   "models of the set, weighted, give every allowed row a mean {} of at "
+                   "most",
+                   number)
+             : fmt::format("one model of the set gives every allowed row a {} of at most", number);
 }
 
 std::string attack_text(const Attack& attack) {

@@ -143,7 +143,7 @@ bool BoxSearch::newton_step() {
   const Index size = static_cast<Index>(free_.size());
   ++factorisations_;
   if (size == 0 ||
-      !matrix_.factorise(Curvature::exact, logit_, state_, multiplier_, cost_.d, free_))
+      !matrix_.factorise(CurvatureKind::exact, logit_, state_, multiplier_, cost_.d, free_))
     return false;
   for (Index j = 0; j < size; ++j) {
     const Index i = free_[static_cast<std::size_t>(j)];

@@ -39,11 +39,15 @@ bool comes_later(const MixedNode& a, const MixedNode& b) {
 
 }  // namespace
 
-MixedSearch::MixedSearch(const BoxFactor& factor, const MixedProblem& problem)
-    : factor_(&factor),
+MixedSearch::MixedSearch(std::vector<const BoxFactor*> factors, const MixedProblem& problem)
+    : factors_(std::move(factors)),
       problem_(&problem),
-      logit_(factor.theta(), factor.inverse(), problem.epsilon),
-      dual_(units_) {
+      is_single_(factors_.size() == 1 && problem.rules.empty()),
+      dual_(units_),
+      best_cost_(problem.cutoff) {
+  for (const BoxFactor* factor : factors_) {
+    logits_.emplace_back(factor->theta(), factor->inverse(), problem.epsilon);
+  }
   for (const MixedUnit& unit : problem.units) {
     units_.emplace_back(unit, problem.query[unit.column]);
     has_numbers_ = has_numbers_ || !(unit.is_group() || unit.has_grid());
@@ -53,7 +57,12 @@ MixedSearch::MixedSearch(const BoxFactor& factor, const MixedProblem& problem)
 
 MixedResult MixedSearch::run() {
   const Stopwatch watch;
-  add_cut(make_cut(evaluate(problem_->query)));
+  if (logits_.size() == 1) {
+    add_cut(make_cut(evaluate(problem_->query)));
+  } else {
+    for (const RobustLogit& logit : logits_) add_cut(make_cut(evaluate(logit, problem_->query)));
+  }
+  if (logits_.empty()) add_cut(make_cut(Vector::Zero(problem_->query.size()), 0));
   MixedNode root;
   for (const UnitView& unit : units_) root.domains.push_back(unit.whole());
   open_.push_back(std::move(root));
@@ -99,10 +108,15 @@ void MixedSearch::process(MixedNode& node) {
   if (is_root) add_relaxed_cut(node);
   if (!bound_by_pool(node, room, bound)) return;
   // Without categories the relaxation is small, and its worst model nearly the best there is.
-  if (!is_root && relaxes_well_) {
+  // Where rules or several cones bind, the weights of its solution are what one cut alone lacks.
+  if (!is_root && (relaxes_well_ || mixes_)) {
+    node_cut_ = *bound.cut;
+    bound.cut = &node_cut_;
     add_relaxed_cut(node);
-    bound = dual_.maximise(cuts_.front(), node.domains, room.slots, node.multiplier, enough());
-    if (bound.infeasible || bound.value >= enough()) return;
+    DualBound relaxed =
+        dual_.maximise(cuts_.front(), node.domains, room.slots, node.multiplier, enough());
+    if (relaxed.infeasible || relaxed.value >= enough()) return;
+    if (is_single_ || relaxed.value > bound.value) bound = std::move(relaxed);
   }
   if (!improve(node, room, bound)) return;
   if (found_) dual_.fix(bound, room.slots, enough(), node.domains);
@@ -130,18 +144,31 @@ bool MixedSearch::prepare(MixedNode& node, Room& room) const {
 }
 
 bool MixedSearch::breaks_rules(const std::vector<Domain>& domains) const {
-  for (const MixedRule& rule : problem_->rules) {
+  for (const LinearRule& rule : problem_->rules) {
     double least = rule.coefficients.dot(problem_->query);
+    double most = least;
     for (std::size_t u = 0; u < units_.size(); ++u) {
       const MixedUnit& unit = units_[u].unit();
       const Domain& domain = domains[u];
-      if (!domain.moves || unit.is_group()) continue;
-      const double slope = rule.coefficients[unit.column];
-      if (slope == 0) continue;
-      const double move = (slope > 0 ? domain.lower : domain.upper) - problem_->query[unit.column];
-      least += domain.stays ? std::min(0.0, slope * move) : slope * move;
+      const auto slopes = rule.coefficients.segment(unit.column, unit.width);
+      if (!domain.moves || slopes.isZero(0)) continue;
+      const auto own = problem_->query.segment(unit.column, unit.width);
+      double down = infinity;
+      double up = -infinity;
+      for (std::size_t k = 0; k < domain.options.size(); ++k) {
+        if (domain.options[k] == 0) continue;
+        const double change = slopes.dot(unit.options[k].values - own);
+        down = std::min(down, change);
+        up = std::max(up, change);
+      }
+      if (!unit.is_group()) {
+        down = std::min(slopes[0] * (domain.lower - own[0]), slopes[0] * (domain.upper - own[0]));
+        up = std::max(slopes[0] * (domain.lower - own[0]), slopes[0] * (domain.upper - own[0]));
+      }
+      least += domain.stays ? std::min(0.0, down) : down;
+      most += domain.stays ? std::max(0.0, up) : up;
     }
-    if (least > rule.bound + rule.tolerance) return true;
+    if (least > rule.upper + rule.tolerance || most < rule.lower - rule.tolerance) return true;
   }
   return false;
 }
@@ -196,14 +223,14 @@ bool MixedSearch::improve(MixedNode& node, const Room& room, DualBound& bound) {
     try_choices(node, room, bound);
     node.multiplier = bound.best().multiplier;
     if (bound.value >= enough()) return false;
-    const RobustLogit::State state = evaluate((1 - bound.share) * point_of(bound.below.choices) +
-                                              bound.share * point_of(bound.above.choices));
-    if (state.value >= problem_->threshold) break;
-    const Cut towards = make_cut(state);
-    add_cut(towards);
+    const std::optional<Cut> towards =
+        violated_cut((1 - bound.share) * point_of(bound.below.choices) +
+                     bound.share * point_of(bound.above.choices));
+    if (!towards) break;
+    add_cut(*towards);
     const double before = bound.value;
     for (const double share : shares) {
-      Cut trial = between(node_cut_, towards, share);
+      Cut trial = between(node_cut_, *towards, share);
       DualBound next = dual_.maximise(trial, node.domains, room.slots, node.multiplier, enough());
       if (next.infeasible || next.value >= enough()) return false;
       if (!(next.value > bound.value)) continue;
@@ -219,11 +246,26 @@ bool MixedSearch::improve(MixedNode& node, const Room& room, DualBound& bound) {
   return node.bound < enough();
 }
 
-RobustLogit::State MixedSearch::evaluate(Vector x) const {
+RobustLogit::State MixedSearch::evaluate(const RobustLogit& logit, Vector x) {
   RobustLogit::State state;
   state.x = std::move(x);
-  logit_.evaluate(state);
+  logit.evaluate(state);
   return state;
+}
+
+RobustLogit::State MixedSearch::evaluate(Vector x) const {
+  if (logits_.empty()) {
+    RobustLogit::State state;
+    state.x = std::move(x);
+    state.value = infinity;
+    return state;
+  }
+  RobustLogit::State worst = evaluate(logits_.front(), std::move(x));
+  for (std::size_t k = 1; k < logits_.size(); ++k) {
+    RobustLogit::State state = evaluate(logits_[k], worst.x);
+    if (state.value < worst.value) worst = std::move(state);
+  }
+  return worst;
 }
 
 double MixedSearch::scale(const RobustLogit::State& state) const {
@@ -231,18 +273,51 @@ double MixedSearch::scale(const RobustLogit::State& state) const {
 }
 
 Cut MixedSearch::make_cut(const RobustLogit::State& state) const {
-  Cut cut{.need = problem_->threshold - state.value - state.gradient.dot(problem_->query - state.x),
-          .gradient = state.gradient,
+  return make_cut(state.gradient, problem_->threshold - state.value -
+                                      state.gradient.dot(problem_->query - state.x));
+}
+
+Cut MixedSearch::make_cut(Vector gradient, double need) const {
+  Cut cut{.need = need,
+          .gradient = std::move(gradient),
           .option_gains = std::vector<std::vector<double>>(units_.size())};
   for (std::size_t u = 0; u < units_.size(); ++u) {
     const MixedUnit& unit = units_[u].unit();
     const auto own = problem_->query.segment(unit.column, unit.width);
-    const auto slope = state.gradient.segment(unit.column, unit.width);
+    const auto slope = cut.gradient.segment(unit.column, unit.width);
     for (const MixedOption& option : unit.options) {
       cut.option_gains[u].push_back(slope.dot(option.values - own));
     }
   }
   return cut;
+}
+
+std::optional<Cut> MixedSearch::violated_cut(Vector x) {
+  const RobustLogit::State state = evaluate(std::move(x));
+  if (is_single_) {
+    if (state.value >= problem_->threshold) return std::nullopt;
+    return make_cut(state);
+  }
+  const double norm = state.gradient.norm();
+  double most = 0;
+  std::optional<Cut> result;
+  if (state.value < problem_->threshold) {
+    most = norm > 0 ? (problem_->threshold - state.value) / norm : infinity;
+    result = make_cut(state);
+  }
+  for (const LinearRule& rule : problem_->rules) {
+    const double value = rule.coefficients.dot(state.x);
+    const double excess = std::max(value - rule.upper, rule.lower - value);
+    const double length = rule.coefficients.norm();
+    if (!(excess > rule.tolerance) || !(excess > most * length)) continue;
+    most = length > 0 ? excess / length : infinity;
+    mixes_ = true;
+    const double sign = value > rule.upper ? -1 : 1;
+    const double bound = value > rule.upper ? rule.upper : rule.lower;
+    result =
+        make_cut(sign * rule.coefficients, sign * (bound - rule.coefficients.dot(problem_->query)));
+  }
+  return result;
 }
 
 void MixedSearch::add_cut(Cut cut) {
@@ -314,14 +389,20 @@ void MixedSearch::split(const MixedNode& node, std::size_t u, const Choice& belo
     const double own = problem_->query[unit.column];
     const double low = below.moves ? below.value : own;
     const double high = above.moves ? above.value : own;
-    double pivot = std::min(low, high);
+    const double pivot = std::min(low, high);
     const bool more = (domain.moves && view.after(pivot).value_or(infinity) <= domain.upper) ||
                       (domain.stays && own > pivot);
-    if (!more) pivot = std::nextafter(pivot, -infinity);
-    first.upper = std::min(domain.upper, view.until(pivot));
-    first.stays = domain.stays && own <= pivot;
-    second.lower = std::max(domain.lower, view.after(pivot).value_or(infinity));
-    second.stays = domain.stays && own > pivot;
+    if (more) {
+      first.upper = std::min(domain.upper, view.until(pivot));
+      first.stays = domain.stays && own <= pivot;
+      second.lower = std::max(domain.lower, view.after(pivot).value_or(infinity));
+      second.stays = domain.stays && own > pivot;
+    } else {  // the largest value there is, and what lies below it
+      first.upper = std::min(domain.upper, view.until(std::nextafter(pivot, -infinity)));
+      first.stays = domain.stays && own < pivot;
+      second.lower = std::max(domain.lower, pivot);
+      second.stays = domain.stays && own >= pivot;
+    }
   } else if (domain.stays) {
     first.moves = false;
     second.stays = false;
@@ -339,10 +420,13 @@ void MixedSearch::split(const MixedNode& node, std::size_t u, const Choice& belo
   push(node, u, std::move(second));
 }
 
-MixedResult solve_mixed(const BoxFactor& factor, const MixedProblem& problem) {
-  const Index d = factor.dimension();
-  require(problem.query.size() == d && problem.query.allFinite(),
-          "MixedProblem.query must be {} finite numbers", d);
+void check(const std::vector<const BoxFactor*>& factors, const MixedProblem& problem) {
+  const Index d = problem.query.size();
+  require(problem.query.allFinite(), "MixedProblem.query must be finite");
+  for (const BoxFactor* factor : factors) {
+    require(factor->dimension() == d, "MixedProblem.query must be {} finite numbers",
+            factor->dimension());
+  }
   require(problem.epsilon >= 0 && std::isfinite(problem.epsilon),
           "MixedProblem.epsilon = {} must be >= 0 and finite", problem.epsilon);
   require(std::isfinite(problem.threshold), "MixedProblem.threshold = {} must be finite",
@@ -362,7 +446,7 @@ MixedResult solve_mixed(const BoxFactor& factor, const MixedProblem& problem) {
     require(!unit.step || *unit.step > 0, "the number at column {} has the step {}", unit.column,
             unit.step.value_or(0));
   }
-  for (const MixedRule& rule : problem.rules) {
+  for (const LinearRule& rule : problem.rules) {
     require(rule.coefficients.size() == d, "a rule has {} coefficients; expected {}",
             rule.coefficients.size(), d);
   }
@@ -372,7 +456,18 @@ MixedResult solve_mixed(const BoxFactor& factor, const MixedProblem& problem) {
               problem.units.size());
     }
   }
-  return MixedSearch(factor, problem).run();
+}
+
+MixedResult solve_mixed(const std::vector<BoxFactor>& cones, const MixedProblem& problem) {
+  std::vector<const BoxFactor*> factors;
+  for (const BoxFactor& cone : cones) factors.push_back(&cone);
+  check(factors, problem);
+  return MixedSearch(std::move(factors), problem).run();
+}
+
+MixedResult solve_mixed(const BoxFactor& factor, const MixedProblem& problem) {
+  check({&factor}, problem);
+  return MixedSearch({&factor}, problem).run();
 }
 
 }  // namespace ellice

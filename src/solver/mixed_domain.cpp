@@ -77,6 +77,7 @@ double UnitView::cost(double x) const {
 
 Domain UnitView::whole() const {
   Domain result;
+  result.stays = unit_->stays;
   if (unit_->is_group()) {
     result.options.assign(unit_->options.size(), 1);
     return result;

@@ -56,14 +56,17 @@ double MixedSearch::cost_of(const Vector& x) const {
 }
 
 bool MixedSearch::satisfies_rules(VectorArg x) const {
-  return std::all_of(problem_->rules.begin(), problem_->rules.end(), [&](const MixedRule& rule) {
-    return rule.coefficients.dot(x) <= rule.bound + rule.tolerance;
-  });
+  return std::all_of(problem_->rules.begin(), problem_->rules.end(),
+                     [&](const LinearRule& rule) { return rule.holds(x); });
 }
 
 void MixedSearch::offer(const Vector& x) {
   const double cost = cost_of(x);
-  if (!(cost < best_cost_) || !satisfies_rules(x)) return;
+  if (!(cost < best_cost_)) return;
+  if (!satisfies_rules(x)) {
+    mixes_ = true;
+    return;
+  }
   std::vector<bool> changed;
   for (const UnitView& view : units_) {
     const Index column = view.unit().column;
@@ -80,7 +83,7 @@ void MixedSearch::offer(const Vector& x) {
   best_cost_ = cost;
 }
 
-void MixedSearch::add_relaxed_cut(MixedNode& node) {
+BoxProblem MixedSearch::relaxed_box(const MixedNode& node) const {
   const Index d = problem_->query.size();
   const bool squares = std::any_of(units_.begin(), units_.end(), [](const UnitView& view) {
     return view.unit().is_group() || view.unit().quadratic > 0;
@@ -113,9 +116,47 @@ void MixedSearch::add_relaxed_cut(MixedNode& node) {
     if (unit.quadratic > 0) box.cost.quadratic[unit.column] = unit.quadratic;
     box.cost.absolute[unit.column] = unit.absolute;
   }
-  const BoxProjection solved = factor_->project(box);
-  node.multiplier = solved.multiplier;
-  add_cut(make_cut(evaluate(solved.point)));
+  return box;
+}
+
+IntersectionProblem MixedSearch::intersection(const BoxProblem& box) const {
+  IntersectionProblem result{.query = box.query,
+                             .lower = box.lower,
+                             .upper = box.upper,
+                             .cost = box.cost,
+                             .rules = problem_->rules,
+                             .margin = problem_->margin};
+  for (const BoxFactor* factor : factors_) {
+    result.cones.push_back(
+        {.factor = factor, .epsilon = problem_->epsilon, .threshold = problem_->threshold});
+  }
+  return result;
+}
+
+std::optional<Cut> MixedSearch::make_cut(const IntersectionProblem& box, const ConeWeights& weights,
+                                         double& size) const {
+  size = weights.cones.sum() + weights.rules.cwiseAbs().sum();
+  if (!(size > 0)) return std::nullopt;
+  const Vector plane = combined_half_space(box, weights) / size;
+  const Index d = problem_->query.size();
+  return make_cut(plane.head(d), -plane[d] - plane.head(d).dot(problem_->query));
+}
+
+void MixedSearch::add_relaxed_cut(MixedNode& node) {
+  const BoxProblem box = relaxed_box(node);
+  if (is_single_ || !is_conic_) {
+    const BoxProjection solved = factors_.front()->project(box);
+    node.multiplier = solved.multiplier;
+    add_cut(make_cut(evaluate(solved.point)));
+    return;
+  }
+  const IntersectionProblem relaxed = intersection(box);
+  const ConeIntersection solved = intersect_cones(relaxed);
+  mixes_ =
+      mixes_ ||
+      (solved.weights.cones.array() > 0).count() + (solved.weights.rules.array() != 0).count() > 1;
+  if (std::optional<Cut> cut = make_cut(relaxed, solved.weights, node.multiplier))
+    add_cut(std::move(*cut));
 }
 
 void MixedSearch::try_choices(const MixedNode& node, const Room& room, const DualBound& bound) {
@@ -197,6 +238,7 @@ MixedSearch::Leaf MixedSearch::solve_leaf(const std::vector<Domain>& domains) {
 
 MixedSearch::Leaf MixedSearch::solve_numbers(Vector x, const std::vector<Domain>& domains,
                                              const std::vector<std::size_t>& numbers, double paid) {
+  if (!is_single_) return solve_intersection(x, domains, numbers, paid);
   const auto size = static_cast<Index>(numbers.size());
   std::vector<Index> columns;
   BoxProblem box{.query = Vector(size),
@@ -215,7 +257,7 @@ MixedSearch::Leaf MixedSearch::solve_numbers(Vector x, const std::vector<Domain>
     box.cost.quadratic[k] = unit.quadratic;
     box.cost.absolute[k] = unit.absolute;
   }
-  const BoxFactor factor = factor_->restricted(columns, x);
+  const BoxFactor factor = factors_.front()->restricted(columns, x);
   BoxProjection solved = factor.project(box);
   const auto full = [&](const Vector& part) {
     x(columns) = part;
@@ -245,6 +287,39 @@ MixedSearch::Leaf MixedSearch::solve_numbers(Vector x, const std::vector<Domain>
     state = full(solved.point);
   }
   return leaf;
+}
+
+MixedSearch::Leaf MixedSearch::solve_intersection(const Vector& x,
+                                                  const std::vector<Domain>& domains,
+                                                  const std::vector<std::size_t>& numbers,
+                                                  double paid) {
+  const Index d = problem_->query.size();
+  const bool squares = std::any_of(numbers.begin(), numbers.end(),
+                                   [&](std::size_t u) { return units_[u].unit().quadratic > 0; });
+  BoxProblem box{.query = x,
+                 .lower = x,
+                 .upper = x,
+                 .cost = {.quadratic = Vector::Constant(d, squares ? 1 : 0),
+                          .absolute = Vector::Constant(d, squares ? 0 : 1)}};
+  for (const std::size_t u : numbers) {
+    const MixedUnit& unit = units_[u].unit();
+    box.lower[unit.column] = domains[u].lower;
+    box.upper[unit.column] = domains[u].upper;
+    box.cost.quadratic[unit.column] = unit.quadratic;
+    box.cost.absolute[unit.column] = unit.absolute;
+  }
+  const IntersectionProblem rest = intersection(box);
+  const ConeIntersection solved = intersect_cones(rest);
+  double size = 0;
+  if (std::optional<Cut> cut = make_cut(rest, solved.weights, size)) add_cut(std::move(*cut));
+  if (solved.status == IntersectionStatus::infeasible) return {.infeasible = true};
+  double keeps = 0;  // what certified points keep from the thresholds
+  for (std::size_t k = 0; k < logits_.size(); ++k) {
+    const RobustLogit::State state = evaluate(logits_[k], solved.point);
+    keeps += solved.weights.cones[static_cast<Index>(k)] * certificate_margin * scale(state);
+  }
+  if (solved.feasible) offer(solved.point);
+  return {.lower_bound = paid + solved.lower_bound + keeps};
 }
 
 }  // namespace ellice

@@ -19,12 +19,16 @@ struct MixedNode {
   std::vector<Domain> domains = {};
 };
 
+/// Searches over the ellipsoid; other sets of models replace what depends on it.
 class MixedSearch {
  public:
-  MixedSearch(const BoxFactor& factor, const MixedProblem& problem);
+  MixedSearch(std::vector<const BoxFactor*> factors, const MixedProblem& problem);
+  virtual ~MixedSearch() = default;
+  MixedSearch(const MixedSearch&) = delete;
+  MixedSearch& operator=(const MixedSearch&) = delete;
   [[nodiscard]] MixedResult run();
 
- private:
+ protected:
   /// What a node's domains amount to: how many units may still change, and whether that limits
   /// anything.
   struct Room {
@@ -49,8 +53,11 @@ class MixedSearch {
   };
   /// Solves what is left when everything discrete is decided; the solution is offered as incumbent.
   Leaf solve_leaf(const std::vector<Domain>& domains);
-  Leaf solve_numbers(Vector x, const std::vector<Domain>& domains,
-                     const std::vector<std::size_t>& numbers, double paid);
+  virtual Leaf solve_numbers(Vector x, const std::vector<Domain>& domains,
+                             const std::vector<std::size_t>& numbers, double paid);
+  /// The same under several cones or rules.
+  Leaf solve_intersection(const Vector& x, const std::vector<Domain>& domains,
+                          const std::vector<std::size_t>& numbers, double paid);
   /// Offers the points near a bound, each once.
   void try_choices(const MixedNode& node, const Room& room, const DualBound& bound);
   /// How much of g the point misses; 0 also where it was tried before.
@@ -62,20 +69,34 @@ class MixedSearch {
   void split(const MixedNode& node, std::size_t u, const Choice& below, const Choice& above);
   void push(const MixedNode& parent, std::size_t u, Domain domain);
 
-  [[nodiscard]] RobustLogit::State evaluate(Vector x) const;
+  [[nodiscard]] static RobustLogit::State evaluate(const RobustLogit& logit, Vector x);
+  /// The worst score at x and a model of the set that attains it, as a value and a gradient: of the
+  /// cone that the point misses by most, or in which it has the least to spare.
+  [[nodiscard]] virtual RobustLogit::State evaluate(Vector x) const;
   [[nodiscard]] Cut make_cut(const RobustLogit::State& state) const;
+  /// The half-space gradientᵀ(x − query) ≥ need.
+  [[nodiscard]] Cut make_cut(Vector gradient, double need) const;
+  [[nodiscard]] std::optional<Cut> make_cut(const IntersectionProblem& box,
+                                            const ConeWeights& weights, double& size) const;
+  /// The cut of what the point misses by most; nothing where it satisfies all.
+  [[nodiscard]] std::optional<Cut> violated_cut(Vector x);
   void add_cut(Cut cut);
   /// The cut at the cheapest point of the box around the node.
   void add_relaxed_cut(MixedNode& node);
+  [[nodiscard]] BoxProblem relaxed_box(const MixedNode& node) const;
+  [[nodiscard]] IntersectionProblem intersection(const BoxProblem& box) const;
   [[nodiscard]] Vector point_of(const std::vector<Choice>& choices) const;
   void place(Vector& x, std::size_t u, const Choice& choice) const;
   [[nodiscard]] double cost_of(const Vector& x) const;
   [[nodiscard]] double scale(const RobustLogit::State& state) const;
   [[nodiscard]] double enough() const { return best_cost_ * (1 - 1e-10); }
 
-  const BoxFactor* factor_;
+  std::vector<const BoxFactor*> factors_;
   const MixedProblem* problem_;
-  RobustLogit logit_;
+  std::vector<RobustLogit> logits_;
+  bool is_single_;        // one cone and no rule
+  bool is_conic_ = true;  // the cones are the set of models itself, not a stand-in for it
+  bool mixes_ = false;    // more than one constraint was seen to bind
   std::vector<UnitView> units_;
   bool has_numbers_ = false;  // without grid
   bool relaxes_well_ = true;  // numbers and grids under squared costs only
@@ -88,7 +109,7 @@ class MixedSearch {
 
   bool found_ = false;
   Vector best_;
-  double best_cost_ = std::numeric_limits<double>::infinity();
+  double best_cost_;  // the cutoff until something is found
   double unresolved_ = std::numeric_limits<double>::infinity();  // bound of leaves left open
 };
 

@@ -82,7 +82,7 @@ bool ProjectedNewton::step(double multiplier, int trials, RobustLogit::State& st
   return false;
 }
 
-bool ProjectedNewton::newton_step(Curvature curvature, double multiplier, int trials,
+bool ProjectedNewton::newton_step(CurvatureKind curvature, double multiplier, int trials,
                                   RobustLogit::State& state) {
   const Index size = static_cast<Index>(free_.size());
   ++factorisations_;
@@ -99,11 +99,11 @@ int ProjectedNewton::minimise(double multiplier, int max_steps, RobustLogit::Sta
   for (int steps = 0; steps < max_steps; ++steps) {
     if (done(state)) return steps;
     classify(multiplier, state);
-    bool moved = newton_step(Curvature::exact, multiplier, 1, state);
+    bool moved = newton_step(CurvatureKind::exact, multiplier, 1, state);
     if (!moved) {
       other_ = state;
-      moved = newton_step(Curvature::majorant, multiplier, 20, state);
-      const bool other_moved = newton_step(Curvature::exact, multiplier, 20, other_);
+      moved = newton_step(CurvatureKind::majorant, multiplier, 20, state);
+      const bool other_moved = newton_step(CurvatureKind::exact, multiplier, 20, other_);
       if (other_moved && (!moved || value(multiplier, other_) < value(multiplier, state))) {
         std::swap(state, other_);
         moved = true;
@@ -131,7 +131,7 @@ double ProjectedNewton::path_derivative(double multiplier, const RobustLogit::St
   classify(multiplier, state);
   direction.setZero(state.x.size());
   ++factorisations_;
-  if (!matrix_.factorise(Curvature::exact, logit_, state, multiplier, cost_.d, free_)) return 0;
+  if (!matrix_.factorise(CurvatureKind::exact, logit_, state, multiplier, cost_.d, free_)) return 0;
   const Index size = static_cast<Index>(free_.size());
   for (Index j = 0; j < size; ++j) {
     gathered_[j] = state.gradient[free_[static_cast<std::size_t>(j)]];

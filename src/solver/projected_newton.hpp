@@ -33,7 +33,8 @@ class ProjectedNewton {
     return cost_.value(state.x) - multiplier * state.value;
   }
   void classify(double multiplier, const RobustLogit::State& state);
-  bool newton_step(Curvature curvature, double multiplier, int trials, RobustLogit::State& state);
+  bool newton_step(CurvatureKind curvature, double multiplier, int trials,
+                   RobustLogit::State& state);
   bool step(double multiplier, int trials, RobustLogit::State& state);
 
   const RobustLogit& logit_;

@@ -90,7 +90,7 @@ NewtonMatrix::NewtonMatrix(Index dimension) : storage_(dimension, dimension) {}
 // The rank-one term is subtracted entry by entry: applying it to the inverse instead
 // (Sherman–Morrison) loses all digits where d is small and x̃ lies almost in the span of the free
 // coordinates.
-bool NewtonMatrix::factorise(Curvature curvature, const RobustLogit& logit,
+bool NewtonMatrix::factorise(CurvatureKind curvature, const RobustLogit& logit,
                              const RobustLogit::State& state, double multiplier, VectorArg diagonal,
                              const std::vector<Index>& free) {
   size_ = static_cast<Index>(free.size());
@@ -99,7 +99,7 @@ bool NewtonMatrix::factorise(Curvature curvature, const RobustLogit& logit,
   const double factor = nu * logit.two_epsilon();
   for (Index j = 0; j < size_; ++j) {
     const Index column = free[static_cast<std::size_t>(j)];
-    const double z = curvature == Curvature::exact ? nu * state.z[column] : 0;
+    const double z = curvature == CurvatureKind::exact ? nu * state.z[column] : 0;
     for (Index i = j; i < size_; ++i) {
       const Index row = free[static_cast<std::size_t>(i)];
       storage_(i, j) = factor * logit.inverse()(row, column) - z * state.z[row];

@@ -49,7 +49,7 @@ class RobustLogit {
 
 /// The curvature of cost − μg on a set of free coordinates: exact, or that of a quadratic which
 /// lies above the function everywhere and touches it at x, because s ≤ (s²/s(x) + s(x))/2.
-enum class Curvature {
+enum class CurvatureKind {
   exact,     // diag(d) + ν(M − zzᵀ), ν = μ/s
   majorant,  // diag(d) + νM
 };
@@ -59,7 +59,7 @@ class NewtonMatrix {
   explicit NewtonMatrix(Index dimension);
 
   /// False if rounding made the matrix indefinite.
-  bool factorise(Curvature curvature, const RobustLogit& logit, const RobustLogit::State& state,
+  bool factorise(CurvatureKind curvature, const RobustLogit& logit, const RobustLogit::State& state,
                  double multiplier, VectorArg diagonal, const std::vector<Index>& free);
   /// Applies the inverse to a vector on the free coordinates.
   void solve(Eigen::Ref<Vector> vector) const;

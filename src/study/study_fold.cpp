@@ -90,7 +90,7 @@ StudyFold prepare_fold(const Dataset& rows, const std::string& dataset, StudyMod
   const Dataset fitted = select_rows(train, inner.train);
   const Dataset validation = select_rows(train, inner.test);
   TrainingOptions options = training_options(kind, dataset, plan);
-  const std::uint64_t seed = random.split(network_stream).split(number).seed();
+  const std::uint64_t seed = random.split(network_stream).split(number).bits();
   if (kind == StudyModel::linear && plan.variant == Variant::published) {
     options.l2 = 1 / (published_strength * static_cast<double>(fitted.rows()));
     options.penalize_bias = false;

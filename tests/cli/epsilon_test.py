@@ -34,9 +34,25 @@ class Epsilon(CliTestCase):
         self.assertIn("worst seen", self.ellice("epsilon", "m.json", "--data", "loans.csv"))
 
     def test_fresh_rows_need_more(self):
-        same, fresh = (self.document("--retrain", how)["survival"] for how in ("same", "fresh:10"))
+        self.ellice("train", "--dataset", "lending", "--folds", "0", "-o", "m.json", "--quiet")
+        rows = self.document()["rows"]
+        same, fresh = (self.document("--retrain", how)["survival"] for how in ("same", f"fresh:{rows}"))
         for a, b in zip(same, fresh):
             self.assertAlmostEqual(b["epsilon"], 2 * a["epsilon"])
+
+    def test_fresh_rows_for_many_parameters_need_the_training_rows(self):
+        run = self.run_ellice("epsilon", "m.json", "--retrain", "fresh:10", "--format", "json")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("follow the errors of their model", run.stderr)
+        found = json.loads(run.stdout)
+        self.assertEqual(found["survival"], [])
+        self.assertNotIn("survival", found["levels"][0])
+        self.write("people.csv", "income,debt,purpose,city\n30000,8,car,Bonn\n")
+        for verb, option in (("explain", "--epsilon"), ("frontier", "--epsilons")):
+            self.expect_failure(WRONG_USAGE, ["training rows", "fresh:10"], verb, "m.json", "people.csv", option,
+                                "survival:60%", "--retrain", "fresh:10")
+        self.expect_failure(BAD_INPUT, ["no epsilon gives", "99.0 %"], "epsilon", "m.json", "--retrain", "fresh:10",
+                            "--data", "loans.csv", "--survival", "0.99")
 
     def test_the_check_is_the_same_for_any_number_of_threads(self):
         self.ellice("train", "--dataset", "lending", "--folds", "0", "-o", "lending.json", "--quiet")

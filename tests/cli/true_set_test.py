@@ -2,7 +2,7 @@
 import json
 import unittest
 
-from cli_test_case import CliTestCase
+from cli_test_case import BAD_INPUT, LOANS, WRONG_USAGE, CliTestCase
 
 
 class TrueSet(CliTestCase):
@@ -58,12 +58,82 @@ class TrueSet(CliTestCase):
         self.assertEqual(run.returncode, 4)
         self.assertIn("breaking_model", json.loads(run.stdout)["results"][0])
 
-    def test_networks_are_not_searched(self):
-        self.ellice("train", "--dataset", "lending", "--model", "mlp", "--hidden", "4", "--epochs", "5", "-o", "n.json")
-        run = self.run_ellice("explain", "n.json", "people.csv", "--epsilon", "1%", "--set", "true",
-                              "--dataset", "lending")
-        self.assertEqual(run.returncode, 2)
-        self.assertIn("linear models only", run.stderr)
+    def test_networks_are_searched_over_their_last_layer(self):
+        train = ("train", "--dataset", "lending", "--model", "mlp", "--hidden", "4", "--epochs", "5", "-o", "n.json")
+        self.ellice(*train)
+        explain = ("explain", "n.json", "people.csv", "--set", "true", "--dataset", "lending", "--epsilon")
+        self.expect_failure(WRONG_USAGE, ["refit it first", "--refit"], *explain, "1e-6")
+        self.ellice(*train, "--refit")
+        self.ellice(*explain, "1%", "--format", "json", "-o", "n-plans.json")
+        plans = self.read_json("n-plans.json")
+        self.assertEqual(plans["method"], "network")
+        statuses = {answer["status"] for answer in plans["results"]}
+        self.assertNotIn("optimal", statuses)
+        claims = [answer["certificate"]["claim"] for answer in plans["results"] if "certificate" in answer]
+        self.assertTrue(claims)
+        self.assertIn("No change of the hidden layers is covered", claims[0])
+        self.assertIn("0 fail", self.ellice("verify", "n.json", "n-plans.json", "--dataset", "lending"))
+        self.ellice("frontier", "n.json", "people.csv", "--set", "true", "--epsilons", "0,1%", "--dataset", "lending")
+
+    def test_whole_numbers_and_levels_are_searched(self):
+        plans = self.explain("--dataset", "lending")
+        self.assertFalse(any("held" in answer for answer in plans["results"]))
+        few = self.explain("--dataset", "lending", "--max-changes", "2")
+        for answer in few["results"]:
+            self.assertLessEqual(len(answer.get("changes", [])), 2)
+        self.ellice("verify", "m.json", "a.json", "--dataset", "lending")
+        self.explain("--dataset", "lending", "--sparse")
+        self.expect_failure(WRONG_USAGE, ["--plans", "leave out"], "explain", "m.json", "people.csv", "--epsilon", "1%",
+                            "--set", "true", "--dataset", "lending", "--plans", "2")
+
+    def test_the_nearest_training_row_is_found(self):
+        plans = self.explain("--dataset", "lending", "--method", "data")
+        self.assertLessEqual({answer["status"] for answer in plans["results"]}, {"certified", "already_robust", "not_found"})
+        self.ellice("verify", "m.json", "a.json", "--dataset", "lending")
+
+    def test_other_methods_are_refused(self):
+        for method in ("gradient", "greedy", "gumbel"):
+            self.expect_failure(WRONG_USAGE, ["true set", "exact", "network", "data"], "explain", "m.json", "people.csv",
+                                "--epsilon", "1%", "--set", "true", "--dataset", "lending", "--method", method)
+
+
+class BadInput(CliTestCase):
+    """Every verb refuses what is not about the training of the model."""
+
+    def setUp(self):
+        super().setUp()
+        self.train_loans()
+        self.write("people.csv", "income,debt,purpose,city\n30000,8,car,Bonn\n")
+        self.ellice("explain", "m.json", "people.csv", "--epsilon", "0.01", "--set", "true", "--data", "loans.csv",
+                    "--format", "json", "-o", "plans.json")
+
+    def expect_refused(self, status, words, data):
+        for command in (("explain", "m.json", "people.csv", "--epsilon", "0.01", "--set", "true"),
+                        ("frontier", "m.json", "people.csv", "--epsilons", "0.01", "--set", "true"),
+                        ("verify", "m.json", "plans.json"),
+                        ("epsilon", "m.json")):
+            self.expect_failure(status, words, *command, "--data", data)
+
+    def test_of_another_file(self):
+        self.write("other.csv", LOANS.replace("52000", "52001"))
+        self.expect_refused(BAD_INPUT, ["other.csv", "not the file that the model was trained on"], "other.csv")
+
+    def test_with_other_columns(self):
+        self.write("other.csv", LOANS.replace("debt", "debts", 1))
+        self.expect_refused(BAD_INPUT, ['column "debt" is missing'], "other.csv")
+
+    def test_with_an_epsilon_that_the_objective_is_not_known_to(self):
+        for epsilon in ("0", "1e-12"):
+            self.expect_failure(WRONG_USAGE, [f"epsilon = {epsilon}", "at least"], "explain", "m.json", "people.csv",
+                                "--epsilon", epsilon, "--set", "true", "--data", "loans.csv")
+        self.expect_failure(WRONG_USAGE, ["epsilon = 1e-12", "at least"], "frontier", "m.json", "people.csv",
+                            "--epsilons", "1e-12", "--set", "true", "--data", "loans.csv")
+        plans = self.read_json("plans.json")
+        plans["epsilon"]["value"] = 1e-12
+        self.write("plans.json", plans)
+        run = self.run_ellice("verify", "m.json", "plans.json", "--data", "loans.csv")
+        self.assertIn(run.returncode, (WRONG_USAGE, BAD_INPUT))
+        self.assertIn("at least", run.stderr)
 
 
 if __name__ == "__main__":

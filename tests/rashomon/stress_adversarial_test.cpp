@@ -45,7 +45,7 @@ TEST(AdversarialWeights, PublishedFollowsItsRule) {
   const Trained trained({});
   const double bound = trained.objective + 0.005;
   const StressSet set =
-      adversarial_set(trained.source, bound, {.variant = StressVariant::published, .count = 7});
+      adversarial_set(trained.source, bound, {.variant = Variant::published, .count = 7});
   ASSERT_EQ(set.models.size(), 7U);
   int stopped = 0;
   for (std::size_t k = 0; k < 7; ++k) {
@@ -64,7 +64,7 @@ TEST(AdversarialWeights, LastStepIsCheckedInTheCorrectedVariantOnly) {
   const int steps = plain_descent(trained, 0, bound, 400).steps + 1;
   ASSERT_LT(steps, 400);
   const StressSet published = adversarial_set(
-      trained.source, bound, {.variant = StressVariant::published, .count = 1, .steps = steps});
+      trained.source, bound, {.variant = Variant::published, .count = 1, .steps = steps});
   const StressSet corrected = adversarial_set(trained.source, bound, {.count = 1, .steps = steps});
   EXPECT_GT(published.models.at(0).objective, bound);
   EXPECT_LE(corrected.models.at(0).objective, bound);

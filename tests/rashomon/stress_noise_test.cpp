@@ -70,8 +70,8 @@ TEST(WeightNoise, PublishedTakesTheLargestGridValueAndRedrawsOnce) {
   const Trained trained({12});
   const double bound = trained.objective + 0.002;
   constexpr std::size_t count = 150;
-  const StressSet set = noise_set(trained.source, bound,
-                                  {.variant = StressVariant::published, .count = count}, Random(4));
+  const StressSet set =
+      noise_set(trained.source, bound, {.variant = Variant::published, .count = count}, Random(4));
   const double ratio = std::pow(8000.0, 1 / 19.0);
   const double step = std::log(set.noise / 1e-4) / std::log(ratio);
   EXPECT_NEAR(step, std::round(step), 1e-9);

@@ -61,7 +61,7 @@ TEST(StressSet, EveryModelIsInsideTheBoundByRecomputation) {
 TEST(StressSet, IsTheSameForAnyNumberOfThreads) {
   for (const std::vector<int>& hidden : {std::vector<int>{}, {6}}) {
     const Trained trained(hidden);
-    for (const StressVariant variant : {StressVariant::published, StressVariant::corrected}) {
+    for (const Variant variant : {Variant::published, Variant::corrected}) {
       for (const StressKind kind : {StressKind::retrain, StressKind::noise, StressKind::adversarial,
                                     StressKind::bootstrap}) {
         const auto make = [&](int threads) {
@@ -214,7 +214,7 @@ TEST(StressSet, OfAllKindsAreMadeForDiabetes) {
   const Trained trained({16}, {.features = encoder.encode(train.raw), .labels = train.labels},
                         {.features = encoder.encode(validation.raw), .labels = validation.labels});
   const double bound = 1.1 * trained.objective;
-  for (const StressVariant variant : {StressVariant::published, StressVariant::corrected}) {
+  for (const Variant variant : {Variant::published, Variant::corrected}) {
     for (const StressKind kind :
          {StressKind::retrain, StressKind::noise, StressKind::adversarial, StressKind::bootstrap}) {
       const StressSet set =

@@ -88,7 +88,7 @@ double brute_force(const Problem& problem, const MixedCase& mixed, const Query& 
   const FeasibleSet feasible(encoder, problem.constraints, query.index, query.raw);
   const std::unique_ptr<UncertaintySet> set = make_set(mixed.model, problem.set);
   const std::unique_ptr<RobustFunction> function = set->function();
-  RobustConstraints constraints(*function, problem.threshold);
+  RobustConstraints constraints(*function, problem.threshold, feasible.rules());
   constraints.set_radius(std::sqrt(2 * problem.epsilon), 1e-9);
   double best = infinity;
   Vector raw = query.raw;

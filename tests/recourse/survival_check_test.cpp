@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
 #include <cmath>
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/normal.hpp"
+#include "ellice/rashomon/ellipsoid.hpp"
 #include "ellice/recourse/automatic.hpp"
 #include "ellice/recourse/epsilon_table.hpp"
 #include "support/datasets.hpp"
@@ -48,7 +50,9 @@ TEST(SurvivalCheck, MeasuresWhatIsPredictedWhereTheModelHolds) {
   ASSERT_EQ(check.fresh.size(), 3U);
   for (const auto* levels : {&check.same, &check.fresh}) {
     for (const SurvivalLevel& level : *levels) {
-      EXPECT_NEAR(level.predicted, level.wanted, 1e-6);  // nearest answers have no radius to spare
+      // Nearest answers have no radius to spare; the penalty takes a little from the variance.
+      EXPECT_GE(level.predicted, level.wanted - 1e-9);
+      EXPECT_LE(level.predicted, level.wanted + 5e-3);
       EXPECT_NEAR(level.measured, level.predicted, 0.02 + 3 * level.standard_error);
     }
   }
@@ -89,22 +93,6 @@ TEST(SurvivalCheck, RefusesWhatHasNoPrediction) {
       Error);
 }
 
-TEST(SelectionShift, IsPositiveAndShrinksWithTheRows) {
-  // An answer follows the errors of its model; with four times the rows there is a fourth of them.
-  const auto mean_shift = [](Index rows) {
-    const Fitted fitted(numeric_dataset(random_rows(rows, 6, 5)));
-    Problem problem = fitted.problem();
-    problem.epsilon = 0.01;
-    const std::vector<Query> queries = declined_rows(problem, fitted.data.raw, 20);
-    const std::vector<Recourse> answers = automatic_generator(problem)->generate(queries, {});
-    return selection_shift(problem, queries, answers, 24, Random(2)).mean();
-  };
-  const double few = mean_shift(300);
-  const double many = mean_shift(1200);
-  EXPECT_GT(many, 0);
-  EXPECT_NEAR(few / many, 4, 1.5);
-}
-
 TEST(Endurance, OfANearestAnswerIsTheEpsilonAskedFor) {
   Problem problem = simulated().problem();
   problem.epsilon = survival_epsilon(simulated().model, 0.95, {});
@@ -112,7 +100,14 @@ TEST(Endurance, OfANearestAnswerIsTheEpsilonAskedFor) {
            declined_rows(problem, simulated().data.raw, 10), {})) {
     ASSERT_TRUE(answer.robustness_radius && answer.predicted_survival);
     EXPECT_NEAR(*answer.robustness_radius / problem.epsilon, 1, 1e-6);
-    EXPECT_NEAR(*answer.predicted_survival, 0.95, 1e-6);
+    // V from its definition, by dense inverses.
+    const Model& model = simulated().model;
+    const Matrix inverse = model.curvature.hessian.inverse();
+    const Matrix data = model.curvature.hessian - model.training.l2 * Matrix::Identity(5, 5);
+    const Vector x = with_one(model.encoder.encode(*answer.counterfactual));
+    const double variance = x.dot(inverse * data * inverse * x) / 2000;
+    EXPECT_NEAR(*answer.predicted_survival, normal_cdf(answer.logit / std::sqrt(variance)), 1e-9);
+    EXPECT_GE(*answer.predicted_survival, 0.95 - 1e-9);
   }
 }
 

@@ -199,9 +199,11 @@ TEST(TrueExact, RefusesWhatItCannotSearch) {
   problem.model = &without;
   EXPECT_THROW((TrueExact(problem)), Error);
   problem.model = &model;
-  problem.cost.sparsity_weight = 1;
+  problem.cost = {.kind = CostKind::mixed, .sparsity_weight = 1};
   EXPECT_THROW((TrueExact(problem)), Error);
   problem = true_problem(model, 0);
+  EXPECT_THROW((TrueExact(problem)), Error);
+  problem = true_problem(model, 1e-12);  // below what the objective is known to
   EXPECT_THROW((TrueExact(problem)), Error);
   EXPECT_THROW((void)make_set(model, {.kind = SetKind::true_set}), Error);
 }

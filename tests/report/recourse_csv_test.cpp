@@ -97,9 +97,9 @@ TEST(RecourseCsv, HasNoColumnForIdsWhereThereAreNone) {
   const std::string header = recourse_csv_header(schema, IdColumn::absent);
   EXPECT_EQ(header,
             "query_index,plan,status,a,distance_l2,distance_l1,distance_weighted,changed,logit,"
-            "robust_logit,gap,message\n");
+            "robust_logit,gap,message,reason\n");
   EXPECT_EQ(recourse_csv_row({.query_index = 7}, schema, IdColumn::absent),
-            "7,0,not_found,,,,,,,,,\n");
+            "7,0,not_found,,,,,,,,,,\n");
 }
 
 TEST(RecourseCsv, GivesWayToAFeatureOfTheSameName) {
@@ -118,7 +118,7 @@ TEST(RecourseCsv, WritesNoNumberThatIsNotFinite) {
   Schema schema;
   schema.features = {{.name = "a"}};
   Recourse answer{.counterfactual = RawRow{1.0}, .gap = INFINITY};
-  EXPECT_EQ(recourse_csv_row(answer, schema, IdColumn::absent), "0,0,not_found,1,0,0,0,0,0,0,,\n");
+  EXPECT_EQ(recourse_csv_row(answer, schema, IdColumn::absent), "0,0,not_found,1,0,0,0,0,0,0,,,\n");
 }
 
 }  // namespace

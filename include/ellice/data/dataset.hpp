@@ -18,12 +18,13 @@
 namespace ellice {
 
 /// Labelled rows in original units. raw(i, j) is the number of feature j in row i, or the index of
-/// its level; labels[i] is 1 for the favourable class and 0 otherwise.
+/// its level; labels[i] is 1 for the favourable class and 0 otherwise, or the index of the row's
+/// class where the schema lists the target's classes.
 struct Dataset {
   Schema schema = {};
   RowMatrix raw = {};  // rows x schema.features
   std::vector<int> labels = {};
-  std::vector<std::string> classes = {};   // spelling of class 0 and class 1
+  std::vector<std::string> classes = {};   // spelling of each class
   std::map<std::string, Value> fill = {};  // what empty cells became, by feature (median policy)
   std::map<std::string, std::size_t> dropped = {};  // reason -> rows left out while reading
   std::string source = {};                          // file, recipe or generator
@@ -71,16 +72,26 @@ class RowParser {
   std::size_t target_ = 0;
 };
 
-/// Reads all rows; fills empty cells by the schema's policy; needs both classes. The median is the
-/// lower one, so that it is a value that occurs; the most frequent level is the first of equals.
-/// Under MissingPolicy::level a categorical feature with empty cells gains the level missing_level
-/// in the data set's schema. With more than two target values class 0 is "not <favourable>"; a
-/// label that differs from the favourable one in case or blanks only is an error.
+/// Which values of the target are classes.
+enum class ClassValues {
+  of_schema,  // those that the schema lists; else two, the favourable one and the rest
+  all,        // those that the schema lists; else each value that occurs, in order
+};
+
+/// Reads all rows; fills empty cells by the schema's policy; needs rows of each class. The median
+/// is the lower one, so that it is a value that occurs; the most frequent level is the first of
+/// equals. Under MissingPolicy::level a categorical feature with empty cells gains the level
+/// missing_level in the data set's schema. With more than two target values class 0 is "not
+/// <favourable>"; a label that differs from the favourable one in case or blanks only is an error.
+/// Classes that were found (ClassValues::all), by number or by text, stand in the data set's
+/// schema.
 [[nodiscard]] Dataset read_dataset(CsvReader& source, const Schema& schema,
-                                   const Progress& progress = {});
+                                   const Progress& progress = {},
+                                   ClassValues values = ClassValues::of_schema);
 /// The same for rows that do not come from a file; `sha256` is left empty.
 [[nodiscard]] Dataset read_dataset(RowSource& source, const Schema& schema,
-                                   const Progress& progress = {});
+                                   const Progress& progress = {},
+                                   ClassValues values = ClassValues::of_schema);
 
 /// The rows with these indices, in this order.
 [[nodiscard]] Dataset select_rows(const Dataset& data, const std::vector<Index>& rows);
@@ -88,7 +99,7 @@ class RowParser {
 /// How the rows of a model were taken from its data, so that the same rows can be taken again.
 struct Selection {
   std::string recipe = {};  // built-in data set, or empty
-  bool balance = false;     // under-sample the larger class
+  bool balance = false;     // under-sample the larger classes
   double holdout = 0;       // share kept out of fitting
   std::uint64_t seed = 0;
   std::optional<double> validation = {};  // share that only decides when fitting stops
@@ -96,7 +107,7 @@ struct Selection {
   static void fields(auto& self, auto&& visit) {
     visit("recipe", self.recipe, any_value(), "built-in data set that was used");
     visit("balance", self.balance, any_value(),
-          "under-sample the larger class to the size of the smaller");
+          "under-sample the larger classes to the size of the smallest");
     visit("holdout", self.holdout, from_to_below(0, 1),
           "share of the rows kept out of fitting, by class");
     visit("seed", self.seed, any_value(), "seed of every random choice");

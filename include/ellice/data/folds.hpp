@@ -23,8 +23,8 @@ struct Fold {
 /// all.
 [[nodiscard]] Fold stratified_split(const std::vector<int>& labels, double share, Random random);
 
-/// Rows that leave both classes equally many: all of the smaller one and a sample of the larger
-/// one, in increasing order.
+/// Rows that leave all classes equally many: all of the smallest one and a sample of the others, in
+/// increasing order.
 [[nodiscard]] std::vector<Index> balanced_rows(const std::vector<int>& labels, Random random);
 
 }  // namespace ellice

@@ -8,7 +8,9 @@
 
 namespace ellice {
 
-/// The names that `--dataset` takes: the paper's nine data sets and "lending".
+/// The names that `--dataset` takes: the paper's nine data sets, two of them with more than two
+/// classes ("iris3": the species; "wine-grades": quality 3 to 5 is low, 6 medium, 7 to 9 high), and
+/// "lending".
 [[nodiscard]] const std::vector<std::string>& recipe_names();
 
 /// Where the data sets are looked for, in this order: $ELLICE_DATA, ../shared/datasets, the user's
@@ -19,9 +21,10 @@ namespace ellice {
 /// The file of a data set, under either of its spellings, or nothing if no folder has it.
 [[nodiscard]] std::optional<std::string> find_dataset_file(const std::string& name);
 
-/// A built-in data set prepared as the paper does (target rule, dropped columns, missing values,
-/// one-hot groups), not yet balanced: Selection{.balance = true} does that. Throws Error{input}
-/// saying where it looked when the file is not there, Error{argument} for an unknown name.
+/// A built-in data set prepared as the paper does its own (target rule, dropped columns, missing
+/// values, one-hot groups), not yet balanced: Selection{.balance = true} does that. Throws
+/// Error{input} saying where it looked when the file is not there, Error{argument} for an unknown
+/// name.
 [[nodiscard]] Dataset load_recipe(const std::string& name);
 
 /// The data with every encoded column as a numeric feature of its own, as the paper treats its data

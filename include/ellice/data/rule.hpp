@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "ellice/core/fields.hpp"
 
 namespace ellice {
 
@@ -25,5 +28,48 @@ struct Rule {
 /// in back quotes. Throws Error{input} naming the text and the place; does not know which features
 /// exist.
 [[nodiscard]] Rule parse_rule(std::string_view text);
+
+/// What a feature of a counterfactual does, compared with the query's own value.
+struct Move {
+  enum class Kind {
+    rises,    // above the query's value, by at least `by`
+    falls,    // below it
+    changes,  // any other value
+    stays,    // the query's value
+    becomes,  // the level; as a condition, of a query with another one
+  };
+  Kind kind = Kind::changes;
+  std::string feature = {};
+  double by = 0;
+  std::string level = {};  // as written: the name of a level, or a number
+
+  bool operator==(const Move&) const = default;
+};
+template <>
+struct EnumNames<Move::Kind> {
+  static constexpr std::array<std::string_view, 5> names = {"rises", "falls", "changes", "stays",
+                                                            "becomes"};
+};
+
+/// «if education rises then age rises by at least 2»: binds the counterfactual wherever the
+/// condition is true of it.
+struct Implication {
+  std::string text = {};  // as written
+  Move condition = {};    // rises, falls, changes, becomes
+  Move consequence = {};  // rises, falls, stays, becomes
+
+  bool operator==(const Implication&) const = default;
+};
+
+/// Each implication doubles the cases that a search must look at.
+inline constexpr std::size_t most_implications = 6;
+
+/// Whether a constraint's text is meant as an implication: it begins with the word «if».
+[[nodiscard]] bool is_implication(std::string_view text);
+
+/// Parses «if F rises|falls|changes|becomes LEVEL then F rises|falls [by at least N]|stays|becomes
+/// LEVEL». Names that are not plain identifiers stand in back quotes or double quotes. Throws
+/// Error{input} naming the text and the place; does not know which features exist.
+[[nodiscard]] Implication parse_implication(std::string_view text);
 
 }  // namespace ellice

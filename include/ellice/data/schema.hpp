@@ -67,9 +67,15 @@ struct Feature {
   bool operator==(const Feature&) const = default;
 };
 
+/// A target with more values than this is a number rather than a class.
+inline constexpr std::size_t most_classes = 100;
+
 struct Target {
   std::string column = {};
   std::string favourable = {};
+  /// All classes, of which the favourable one is the target unless another is asked for; empty:
+  /// two, the favourable value and whatever else there is.
+  std::vector<std::string> classes = {};
   bool operator==(const Target&) const = default;
 };
 
@@ -78,6 +84,7 @@ struct Schema {
   std::vector<std::string> drop = {};
   std::vector<Feature> features = {};  // in the order in which they are written
   std::vector<Rule> constraints = {};
+  std::vector<Implication> implications = {};  // written among the constraints, after the rules
   MissingPolicy missing = MissingPolicy::error;
 
   /// Index of a feature by its name, or nothing.

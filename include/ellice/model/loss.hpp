@@ -9,15 +9,16 @@
 
 namespace ellice {
 
-/// The loss φ(f, y) of a score f for a label y in {0, 1}.
+/// The loss φ(f, y) of a score f for a label y in {0, 1}; of one score for each class with softmax.
 enum class LossKind {
   logistic,  // −y·log σ(f) − (1−y)·log(1−σ(f))
   squared,   // ½(f − (2y−1))²: regression on ±1, so that the decision threshold stays 0
+  softmax,   // log Σ_k e^{f_k} − f_y, y in {0, …, K−1}
 };
 
 template <>
 struct EnumNames<LossKind> {
-  static constexpr std::array<std::string_view, 2> names = {"logistic", "squared"};
+  static constexpr std::array<std::string_view, 3> names = {"logistic", "squared", "softmax"};
 };
 
 /// σ(f) = 1/(1+e^{−f}), without overflow.
@@ -26,8 +27,8 @@ struct EnumNames<LossKind> {
   return f >= 0 ? 1 / (1 + e) : e / (1 + e);
 }
 
-/// φ and its first two derivatives in f for a batch of scores. Keeps its storage between calls:
-/// only a batch longer than all before it allocates.
+/// φ and its first two derivatives in f for a batch of scores, of the losses of one score. Keeps
+/// its storage between calls: only a batch longer than all before it allocates.
 class LossBatch {
  public:
   /// `signs` holds 2y − 1. Nothing overflows or cancels, whatever the size of the scores.
@@ -45,6 +46,25 @@ class LossBatch {
 
   Index size_ = 0;
   Vector value_, slope_, curvature_, decay_;
+};
+
+/// The softmax loss of a batch of rows, one score per class in each. Keeps its storage between
+/// calls.
+class SoftmaxBatch {
+ public:
+  /// `labels` points to one class index per row. Nothing overflows, whatever the size of the
+  /// scores.
+  void evaluate(RowMatrixArg scores, const int* labels);
+
+  [[nodiscard]] double sum() const { return sum_; }  // of the losses
+  /// ∂φ/∂f: p − e_y for each row.
+  [[nodiscard]] const RowMatrix& slope() const { return slope_; }
+  /// p_k = e^{f_k}/Σ e^{f_j}.
+  [[nodiscard]] const RowMatrix& probabilities() const { return probabilities_; }
+
+ private:
+  double sum_ = 0;
+  RowMatrix slope_, probabilities_;
 };
 
 }  // namespace ellice

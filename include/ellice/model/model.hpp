@@ -21,7 +21,7 @@ namespace ellice {
 
 struct Decision {
   double threshold = 0;                   // the answer is yes iff logit >= threshold
-  std::vector<std::string> classes = {};  // spelling of class 0 and class 1, the favourable one
+  std::vector<std::string> classes = {};  // class 0 and class 1, the favourable one; or all
 };
 
 struct TrainingRecord {
@@ -39,7 +39,7 @@ struct TrainingRecord {
 };
 
 struct Curvature {
-  Matrix hessian = {};  // of the objective in the head's parameters [w; b], the shift included
+  Matrix hessian = {};  // of the objective in the head's parameters, the shift included
   double shift = 0;     // what was added to the diagonal beyond the objective's own l2
   std::optional<GaussNewton> full = {};  // of networks: all parameters
 };

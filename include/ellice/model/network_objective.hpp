@@ -9,10 +9,12 @@
 
 namespace ellice {
 
-/// Encoded rows and their labels (0 or 1); the rows must outlive the view.
+/// Encoded rows and their labels (0 or 1, or a class index for the softmax loss); the rows must
+/// outlive the view.
 struct LabelledRows {
   const RowMatrix* features = nullptr;
   const std::vector<int>* labels = nullptr;
+  Index classes = 2;  // of the softmax loss: outputs of a network that is fitted
 };
 
 /// The training objective of a whole network,
@@ -40,12 +42,17 @@ class NetworkObjective {
   void prepare(const Network& network);
   /// Layer inputs and scores of the block whose encoded rows start at `first`.
   void forward(const Network& network, const double* first, Index rows);
+  /// Σ φ of the block, whose rows are `first` … of the data or of the batch.
+  double evaluate_losses(Index first, Index rows, bool is_batch);
   /// Adds the block's part to the gradient; `weight` is one row's share of the mean.
   void backward(const Network& network, Index rows, double weight, Vector& gradient);
   double add_penalty(const Network& network, Vector* gradient) const;
 
+  [[nodiscard]] bool is_softmax() const { return kind_ == LossKind::softmax; }
+
   const RowMatrix* rows_;
-  Vector signs_;  // 2y − 1
+  const std::vector<int>* labels_;
+  Vector signs_;  // 2y − 1, of the losses of one score
   LossKind kind_;
   Penalty penalty_;
   // Rows go through the network in blocks that stay in the first-level cache; what follows holds
@@ -54,9 +61,12 @@ class NetworkObjective {
   std::vector<RowMatrix> activations_;  // a_1 … a_{L−1}
   std::vector<RowMatrix> adjoints_;     // of z_1 … z_{L−1}
   Vector scores_;
+  RowMatrix class_scores_;
   LossBatch losses_;
+  SoftmaxBatch class_losses_;
   RowMatrix batch_rows_;
   Vector batch_signs_;
+  std::vector<int> batch_labels_;
 };
 
 }  // namespace ellice

@@ -21,7 +21,8 @@ struct NetworkOptions {
   int batch_size = 0;
 
   static void fields(auto& self, auto&& visit) {
-    visit("hidden", self.hidden, at_least(1), "units of the hidden layers, e.g. 16 or 32,32");
+    visit("hidden", self.hidden, at_least(1),
+          "units of the hidden layers, e.g. 16 or 32,32; a softmax model has none unless given");
     visit("activation", self.activation, any_value(), "of the hidden layers");
     visit("learning_rate", self.learning_rate, greater_than(0), "Adam's step length");
     visit("epochs", self.epochs, at_least(1), "passes over the rows at most");
@@ -43,7 +44,7 @@ struct NetworkFit {
 /// Weights and biases uniform in ±1/√(inputs of the layer), then Adam (Kingma and Ba, 2015). With
 /// validation rows, the state with the smallest validation objective is returned, whether or not
 /// `patience` ran out. The result depends on the rows, the options and `random` only. An empty
-/// `hidden` gives a logistic model, fitted the same way.
+/// `hidden` gives a model without hidden layers, fitted the same way.
 [[nodiscard]] NetworkFit fit_network(LabelledRows rows, LabelledRows validation, LossKind kind,
                                      Penalty penalty, const NetworkOptions& options, Random random);
 

@@ -24,12 +24,15 @@ struct TrainingOptions {
   bool store_rows = false;
   bool refit = false;
   double damping = 0.1;
-  NetworkOptions network = {};  // has fields of its own
+  /// Has fields of its own. A softmax model takes its hidden layers from here; none is softmax
+  /// regression.
+  NetworkOptions network = {};
 
   static void fields(auto& self, auto&& visit) {
     visit("model", self.model, any_value(), "kind of model");
     visit("loss", self.loss, any_value(),
-          "training loss; for squared the ellipsoid is exactly the Rashomon set");
+          "training loss; for squared the ellipsoid is exactly the Rashomon set; that of a softmax "
+          "model is always softmax");
     visit("l2", self.l2, at_least(0), "weight of the penalty (l2/2)·‖θ‖²");
     visit("penalize_bias", self.penalize_bias, any_value(), "the penalty includes the bias");
     visit("gradient_tolerance", self.gradient_tolerance, greater_than(0),
@@ -37,12 +40,12 @@ struct TrainingOptions {
     visit("max_iterations", self.max_iterations, at_least(1), "Newton steps");
     visit("folds", self.folds, at_least(0),
           "folds of the cross-validated accuracy when no rows are held out; 0 or 1 to skip it; 5 "
-          "for logistic models and 0 for networks unless given");
+          "without hidden layers and 0 with them unless given");
     visit("store_rows", self.store_rows, any_value(),
           "keep the encoded rows in the model file, so that the true set needs no other file");
     visit("refit", self.refit, any_value(),
-          "fit a network's last layer to its optimum in the end, the hidden layers fixed; logistic "
-          "models always are at theirs");
+          "fit a network's last layer to its optimum in the end, the hidden layers fixed; models "
+          "without hidden layers always are at theirs");
     visit("damping", self.damping, greater_than(0),
           "added to the curvature of all of a network's parameters for the full-network set");
   }
@@ -60,11 +63,11 @@ struct TrainingSummary {
   std::optional<double> validation_accuracy = {};       // of a network, on the rows that stopped it
   std::optional<double> cross_validated_accuracy = {};  // mean over the folds
   std::string cross_validation_failure = {};  // why there is none although it was asked for
-  std::size_t favourable_rows = 0;            // among those fitted
+  std::vector<std::size_t> class_rows = {};   // among those fitted
   std::size_t holdout_rows = 0;
   std::size_t validation_rows = 0;
   std::size_t dropped_by_balancing = 0;
-  Spectrum hessian_spectrum = {};  // of H as it is stored
+  Spectrum hessian_spectrum = {};  // of H as it is stored, with the gauge term of many classes
   double seconds = 0;
 };
 
@@ -75,12 +78,21 @@ struct TrainingResult {
 
 /// Selects the rows, fits encoder and model on them, stores the curvature. A network is fitted by
 /// fit_network, and its head is the minimiser with hidden layers fixed only after `refit`;
-/// otherwise `head_decrement` says how far off it is. For logistic models, and with `refit`, throws
-/// Error{input} when the classes can be separated and l2 = 0 (no minimiser exists), Error{internal}
-/// when Newton stops short of its tolerance: a head that is not the minimiser is never returned as
-/// if it were.
+/// otherwise `head_decrement` says how far off it is. Without hidden layers, and with `refit`,
+/// throws Error{input} when the classes can be separated and l2 = 0 (no minimiser exists),
+/// Error{internal} when Newton stops short of its tolerance: a head that is not the minimiser is
+/// never returned as if it were.
 [[nodiscard]] TrainingResult train(const Dataset& data, const Selection& selection,
                                    const TrainingOptions& options, const Execution& execution = {});
+
+/// The model that train() makes of given rows; `validation` (may be null) decides when a network's
+/// training stops.
+[[nodiscard]] Model train_on(const Dataset& fitted, const Dataset* validation,
+                             const TrainingOptions& options, std::uint64_t seed);
+
+/// The same network seen with another penalty: what is stored of its objective and curvature is
+/// recomputed on the rows, its parameters stay, and need not minimise the objective any more.
+[[nodiscard]] Model with_penalty(const Model& model, const StoredRows& rows, Penalty penalty);
 
 /// Replaces the head by the minimiser of its objective on the features of the (encoded) rows, to a
 /// gradient of 1e-10, the hidden layers fixed. Throws as train does where there is none.
@@ -91,7 +103,7 @@ NewtonResult refit_head(Network& network, LabelledRows rows, LossKind kind, Pena
 /// model is its last layer and stays what it is, to the tolerance of its training.
 [[nodiscard]] Model refit_model(const Model& model, const StoredRows& rows);
 
-/// Share of rows on the right side of the threshold.
+/// Share of rows on the right side of the threshold, or whose class has the largest score.
 [[nodiscard]] double accuracy(const Model& model, const Dataset& data);
 
 }  // namespace ellice

@@ -24,6 +24,14 @@ struct MemberCertificate {
   Vector worst_model = {};
 };
 
+/// What the certificate of a model with many classes says of one that must not win.
+struct RivalCertificate {
+  std::string name = {};    // of the class
+  double logit = 0;         // the winner's score minus the rival's
+  double robust_logit = 0;  // its smallest value over the set
+  Vector worst_model = {};  // a model of the set that attains it: the parameters of all classes
+};
+
 struct Certificate {
   std::string model_sha256 = {};
   SetKind set = SetKind::last_layer;
@@ -31,9 +39,13 @@ struct Certificate {
   double threshold = 0;
   RawRow point = {};    // original units
   Vector encoded = {};  // model space
-  double logit = 0;     // of the base model
+  double logit = 0;     // of the base model; with many classes the smallest of its margins
   /// Of the worst model of the set; for the true set a proved lower bound of it.
   double robust_logit = 0;
+  /// Many classes: the one that wins, by a margin of at least `threshold`.
+  std::string target = {};
+  std::vector<std::string> acceptable = {};   // and those beside which it may be, if any
+  std::vector<RivalCertificate> rivals = {};  // all others
   /// λ of the set: always for full, otherwise only where it is not the model's own l2.
   std::optional<double> damping = {};
   /// last-layer and ensemble: head parameters [w; b] that attain robust_logit (that of the model
@@ -84,14 +96,17 @@ class Certifier {
     RashomonEllipsoid set;
   };
   [[nodiscard]] std::optional<Certificate> certify_heads(const RawRow& point) const;
+  [[nodiscard]] std::optional<Certificate> certify_contest(const RawRow& point) const;
   [[nodiscard]] std::optional<Certificate> certify_first_order(const RawRow& point) const;
   [[nodiscard]] std::optional<Certificate> certify_true(const RawRow& point,
                                                         const TrueWorst* nearby) const;
   [[nodiscard]] bool reaches(long double logit, long double scale) const;
 
   const Model* model_;
-  SetChoice choice_;         // damping as certificates state it
-  std::vector<Head> heads_;  // last-layer and ensemble: the model's, then the members'
+  SetChoice choice_;  // damping as certificates state it
+  /// last-layer and ensemble: the model's (of many classes, all their parameters), then the
+  /// members'.
+  std::vector<Head> heads_;
   std::optional<TrueSet> true_set_;
   double epsilon_;
   double threshold_;

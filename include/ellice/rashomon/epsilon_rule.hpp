@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,9 @@ struct EpsilonRule {
   std::string text = {};  // as written
 
   [[nodiscard]] bool needs_rows() const { return kind == Kind::accuracy; }
+  /// The survival that the rule asks for, if that is what it asks for here.
+  [[nodiscard]] std::optional<double> asked_survival(const Model& model,
+                                                     const SetChoice& set) const;
 
   /// ε for this model and set. Throws Error{argument} where the rule is not defined for the set or
   /// lacks its rows, Error{input} when «auto» finds nothing, saying what to do.

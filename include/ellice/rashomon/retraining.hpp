@@ -9,6 +9,7 @@
 
 #include "ellice/model/model.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
+#include "ellice/solver/cholesky.hpp"
 
 namespace ellice {
 
@@ -34,11 +35,37 @@ struct Retraining {
 /// for the last-layer set with the objective's own H.
 [[nodiscard]] std::string no_survival_reason(const Model& model, const SetChoice& set);
 
-/// The probability Φ(√(2nε/(κσ²))) that a row with this robustness radius is accepted by the
-/// retrained model. σ² = 1 for the logistic loss, whose curvature is the variance of its slope; the
-/// mean squared residual for the squared loss, where it is not.
+/// The probability Φ(√(2nε/(κσ²))), at least, that a row with this robustness radius is accepted by
+/// the retrained model; see RetrainedHead for a given row. σ² = 1 for the logistic loss, whose
+/// curvature is the variance of its slope; the mean squared residual for the squared loss, where it
+/// is not.
 [[nodiscard]] double predicted_survival(const Model& model, double epsilon,
                                         const Retraining& retraining);
+
+/// How far retraining moves the scores of a linear model: V = σ²·H⁻¹H₀H⁻¹/n, the covariance of its
+/// parameters from one training sample to the next, H₀ = H without the penalty. It knows what a
+/// penalty takes from the variance in each direction, which the rule above does not: H⁻¹ ⪰ nV/σ²
+/// (theory.md, Result 30).
+class RetrainedHead {
+ public:
+  /// Throws Error{argument} for a network.
+  explicit RetrainedHead(const Model& model);
+
+  /// √(κ·x̃ᵀVx̃): the standard deviation of a retrained model's score of x̃.
+  [[nodiscard]] double deviation(VectorArg x_tilde, const Retraining& retraining) const;
+  /// P(θ′ᵀx̃ ≥ t) for a row that scores `margin` above t, less the selection effect (Result 32).
+  [[nodiscard]] double survival(VectorArg x_tilde, double margin, double shift,
+                                const Retraining& retraining) const;
+  /// F with V = FFᵀ.
+  [[nodiscard]] Matrix covariance_factor() const;
+
+ private:
+  CholeskyFactor factor_;
+  Matrix hessian_;
+  Vector penalty_;  // diagonal of H − H₀
+  double noise_ = 1;
+  Index rows_ = 1;
+};
 
 /// The inverse: ε = κσ²z²/(2n) with Φ(z) = survival; 0 where survival ≤ 1/2. Throws Error{argument}
 /// unless 0 < survival < 1.

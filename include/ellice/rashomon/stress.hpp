@@ -19,6 +19,7 @@
 #include "ellice/model/network_objective.hpp"
 #include "ellice/model/network_training.hpp"
 #include "ellice/model/objective.hpp"
+#include "ellice/rashomon/variant.hpp"
 
 namespace ellice {
 
@@ -35,18 +36,8 @@ struct EnumNames<StressKind> {
                                                             "bootstrap"};
 };
 
-/// Where the paper's runs and a sound construction differ.
-enum class StressVariant {
-  published,  // as the paper's authors ran it
-  corrected,
-};
-template <>
-struct EnumNames<StressVariant> {
-  static constexpr std::array<std::string_view, 2> names = {"published", "corrected"};
-};
-
 struct StressOptions {
-  StressVariant variant = StressVariant::corrected;
+  Variant variant = Variant::corrected;
   int count = 600;
   int retrain_attempts = 2;
   int noise_attempts = 100;
@@ -131,10 +122,11 @@ struct StressSet {
 
 /// The same descent against one point: f(x) itself is minimised, without the penalty. The corrected
 /// variant then follows the bound for up to as many steps as long as f(x) decreases: a local
-/// minimum, for a linear base nearly the minimum. Nothing if the base itself exceeds the bound.
-[[nodiscard]] std::optional<StressModel> adversarial_against(const StressSource& source,
-                                                             double bound, VectorArg x,
-                                                             const StressOptions& options);
+/// minimum, for a linear base nearly the minimum. Ends with the first model that gives x less than
+/// `enough`. Nothing if the base itself exceeds the bound.
+[[nodiscard]] std::optional<StressModel> adversarial_against(
+    const StressSource& source, double bound, VectorArg x, const StressOptions& options,
+    double enough = -std::numeric_limits<double>::infinity());
 
 /// `count` models trained on n of the n training rows drawn with replacement; model k has
 /// seeds.split(k). Not filtered; `objective` is on the rows as they are. Without hidden layers the

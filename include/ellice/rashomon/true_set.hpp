@@ -39,6 +39,10 @@ class TrueSet {
   [[nodiscard]] double epsilon() const { return epsilon_; }
   [[nodiscard]] double level() const { return rows_->optimum + epsilon_; }
   [[nodiscard]] double objective(VectorArg theta) const { return rows_->objective.value(theta); }
+  /// H(θ), of the objective at any model.
+  [[nodiscard]] Matrix hessian_at(VectorArg theta) const { return rows_->objective.hessian(theta); }
+  /// As small as ε may be: above the rounding of L and what the minimiser misses of the minimum.
+  [[nodiscard]] double smallest_epsilon() const { return rows_->smallest_epsilon(); }
   /// The same rows and optimum with another ε.
   [[nodiscard]] TrueSet with_epsilon(double epsilon) const;
 
@@ -63,6 +67,8 @@ class TrueSet {
     double decrement = 0;  // ½gᵀH⁻¹g at the minimiser
     Matrix hessian;
     CholeskyFactor factor;
+    [[nodiscard]] double rounding_epsilon() const;
+    [[nodiscard]] double smallest_epsilon() const;
   };
   TrueSet(std::shared_ptr<const Rows> rows, double epsilon);
 

@@ -14,6 +14,7 @@
 #include "ellice/core/parallel.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
+#include "ellice/rashomon/contest.hpp"
 
 namespace ellice {
 
@@ -44,12 +45,16 @@ struct SetChoice {
   std::optional<double> damping = {};
   std::vector<const Model*> members = {};  // of an ensemble, beside the model itself
   const StoredRows* rows = nullptr;        // of the true set, where the model file holds none
+  /// Of a model with many classes, and only of such a one: what is asked of it. f(x) is then the
+  /// difference of two scores, one for each rival.
+  std::optional<Contest> contest = {};
 };
 
 /// Throws Error{argument} for a choice that this model does not allow, saying what to do: full
 /// without hidden layers or without stored curvature, members without ensemble or of another
 /// schema, a damping that is not positive, or that makes H indefinite, the true set without
-/// training rows.
+/// training rows; a model with many classes without a contest, or with another set than last-layer,
+/// and a contest for a model with one logit.
 void validate(const SetChoice& choice, const Model& model);
 
 /// The training rows that a true set is about: those of the choice, else the model file's. Throws
@@ -68,7 +73,8 @@ struct RobustScore {
 class RobustFunction {
  public:
   virtual ~RobustFunction() = default;
-  /// Models of an ensemble; g is the smallest of theirs. 1 for every other set.
+  /// Models of an ensemble, or rivals of a contest; g is the smallest of theirs. 1 for every other
+  /// set.
   [[nodiscard]] virtual Index members() const { return 1; }
   [[nodiscard]] virtual RobustScore value(Index member, VectorArg x) = 0;
   /// ∇f and ∇s as well, at fixed activation pattern; ∇s = 0 where s = 0.
@@ -99,6 +105,7 @@ class UncertaintySet {
                                    const Execution& execution = {});
 
 /// The Hessian of a last-layer set: the model's, with `damping` in place of its l2 if given.
+/// Without the gauge term of many classes.
 [[nodiscard]] Matrix damped_hessian(const Model& model, std::optional<double> damping);
 
 }  // namespace ellice

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -12,10 +13,16 @@ namespace ellice {
 struct DataSupportedOptions {
   SearchKind search = SearchKind::automatic;
   int plans = 1;
+  std::optional<int> max_changes = {};
+  bool sparse = false;
 
   static void fields(auto& self, auto&& visit) {
     visit("search", self.search, any_value(), "how the nearest row is found; never changes it");
     visit("plans", self.plans, at_least(1), "different rows per query, the nearest first");
+    visit("max_changes", self.max_changes, at_least(1),
+          "rows that differ in more features are out");
+    visit("sparse", self.sparse, any_value(),
+          "the rows that differ in the fewest features, then the nearest of these");
   }
   bool operator==(const DataSupportedOptions&) const = default;
 };
@@ -53,6 +60,10 @@ class DataSupported final : public Generator {
   [[nodiscard]] NearestRows make_search(const Group& group) const;
   [[nodiscard]] std::vector<std::vector<Recourse>> answer(
       const Group* group, const std::vector<const Query*>& queries) const;
+  /// How many features of a row may differ from a query's, if that is limited: `allows` are the
+  /// rows of the group that meet its constraints.
+  [[nodiscard]] std::optional<int> most_changes(const Group& group, VectorArg query,
+                                                const std::function<bool(Index row)>& allows) const;
   [[nodiscard]] std::string why_nothing() const;
 
   const Problem* problem_;

@@ -13,8 +13,10 @@ namespace ellice {
 /// What one ε means.
 struct EpsilonLevel {
   double epsilon = 0;
-  double objective = 0;                 // the training objective that a model may have
-  std::optional<double> survival = {};  // predicted for an answer at this ε; linear models
+  double objective = 0;  // the training objective that a model may have
+  /// Predicted for an answer at this ε; linear models. Where there is a selection effect, the mean
+  /// over the people that were explained, and none without rows.
+  std::optional<double> survival = {};
   std::optional<BoundaryAccuracy> accuracy = {};   // with rows
   std::optional<double> share_with_recourse = {};  // of the declined people, with rows
   std::optional<double> median_distance = {};      // l2, of those with recourse

@@ -7,21 +7,39 @@
 #include "ellice/core/types.hpp"
 #include "ellice/data/encoder.hpp"
 #include "ellice/recourse/constraints.hpp"
+#include "ellice/solver/cone_intersection.hpp"
 
 namespace ellice {
 
 /// A constraint by name, as people read it: «income: at most 120000», «age: immutable».
 struct NamedConstraint {
-  enum class Kind { immutable, locked, minimum, maximum, training_range, allowed, direction };
+  enum class Kind {
+    immutable,
+    locked,
+    minimum,
+    maximum,
+    training_range,
+    allowed,
+    direction,
+    rule,
+    implication,
+  };
   Kind kind = Kind::immutable;
-  std::size_t feature = 0;
+  std::size_t index = 0;  // of the feature, the rule or the implication
+  std::string text = {};
+};
+
+/// A linear rule of the schema in model space.
+struct ModelRule {
+  LinearRule rule = {};
   std::string text = {};
 };
 
 /// What one feature may become, in original units (levels as indices).
 struct FeatureRange {
-  double query = 0;  // always allowed
-  double lower = 0;  // ±∞ where nothing binds; lower > upper: nothing but the query's own value
+  double query = 0;
+  bool keeps = true;  // the query's own value is allowed, wherever the range lies
+  double lower = 0;   // ±∞ where nothing binds; lower > upper: nothing but the query's own value
   double upper = 0;
   bool fixed = false;  // immutable or locked: keeps the query's value
   bool held = false;   // may change, but its kind (whole numbers, levels) is not searched
@@ -31,7 +49,7 @@ struct FeatureRange {
   std::vector<double> allowed = {};
 
   [[nodiscard]] bool has_grid() const { return step.has_value() || !allowed.empty(); }
-  /// Range and grid (to 1e-9 of the step); the query's value always.
+  /// Range and grid (to 1e-9 of the step); the query's value as `keeps` says.
   [[nodiscard]] bool contains(double value) const;
   /// The nearest value of range and grid strictly beyond `value` in a direction (+1 or −1), if any.
   [[nodiscard]] std::optional<double> beyond(double value, int direction) const;
@@ -39,6 +57,8 @@ struct FeatureRange {
   [[nodiscard]] double snapped(double value) const;
   /// The value of the grid (not necessarily of the range) that is nearest.
   [[nodiscard]] double nearest(double value) const;
+  [[nodiscard]] bool is_empty() const;
+  bool operator==(const FeatureRange&) const = default;
 
  private:
   [[nodiscard]] double grid_value(double k) const;
@@ -55,7 +75,7 @@ struct Box {
 };
 
 /// What a counterfactual of one query may be: ranges and grids per feature, and rules. The query's
-/// own value of a feature always belongs to its range.
+/// own value of a feature belongs to its range, unless a branch demands a change.
 class FeasibleSet {
  public:
   /// `raw` as in Dataset::raw. `display_steps` (may be empty) rounds numeric features for which the
@@ -80,7 +100,16 @@ class FeasibleSet {
   /// impossible here is impossible.
   [[nodiscard]] const Box& relaxed() const { return relaxed_; }
 
-  /// The constraints that shape the boxes.
+  /// The linear rules, in the order of the schema.
+  [[nodiscard]] const std::vector<ModelRule>& rules() const { return rules_; }
+  /// The set in parts, in each of which every implication is settled by the ranges: its condition
+  /// is false or its consequence true (theory.md, Result 19). Together they are the set, and parts
+  /// that hold no row are left out. Without implications the set itself.
+  [[nodiscard]] std::vector<FeasibleSet> branches() const;
+  /// What a branch supposes, in words: «age does not rise»; empty for a whole set.
+  [[nodiscard]] const std::vector<std::string>& supposes() const { return supposes_; }
+
+  /// The constraints that shape the boxes, the rules and the implications.
   [[nodiscard]] const std::vector<NamedConstraint>& constraints() const { return constraints_; }
   /// The same set without one of them; for finding out which ones block.
   [[nodiscard]] FeasibleSet without(const NamedConstraint& constraint) const;
@@ -101,8 +130,14 @@ class FeasibleSet {
  private:
   void build();
   void build_range(std::size_t feature);
+  void build_rules();
   void build_boxes();
-  [[nodiscard]] bool is_dropped(NamedConstraint::Kind kind, std::size_t feature) const;
+  void apply_decisions(std::size_t feature);
+  void apply(const Move& move, bool is_true, std::size_t feature);
+  [[nodiscard]] bool is_empty() const;
+  /// Whether a row does what a move says.
+  [[nodiscard]] bool does(const Move& move, VectorArg raw, bool condition) const;
+  [[nodiscard]] bool is_dropped(NamedConstraint::Kind kind, std::size_t index) const;
   [[nodiscard]] double to_model(std::size_t feature, double raw) const;
   [[nodiscard]] std::string value_text(std::size_t feature, double raw) const;
 
@@ -111,11 +146,19 @@ class FeasibleSet {
   std::size_t query_index_;
   std::vector<std::optional<double>> display_steps_;
   std::vector<NamedConstraint> dropped_;
+  /// Implications that a branch has settled, and whether by their consequence.
+  struct Decision {
+    std::size_t implication = 0;
+    bool consequence = false;
+  };
+  std::vector<Decision> decisions_;
+  std::vector<std::string> supposes_;
   Vector raw_, query_;
   Vector base_;  // raw_, with held features where the boxes hold them
   std::vector<FeatureRange> ranges_;
   std::vector<NamedConstraint> constraints_;
   std::vector<std::string> held_;
+  std::vector<ModelRule> rules_;
   bool has_grid_ = false;
   std::vector<Box> boxes_;
   bool boxes_cover_ = true;

@@ -129,6 +129,8 @@ class GradientSearch final : public Generator {
 
  private:
   [[nodiscard]] Recourse answer(const Query& query) const;
+  /// In a branch of what the query may become.
+  [[nodiscard]] Recourse answer(const Query& query, const FeasibleSet& feasible) const;
   [[nodiscard]] GradientObjective objective() const;
   [[nodiscard]] Vector run_printed(const FeasibleSet& feasible) const;
   [[nodiscard]] Vector run_as_run(const FeasibleSet& feasible) const;

@@ -52,6 +52,8 @@ class GreedySearch final : public Generator {
  private:
   [[nodiscard]] FeasibleSet feasible_of(const Query& query) const;
   [[nodiscard]] Recourse answer(const Query& query) const;
+  /// In a branch of what the query may become.
+  [[nodiscard]] Recourse answer(const Query& query, const FeasibleSet& feasible) const;
   [[nodiscard]] std::vector<std::size_t> ranking(const FeasibleSet& feasible) const;
 
   const Problem* problem_;

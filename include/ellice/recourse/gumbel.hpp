@@ -54,6 +54,8 @@ class GumbelSearch final : public Generator {
 
  private:
   [[nodiscard]] Recourse answer(const Query& query) const;
+  /// In a branch of what the query may become.
+  [[nodiscard]] Recourse answer(const Query& query, const FeasibleSet& feasible) const;
 
   const Problem* problem_;
   GumbelOptions options_;

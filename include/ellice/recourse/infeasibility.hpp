@@ -2,16 +2,16 @@
 
 #include <optional>
 
+#include "ellice/recourse/linear_cones.hpp"
 #include "ellice/recourse/problem.hpp"
-#include "ellice/solver/box_projection.hpp"
 
 namespace ellice {
 
 /// Why a query has no answer under its constraints: the proof, the largest ε that would have one, a
-/// minimal set of constraints that block it (deletion filter), the best reachable point. Nothing if
-/// there is no proof: some allowed point may be robust.
+/// minimal set of constraints, rules among them, that block it (deletion filter), the best
+/// reachable point. Nothing if there is no proof: some allowed point may be robust.
 [[nodiscard]] std::optional<Infeasibility> explain_infeasibility(const Problem& problem,
-                                                                 const BoxFactor& factor,
+                                                                 const LinearCones& cones,
                                                                  const FeasibleSet& feasible);
 
 }  // namespace ellice

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -13,6 +14,7 @@ namespace ellice {
 struct ExactOptions {
   std::optional<int> max_changes = {};
   bool sparse = false;
+  bool trade_off = false;
   int plans = 1;
   int node_limit = 5000;
   std::optional<double> time_limit = {};
@@ -21,6 +23,8 @@ struct ExactOptions {
     visit("max_changes", self.max_changes, at_least(1),
           "no answer changes more features than this");
     visit("sparse", self.sparse, any_value(), "the fewest changes, then the nearest of these");
+    visit("trade_off", self.trade_off, any_value(),
+          "one answer per number of changes, from the fewest on, as long as more make it cheaper");
     visit("plans", self.plans, at_least(1),
           "different answers per query: none changes all that an earlier one changes");
     visit("node_limit", self.node_limit, at_least(1),
@@ -36,11 +40,16 @@ struct ExactOptions {
 /// bound, with proof. Threads may share it.
 class MixedExact {
  public:
+  /// Solves the problems that it makes; solve_mixed() with the factor, unless another set is meant.
+  using Solver = std::function<MixedResult(const MixedProblem&)>;
   /// All must outlive it.
-  MixedExact(const Problem& problem, const Assembler& assembler, const BoxFactor& factor,
+  MixedExact(const Problem& problem, const Assembler& assembler,
+             const std::vector<BoxFactor>& cones, const ExactOptions& options);
+  MixedExact(const Problem& problem, const Assembler& assembler, Solver solver,
              const ExactOptions& options);
 
-  /// Whether a query needs this search: something discrete may change, or changes are counted.
+  /// Whether a query needs this search: something discrete may change, changes are counted, there
+  /// are rules or several cones.
   [[nodiscard]] bool is_needed(const FeasibleSet& feasible) const;
 
   /// Sets of features, each the changes of an earlier plan.
@@ -61,15 +70,19 @@ class MixedExact {
   [[nodiscard]] Layout lay_out(const FeasibleSet& feasible, bool display_grids) const;
   [[nodiscard]] MixedProblem problem_for(const Layout& layout, const FeasibleSet& feasible,
                                          const Plans& earlier, double margin) const;
+  /// The best of the feasible set's branches.
   [[nodiscard]] Found search(const FeasibleSet& feasible, const Plans& earlier,
                              double margin) const;
+  [[nodiscard]] Found search_branch(const FeasibleSet& feasible, const Plans& earlier,
+                                    double margin) const;
   [[nodiscard]] Found fewest(MixedProblem mixed) const;
   [[nodiscard]] Vector row(const Layout& layout, const FeasibleSet& feasible,
                            const Vector& point) const;
 
   const Problem* problem_;
   const Assembler* assembler_;
-  const BoxFactor* factor_;
+  const std::vector<BoxFactor>* cones_ = nullptr;  // none where a solver was given
+  Solver solver_;
   ExactOptions options_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ellice/core/fields.hpp"
@@ -16,6 +17,9 @@ struct NetworkSearchOptions {
   int random_starts = 4;
   int max_iterations = 25;
   int discrete_nodes = 200;
+  std::optional<int> max_changes = {};
+  bool sparse = false;
+  int plans = 1;
   std::uint64_t seed = 1;
 
   static void fields(auto& self, auto&& visit) {
@@ -25,6 +29,11 @@ struct NetworkSearchOptions {
     visit("max_iterations", self.max_iterations, at_least(1), "quadratic steps per start");
     visit("discrete_nodes", self.discrete_nodes, at_least(0),
           "solves that choose whole numbers and levels; 0 keeps the query's");
+    visit("max_changes", self.max_changes, at_least(1),
+          "no answer changes more features than this");
+    visit("sparse", self.sparse, any_value(), "few changes, then the nearest of these");
+    visit("plans", self.plans, at_least(1),
+          "different answers per query: none changes all that an earlier one changes");
     visit("seed", self.seed, any_value(), "of the random points");
   }
   bool operator==(const NetworkSearchOptions&) const = default;
@@ -40,6 +49,11 @@ struct QueryContext;
 /// Whole numbers and levels are first kept at the query's values and then chosen by a bounded,
 /// deterministic search with the same steps inside, which also begins at the nearest robust
 /// training rows with the levels they have; categories are never fractional.
+///
+/// Few changes: which features may change is chosen by a beam over sets of them (FewFeatures), and
+/// each set that leads somewhere is searched as above with the other features locked. Several plans
+/// come from locking, in turn, one feature of every plan that a new one must not contain. Neither
+/// proves that nothing better exists.
 ///
 /// Statuses: certified, without a gap, since the problem is not convex and nothing is proved of
 /// shorter answers; already_robust; reduced, where the ε asked for is not reached, with the largest
@@ -58,7 +72,22 @@ class NetworkSearch final : public Generator {
                                                const Execution& execution) const override;
 
  private:
-  [[nodiscard]] Recourse answer(const Query& query) const;
+  using Features = std::vector<std::size_t>;
+
+  /// The first plan and, if asked for, others.
+  [[nodiscard]] std::vector<Recourse> answer(const Query& query) const;
+  void add_plans(std::vector<Recourse>& plans, const Query& query) const;
+  /// The answer that keeps these features, with as few changes as the options ask for.
+  [[nodiscard]] Recourse answer_without(const Query& query, const Features& kept) const;
+  /// Few of the features change; `nearest` is the answer without that wish.
+  [[nodiscard]] Recourse change_few(const Query& query, const Features& kept,
+                                    Recourse nearest) const;
+  /// The nearest answer that keeps these features.
+  [[nodiscard]] Recourse nearest_without(const Query& query, const Features& kept) const;
+  [[nodiscard]] FeasibleSet feasible_without(const Query& query, const Features& kept,
+                                             Constraints& constraints) const;
+  [[nodiscard]] QueryContext context_of(const Query& query, const FeasibleSet& feasible) const;
+  [[nodiscard]] Recourse nearest(const Query& query, const FeasibleSet& feasible) const;
   /// Chooses whole numbers and levels: the result becomes what is certified and cheaper. Gives the
   /// rows whose values are worth a try where nothing is certified.
   [[nodiscard]] std::vector<Vector> choose(Recourse& result, const Recourse& blank,

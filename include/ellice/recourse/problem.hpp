@@ -49,9 +49,10 @@ struct Endurance {
   std::optional<double> predicted_survival = {};  // of linear models (theory.md, Result 30)
 };
 
-/// Nothing where the set is not the last-layer set.
+/// Nothing where the set is not the last-layer set. `retrained` may be absent: then no survival is
+/// predicted.
 [[nodiscard]] std::optional<Endurance> endurance(const Problem& problem, const UncertaintySet& set,
-                                                 VectorArg z);
+                                                 const RetrainedHead* retrained, VectorArg z);
 
 /// Steps that round each numeric feature to some three digits of its training range.
 [[nodiscard]] std::vector<std::optional<double>> sensible_steps(const Encoder& encoder);
@@ -87,7 +88,8 @@ class Assembler {
 
   const Problem* problem_;
   Certifier certifier_;
-  std::unique_ptr<UncertaintySet> set_;  // none for the true set
+  std::unique_ptr<UncertaintySet> set_;     // none for the true set
+  std::optional<RetrainedHead> retrained_;  // where survival is predicted
 };
 
 }  // namespace ellice

@@ -13,6 +13,7 @@
 #include "ellice/data/encoder.hpp"
 #include "ellice/rashomon/attack.hpp"
 #include "ellice/rashomon/certificate.hpp"
+#include "ellice/recourse/reasons.hpp"
 
 namespace ellice {
 
@@ -46,15 +47,42 @@ struct Distance {
   int changed = 0;      // original features
 };
 
-/// Why there is no answer. The model θ lies in the set, and no allowed point gets more than
-/// upper_bound < t from it: anyone can check that by maximising one linear function over a box.
-struct Infeasibility {
+/// A model of one of several sets, and its share.
+struct WeightedModel {
+  std::size_t member = 0;
+  double weight = 0;
+  Vector model = {};
+};
+
+/// What a rule's slack counts in a proof: > 0 for the side «at most», < 0 for «at least».
+struct WeightedRule {
+  std::string rule = {};
+  double multiplier = 0;
+};
+
+/// No point that the constraints allow gets a weighted sum of models and of the rules' slacks that
+/// is more than upper_bound < t, although one with an answer would get t at least: anyone can check
+/// that by maximising one linear function over a box (theory.md, Result 18). Without models the
+/// rules alone leave nothing, and upper_bound < 0.
+struct InfeasibilityProof {
   double upper_bound = 0;
-  Vector model = {};       // θ = [w; b]
+  Vector model = {};  // Σ weight·θ, a model where there is one set; empty if the rules suffice
+  std::vector<WeightedModel> models = {};  // where there are several sets; weights add up to 1
+  std::vector<WeightedRule> rules = {};    // that take part
+  std::vector<std::string> supposes = {};  // the case it is about, where implications make several
+};
+
+/// Why there is no answer.
+struct Infeasibility {
+  double upper_bound = 0;  // of the proof, or the largest of its cases
+  Vector model = {};
+  std::vector<WeightedModel> models = {};
+  std::vector<WeightedRule> rules = {};
+  std::vector<InfeasibilityProof> cases = {};  // instead of model, models and rules
   double max_epsilon = 0;  // the largest ε for which this query has an answer under its constraints
   std::vector<std::string> blocking =
       {};            // a minimal set of constraints: without any one of them there is an answer
-  RawRow best = {};  // the allowed point with the largest robust logit that was found
+  RawRow best = {};  // the allowed point with the largest robust logit that was found, if any
   double best_robust_logit = 0;
 };
 
@@ -63,19 +91,25 @@ struct Recourse {
   int plan = 0;
   Status status = Status::not_found;
   std::optional<std::string> id = {};
-  RawRow query = {};  // as given
+  std::string target = {};  // many classes: the one that the row is to get
+  RawRow query = {};        // as given
   std::vector<std::string> query_violations = {};
+  /// Why the base model declines the query, where it does and where that was asked for.
+  std::optional<Reasons> reasons = {};
   /// Features that could change but kept the query's value, because their kind is not searched.
   std::vector<std::string> held = {};
   std::optional<RawRow> counterfactual = {};
   std::vector<Change> changes = {};
   Distance distance = {};
-  double logit = 0;         // of the counterfactual: base model
+  double logit = 0;         // of the counterfactual: base model; many classes: smallest margin
   double robust_logit = 0;  // worst model
   /// Of the counterfactual, for the last-layer set: the largest ε for which it is robust, and for
   /// linear models the probability that the retrained model accepts it (theory.md, Result 30).
   std::optional<double> robustness_radius = {};
   std::optional<double> predicted_survival = {};
+  /// The selection effect that predicted_survival takes into account (Result 32), as a fall of the
+  /// logit; only where rows are fresh and parameters many.
+  std::optional<double> selection_shift = {};
   std::optional<double> gap = {};  // relative optimality gap, where known
   std::optional<Certificate> certificate = {};
   std::optional<Infeasibility> infeasible = {};
@@ -84,6 +118,8 @@ struct Recourse {
   std::optional<double> seconds = {};
   std::string message =
       {};  // what a person should know: why nothing was found, what could not be read
+  /// Of one plan among several: how it differs from those before it.
+  std::string reason = {};
 };
 
 [[nodiscard]] bool is_certified(Status status);

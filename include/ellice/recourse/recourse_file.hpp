@@ -25,7 +25,8 @@ struct Request {
   EpsilonRule rule = {};
   std::string method = {};
   std::uint64_t seed = 0;
-  Json method_options = Json::object();  // of the method, beyond the problem
+  Json method_options = Json::object();           // of the method, beyond the problem
+  std::optional<ReasonReference> reference = {};  // of the reasons, where answers have them
 };
 
 /// Everything but the results.
@@ -53,7 +54,10 @@ struct AnswerAudit {
   double threshold = 0;
   double logit = 0;                           // recomputed, where there is a certificate
   double robust_logit = 0;                    // likewise
+  std::optional<Index> winner = {};           // many classes: the one that the answer names
   std::optional<Vector> breaking_model = {};  // true set: one of it that rejects the row
+  std::vector<std::string> changed = {};      // features, sorted
+  double cost = 0;                            // recomputed, of the row
   std::vector<std::string> failures = {};
   [[nodiscard]] bool holds() const { return failures.empty(); }
 };
@@ -61,10 +65,11 @@ struct AnswerAudit {
 /// Re-checks every answer of a recourse file against the model: certificates (by the independent
 /// Verifier), that they speak of the ε, the threshold and the row of the answer, that the row keeps
 /// the schema's and the request's constraints, that changes, distances and logits are those of the
-/// row, that no cheaper row contradicts the stated gap, and the proofs of infeasibility with their
-/// largest ε. Throws Error{input} for a file that is not one, or for another model, Error{argument}
-/// where the answers are for an ensemble and not all its other models are given as `members`, or
-/// for the true set and neither `rows` are given nor does the model file hold them.
+/// row, that plans differ as they should, that no cheaper row contradicts the stated gap, the
+/// proofs of infeasibility with their largest ε, and the reasons of refusals. Throws Error{input}
+/// for a file that is not one, or for another model, Error{argument} where the answers are for an
+/// ensemble and not all its other models are given as `members`, or for the true set and neither
+/// `rows` are given nor does the model file hold them.
 [[nodiscard]] std::vector<AnswerAudit> audit_recourse_file(
     const Json& file, const Model& model, const std::string& source,
     const std::vector<const Model*>& members = {}, const StoredRows* rows = nullptr);

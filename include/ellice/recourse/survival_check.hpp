@@ -29,9 +29,9 @@ struct SurvivalLevel {
   double wanted = 0;       // the survival that ε was chosen for
   double epsilon = 0;      // the mean over the splits, for halves
   std::size_t trials = 0;  // answers times models
-  double predicted = 0;    // mean over the answers, each by its own radius
-  /// The same with the selection effect (theory.md, Result 32); where p/n > 0.03 and rows are
-  /// fresh.
+  double predicted = 0;    // mean over the answers, each for its own row
+  /// The same with the selection effect (theory.md, Result 32), for which ε was chosen where
+  /// p/n > 0.03 and rows are fresh.
   std::optional<double> corrected = {};
   double measured = 0;
   /// Of `measured`. Answers are judged by the same models, so that trials are not independent: it
@@ -61,11 +61,5 @@ struct FittedRows {
 /// The first `most` of the rows that the problem's model declines, as queries.
 [[nodiscard]] std::vector<Query> declined_rows(const Problem& problem, const RowMatrix& raw,
                                                int most);
-
-/// tr(V·J) for each answer (theory.md, Result 32), from that many pairs of draws; 0 where a
-/// disturbed model has no answer. `answers` are those of `queries`, in order.
-[[nodiscard]] Vector selection_shift(const Problem& problem, const std::vector<Query>& queries,
-                                     const std::vector<Recourse>& answers, int draws,
-                                     const Random& random);
 
 }  // namespace ellice

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
@@ -40,7 +41,8 @@ class Appraiser {
 
   /// The ε that an answer is about: its certificate's, else the one that was asked for.
   [[nodiscard]] double epsilon_of(const Recourse& answer) const;
-  /// The query's standing. The answer must have a query.
+  /// The query's standing; with many classes the lead of the answer's class over the best of those
+  /// that it must beat. The answer must have a query.
   [[nodiscard]] Standing before(const Recourse& answer) const;
   /// The counterfactual's standing, from the numbers that the answer carries.
   [[nodiscard]] Standing after(const Recourse& answer) const;
@@ -48,14 +50,20 @@ class Appraiser {
   /// What a logit is called and how it is shown: as a probability for the logistic loss, which
   /// models one, as it is for others.
   [[nodiscard]] bool has_probabilities() const;
+  [[nodiscard]] bool has_many_classes() const { return choice_.contest.has_value(); }
   [[nodiscard]] std::string scale_name() const;
   [[nodiscard]] std::string display_score(double logit) const;
 
  private:
+  [[nodiscard]] Standing lead(const Recourse& answer, const Vector& x) const;
+
   const Model* model_;
   double epsilon_;
   double threshold_;
-  std::unique_ptr<UncertaintySet> set_;  // of every set but the true one
+  SetChoice choice_;
+  /// Of every set but the true one; with many classes one for each acceptable class, in their
+  /// order.
+  std::vector<std::unique_ptr<UncertaintySet>> sets_;
   std::optional<TrueSet> true_set_;
 };
 
@@ -65,6 +73,8 @@ class AlignmentMeter {
   explicit AlignmentMeter(const Model& model);
   /// Nothing moved: nothing to share out, both 0.
   [[nodiscard]] Alignment of(const RawRow& from, const RawRow& to) const;
+  /// With many classes H is about all of them, and a move has no place in it.
+  [[nodiscard]] bool applies() const { return model_->network.outputs() == 1; }
   /// What a direction picked at random has along k eigenvectors, on average: k / parameters.
   [[nodiscard]] double by_chance(int k) const;
 

@@ -35,6 +35,11 @@ struct PlanStep {
 /// The whole answer as one sentence that a person can act on.
 [[nodiscard]] std::string sentence(const Recourse& answer, const Schema& schema);
 
+/// What a proof says of every allowed row, up to its bound: «one model of the set gives every
+/// allowed row a logit of at most»; several models where there are several sets, a lead with many
+/// classes.
+[[nodiscard]] std::string proof_phrase(const Recourse& answer);
+
 /// What the search for a real network that breaks an answer came to.
 [[nodiscard]] std::string attack_text(const Attack& attack);
 

@@ -3,11 +3,13 @@
 // The cheapest robust point when some coordinates are whole numbers, grid values or categories.
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "ellice/core/types.hpp"
 #include "ellice/solver/box_projection.hpp"
+#include "ellice/solver/cone_intersection.hpp"
 
 namespace ellice {
 
@@ -17,7 +19,7 @@ struct MixedOption {
   double cost = 0;
 };
 
-/// Something that changes as a whole, or keeps the query's value: that is always allowed.
+/// Something that changes as a whole, or keeps the query's value, unless `stays` is false.
 /// A number: one column, in [lower, upper], which need not contain the query's value; any number of
 /// it, multiples offset + k·step, or listed values. It costs ½D·Δ² + c·|Δ|, and `charge` if it
 /// changes. A group: `width` columns that take one of the options, for the option's cost.
@@ -34,20 +36,14 @@ struct MixedUnit {
   double quadratic = 0;  // D ≥ 0 and c ≥ 0, not both zero; D > 0 for all numbers or none
   double absolute = 0;
   double charge = 0;
+  bool stays = true;  // the query's value is allowed, also where the range does not contain it
 
   [[nodiscard]] bool is_group() const { return !options.empty(); }
   [[nodiscard]] bool has_grid() const { return step.has_value() || !values.empty(); }
 };
 
-/// coefficientsᵀx ≤ bound.
-struct MixedRule {
-  Vector coefficients = {};
-  double bound = 0;
-  double tolerance = 0;
-};
-
-/// min cost subject to x in the units' domains, g(x) ≥ threshold and the rules. Columns that belong
-/// to no unit keep the query's values.
+/// min cost subject to x in the units' domains, g(x) ≥ threshold for every cone and the rules.
+/// Columns that belong to no unit keep the query's values.
 struct MixedProblem {
   Vector query = {};
   std::vector<MixedUnit> units = {};
@@ -55,18 +51,19 @@ struct MixedProblem {
   double threshold = 0;
   /// A solution satisfies g ≥ t + margin·(Σ|θᵢx̃ᵢ| + s + |t|).
   double margin = 1.1e-12;
-  std::vector<MixedRule> rules = {};
+  std::vector<LinearRule> rules = {};
   /// At most so many units change.
   std::optional<std::size_t> max_changes = {};
   /// A solution's set of changed units contains none of these sets.
   std::vector<std::vector<std::size_t>> forbidden = {};
+  double cutoff = std::numeric_limits<double>::infinity();  // only solutions that cost less count
   std::size_t node_limit = 1000000;
   std::optional<double> time_limit = {};  // seconds
 };
 
 enum class MixedStatus {
   optimal,     // the point is the cheapest, to 1e-10
-  infeasible,  // no point satisfies the constraints: every part of the tree is ruled out
+  infeasible,  // no point satisfies the constraints below the cutoff: the tree is ruled out
   limit,       // the search ended early; see found and lower_bound
 };
 
@@ -79,11 +76,17 @@ struct MixedResult {
   std::size_t nodes = 0;
 };
 
-/// Best-first branch and bound (theory.md, Result 15, Result 16 and Result 17). The bound of a node
-/// is Lagrange's: g is replaced by a model of the ellipsoid, and what then remains falls apart into
-/// one small problem per unit, solved over the unit's own values, discrete ones included. Where all
-/// that is discrete is decided, BoxFactor solves the rest. Infinite ranges are searched to 10⁷ on
-/// either side. Deterministic, unless the time limit ends it.
+/// Throws Error{argument} for a problem that cannot be.
+void check(const std::vector<const BoxFactor*>& factors, const MixedProblem& problem);
+
+/// Best-first branch and bound (theory.md, Result 15 to Result 18). The bound of a node is
+/// Lagrange's: g is replaced by a model of the ellipsoid, or cones and rules by one half-space that
+/// contains them, and what then remains falls apart into one small problem per unit, solved over
+/// the unit's own values, discrete ones included. Where all that is discrete is decided, BoxFactor
+/// solves the rest, or intersect_cones where there are rules or several cones. Infinite ranges are
+/// searched to 10⁷ on either side. Deterministic, unless the time limit ends it.
+[[nodiscard]] MixedResult solve_mixed(const std::vector<BoxFactor>& cones,
+                                      const MixedProblem& problem);
 [[nodiscard]] MixedResult solve_mixed(const BoxFactor& factor, const MixedProblem& problem);
 
 }  // namespace ellice

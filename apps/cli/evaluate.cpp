@@ -1,0 +1,290 @@
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/file.hpp"
+#include "ellice/data/csv.hpp"
+#include "ellice/model/model_file.hpp"
+#include "ellice/rashomon/epsilon_rule.hpp"
+#include "ellice/report/text_table.hpp"
+#include "ellice/study/answer_file.hpp"
+#include "ellice/study/evaluation.hpp"
+#include "ellice/study/evaluation_file.hpp"
+#include "problem_arguments.hpp"
+#include "training_rows.hpp"
+#include "verb.hpp"
+
+namespace ellice::cli {
+
+namespace {
+
+// Stream of the seed from which the intervals draw; evaluators have theirs.
+constexpr std::uint64_t interval_stream = 410;
+
+struct EvaluateArguments {
+  CommonOptions common = {};
+  std::string model = {};
+  std::string file = {};
+  std::string against = {};
+  std::string queries = {};
+  RowArguments rows = {};
+  std::string shift_data = {};
+  std::vector<std::string> evaluators = {"retrain", "dropout", "awp"};
+  std::vector<std::string> metrics = {};
+  std::string epsilon = "10%";
+  std::string threshold = {};
+  EvaluatorOptions options = {};
+  PlausibilityOptions plausibility = {};
+  IntervalOptions intervals = {};
+  ExplainedRows explained = ExplainedRows::declined;
+  MissingAnswers missing = MissingAnswers::error;
+  OutputFormat format = OutputFormat::table;
+  std::string output = "-";
+};
+
+/// Our files begin with a brace, tables do not.
+bool is_json(const std::string& path) {
+  if (path == "-") return true;
+  std::ifstream stream(path);
+  char first = 0;
+  return !(stream >> first) || first == '{' || first == '[';
+}
+
+/// The answers of one file, with one for every query.
+AnswerBatch read_answers(const std::string& path, const EvaluateArguments& arguments,
+                         const Model& model, double threshold, const Console& console) {
+  const std::string source = input_name(path);
+  std::optional<std::vector<Query>> queries;
+  if (!arguments.queries.empty()) {
+    CsvReader table(arguments.queries);
+    queries = read_queries(table, model);
+  }
+  AnswerFile file;
+  if (is_json(path)) {
+    file = answers_from_json(read_file(path), model, source);
+  } else {
+    require(queries.has_value(),
+            "{} is a table of answers: the rows that it answers are needed, --queries FILE.csv",
+            source);
+    CsvReader table(path);
+    file = answers_from_table(table, *queries, model);
+  }
+  if (queries) {
+    complete_answers(file, *queries, model, threshold, arguments.explained, arguments.missing,
+                     source);
+  }
+  if (file.model_sha256 && *file.model_sha256 != model.sha256) {
+    console.warning(fmt::format("{}: these answers were made for another model than {}", source,
+                                arguments.model));
+  }
+  if (file.threshold && *file.threshold != threshold) {
+    console.warning(
+        fmt::format("{}: these answers were made for the threshold {}, and are judged at {}",
+                    source, rounded(*file.threshold), rounded(threshold)));
+  }
+  require_input(!file.answers.empty(), "{}: there are no answers in it", source);
+  AnswerBatch batch = answer_batch(file.answers, model, threshold, arguments.explained);
+  require_input(batch.size() > 0,
+                "{}: there is nobody to judge: the model accepts all {} people as they are; "
+                "--rows all counts them too",
+                source, batch.accepted);
+  return batch;
+}
+
+/// Rows that the model has not seen, for the evaluator shift.
+StoredRows other_rows(const EvaluateArguments& arguments, const Model& model,
+                      const TrainingRows& rows, const Console& console) {
+  if (!arguments.shift_data.empty()) {
+    CsvReader table(arguments.shift_data);
+    const Dataset data = read_dataset(table, model.schema(), console.progress());
+    require_input(data.schema == model.schema(), "{}: its schema is not the model's",
+                  arguments.shift_data);
+    return {.encoded = model.encoder.encode(data.raw), .labels = data.labels};
+  }
+  require(!rows.holdout.rows.labels.empty(),
+          "the evaluator shift trains on rows that the model has not seen: give --shift-data "
+          "FILE.csv, or train with --holdout 0.5 and give --data or --dataset");
+  return rows.holdout.rows;
+}
+
+void check_validation(const std::vector<EvaluatorKind>& kinds, const Model& model,
+                      const TrainingRows& rows) {
+  const bool stops_early = model.training.selection.validation.value_or(0) > 0;
+  if (!stops_early || !rows.validation.rows.labels.empty()) return;
+  for (const EvaluatorKind kind : kinds) {
+    const bool trains = kind == EvaluatorKind::retrain || kind == EvaluatorKind::bootstrap ||
+                        kind == EvaluatorKind::shift;
+    require(!trains,
+            "the evaluator {} trains as the model was trained, which needs its validation rows: "
+            "give --data or --dataset",
+            enum_name(kind));
+  }
+}
+
+OutlierFactor make_plausibility(const PlausibilityOptions& options, const StoredRows& fitted,
+                                const Execution& execution) {
+  if (options.lof_reference == OutlierReference::all) {
+    return {fitted.encoded, options.lof_neighbours, execution};
+  }
+  std::vector<Index> rows;
+  for (std::size_t i = 0; i < fitted.labels.size(); ++i) {
+    if (fitted.labels[i] == 1) rows.push_back(static_cast<Index>(i));
+  }
+  const RowMatrix favourable = fitted.encoded(rows, Eigen::all);
+  return {favourable, options.lof_neighbours, execution};
+}
+
+ExitStatus run_evaluate(const EvaluateArguments& arguments) {
+  validate(arguments.common, "options");
+  const Console console = arguments.common.console();
+  const std::vector<EvaluatorKind> kinds = parse_evaluators(arguments.evaluators);
+  const EpsilonRule rule = parse_epsilon_rule(arguments.epsilon);
+  EvaluationSetup setup{.variant = arguments.options.variant,
+                        .intervals = arguments.intervals,
+                        .seeds = Random(arguments.common.seed).split(interval_stream)};
+  if (!arguments.metrics.empty()) setup.measures = parse_measures(arguments.metrics);
+  const Model model = read_model(arguments.model);
+  setup.model = &model;
+  setup.threshold =
+      arguments.threshold.empty() ? model.decision.threshold : parse_threshold(arguments.threshold);
+  const AnswerBatch batch =
+      read_answers(arguments.file, arguments, model, setup.threshold, console);
+  std::optional<AnswerBatch> other_batch;
+  if (!arguments.against.empty()) {
+    other_batch = read_answers(arguments.against, arguments, model, setup.threshold, console);
+  }
+
+  const TrainingRows rows =
+      read_training_rows(arguments.rows, model, console, "evaluate", OtherData::refuse);
+  check_validation(kinds, model, rows);
+  const bool has_validation = !rows.validation.rows.labels.empty();
+  const bool has_shift = std::find(kinds.begin(), kinds.end(), EvaluatorKind::shift) != kinds.end();
+  const StoredRows other = has_shift ? other_rows(arguments, model, rows, console) : StoredRows{};
+  const EvaluationSource source{.model = &model,
+                                .fitted = &rows.fitted.rows,
+                                .validation = has_validation ? &rows.validation.rows : nullptr,
+                                .other = has_shift ? &other : nullptr,
+                                .threshold = setup.threshold};
+  const Execution execution{.threads = arguments.common.threads, .progress = console.progress()};
+  EvaluationRequest request{
+      .model_sha256 = model.sha256,
+      .epsilon = rule.resolve(
+          model, {},
+          {.rows = &rows.fitted.rows, .execution = {.threads = arguments.common.threads}}),
+      .epsilon_rule = rule.text,
+      .base_objective = base_objective(source),
+      .columns = model.encoder.columns(),
+      .features = model.schema().features.size(),
+      .evaluators = arguments.options,
+      .plausibility = arguments.plausibility,
+      .intervals = arguments.intervals,
+      .explained = arguments.explained,
+      .seed = arguments.common.seed,
+      .accepted = batch.accepted,
+      .unreadable = batch.unreadable,
+      .further_plans = batch.further_plans};
+
+  std::optional<OutlierFactor> plausibility;
+  if (std::find(setup.measures.begin(), setup.measures.end(), Measure::lof) !=
+      setup.measures.end()) {
+    plausibility.emplace(make_plausibility(arguments.plausibility, rows.fitted.rows, execution));
+    setup.plausibility = &*plausibility;
+    request.plausibility.lof_neighbours = plausibility->neighbours();
+  }
+  setup.evaluators = make_evaluators(source, kinds, {request.epsilon}, arguments.options,
+                                     Random(arguments.common.seed), execution);
+  const EvaluationResult result = evaluate(batch, setup, execution);
+  std::vector<Comparison> comparisons;
+  if (other_batch) {
+    comparisons =
+        compare(result, evaluate(*other_batch, setup, execution), setup.intervals, setup.seeds);
+  }
+
+  std::string text;
+  if (arguments.format == OutputFormat::json) {
+    Json document = to_json(result, request);
+    if (other_batch) document["comparison"] = to_json(comparisons);
+    text = to_text(document);
+  } else {
+    text = evaluation_text(result, request);
+    if (other_batch) {
+      text += fmt::format("\n{} minus {}, by row\n\n{}", input_name(arguments.file),
+                          input_name(arguments.against),
+                          comparison_text(comparisons, arguments.intervals.confidence));
+    }
+  }
+  write_file(arguments.output, text);
+  if (arguments.output != "-") console.info(fmt::format("wrote {}", arguments.output));
+  return done;
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& program, Job& job) {
+  auto arguments = std::make_shared<EvaluateArguments>();
+  CLI::App& verb = *program.add_subcommand(
+      "evaluate", "judge counterfactuals, ours or anybody's, by models that could be in force");
+  verb.add_option("model", arguments->model, "model file")->required();
+  verb.add_option("answers", arguments->file,
+                  "recourse file (explain --format json, jsonl or csv), or any CSV with the column "
+                  "query_index and the features")
+      ->required();
+  verb.add_option("--queries", arguments->queries,
+                  "CSV file with the people who were explained; needed for answers in CSV")
+      ->type_name("FILE");
+  verb.add_option("--against", arguments->against,
+                  "a second file of answers to the same people: differences by row, with tests")
+      ->type_name("FILE");
+  verb.add_option("--evaluators", arguments->evaluators,
+                  fmt::format("models that judge: {}", join_names(EnumNames<EvaluatorKind>::names)))
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME,...")
+      ->capture_default_str();
+  verb.add_option("--target-epsilon", arguments->epsilon, epsilon_help)
+      ->type_name("E")
+      ->capture_default_str();
+  verb.add_option(
+          "--metrics", arguments->metrics,
+          fmt::format("what is measured (default: all): {}", join_names(EnumNames<Measure>::names)))
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME,...");
+  add_choice(verb, "--rows", arguments->explained,
+             "whose answers count: of those whom the model declines, or all");
+  add_choice(verb, "--missing", arguments->missing,
+             "a query without an answer is an error, or counts as not found");
+  verb.add_option("--threshold", arguments->threshold,
+                  "logit that counts as yes, or a probability p=0.7 (default: the model's)")
+      ->type_name("T|p=P");
+  add_row_options(verb, arguments->rows, "Training rows");
+  verb.add_option("--shift-data", arguments->shift_data,
+                  "CSV file with rows that the model has not seen, for the evaluator shift "
+                  "(default: the rows of train --holdout)")
+      ->type_name("FILE")
+      ->group("Training rows");
+  add_flags(verb, arguments->options, {}, "Evaluators");
+  add_flags(verb, arguments->plausibility, {}, "Metrics");
+  add_flags(verb, arguments->intervals, {}, "Metrics");
+  add_format(verb, arguments->format);
+  verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
+      ->capture_default_str();
+  add_flags(verb, arguments->common);
+  verb.footer(
+      "Robust is an answer that every model of a set accepts; the share is of all people "
+      "explained, "
+      "so that a method that answers few of them does not profit.\n"
+      "Examples:\n"
+      "  ellice evaluate m.json plans.json --data loans.csv\n"
+      "  ellice evaluate m.json plans.json --data loans.csv --target-epsilon 5% "
+      "--evaluators retrain,awp-targeted,true --format json -o verdict.json\n"
+      "  ellice evaluate m.json theirs.csv --queries people.csv --data loans.csv --missing "
+      "not-found\n"
+      "  ellice evaluate m.json plans.json --against theirs.csv --queries people.csv --data "
+      "loans.csv");
+  verb.callback([arguments, &job] { job = [arguments] { return run_evaluate(*arguments); }; });
+}
+
+}  // namespace ellice::cli

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ellice/core/types.hpp"
+#include "ellice/model/objective.hpp"
+
+namespace ellice {
+
+/// The worst head of a softmax model's true set for one class against a rival at a point, between
+/// two proved bounds: lower_bound ≤ min (θ_c − θ_r)ᵀx̃ ≤ attained.
+struct TrueMargin {
+  Matrix heads = {};       // of the set; column k is θₖ = [wₖ; bₖ]
+  double attained = 0;     // (θ_c − θ_r)ᵀx̃ of these
+  double lower_bound = 0;  // no head of the set gives less (theory.md, Result 35)
+  Matrix stationary = {};  // where the dual was evaluated: `heads` before they were made feasible
+  double multiplier = 0;   // τ
+  int iterations = 0;
+};
+
+/// {Θ : L(Θ) ≤ L̂ + ε} for the softmax objective of K classes,
+///
+///   L(Θ) = (1/n) Σᵢ [log Σₖ exp(θₖᵀx̃ᵢ) − θ_{yᵢ}ᵀx̃ᵢ] + (l2/2)·‖Θ‖²,
+///
+/// the bias row left out of ‖Θ‖ where it is not penalised. L̂ is the objective of the given
+/// minimiser. For K = 2 and l2 it is the logistic TrueSet of θ₁ − θ₀ with l2/2. Const and cheap to
+/// copy.
+class TrueSoftmax {
+ public:
+  /// Of features without the constant 1; labels count from 0. Throws Error{argument} unless ε is
+  /// above the rounding of the objective, and unless `minimiser` is one: ½gᵀH⁻¹g ≤ ε/100.
+  TrueSoftmax(RowMatrix features, std::vector<int> labels, Penalty penalty, Matrix minimiser,
+              double epsilon);
+
+  [[nodiscard]] Index classes() const { return rows_->minimiser.cols(); }
+  [[nodiscard]] const Matrix& center() const { return rows_->minimiser; }
+  [[nodiscard]] double optimum() const { return rows_->optimum; }  // L̂
+  [[nodiscard]] double epsilon() const { return epsilon_; }
+  [[nodiscard]] double objective(MatrixArg heads) const;
+
+  /// By Newton's method in (Θ, τ), from the ellipsoid's answer or from that at a point nearby. Both
+  /// bounds hold wherever it stops.
+  [[nodiscard]] TrueMargin worst(VectorArg x_tilde, Index wanted, Index rival,
+                                 const TrueMargin* start = nullptr) const;
+
+ private:
+  struct Rows {
+    RowMatrix features;  // with the 1
+    std::vector<int> labels;
+    Penalty penalty;
+    Matrix minimiser;
+    double optimum = 0;
+  };
+  struct Iterate;
+
+  [[nodiscard]] double rounding() const;
+  /// L, its gradient and its Hessian, the parameters of one class after those of another. The
+  /// Hessian carries (11ᵀ/K) ⊗ I beside its own: adding one vector to all classes changes no
+  /// margin, and without a penalty no loss either.
+  double derivatives(const Matrix& heads, Vector& gradient, Matrix& hessian) const;
+  [[nodiscard]] double suboptimality(const Iterate& at) const;
+
+  std::shared_ptr<const Rows> rows_;
+  double epsilon_;
+};
+
+}  // namespace ellice

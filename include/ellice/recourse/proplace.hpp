@@ -1,0 +1,107 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ellice/core/fields.hpp"
+#include "ellice/rashomon/variant.hpp"
+#include "ellice/recourse/generator.hpp"
+#include "ellice/recourse/interval_robustness.hpp"
+#include "ellice/solver/nearest.hpp"
+
+namespace ellice {
+
+/// Whether the query is a corner of the plausible region. `automatic` is yes for corrected, as the
+/// method's authors have it, and no for published.
+enum class QueryInHull { automatic, yes, no };
+template <>
+struct EnumNames<QueryInHull> {
+  static constexpr std::array<std::string_view, 3> names = {"auto", "yes", "no"};
+};
+
+struct ProplaceOptions {
+  Variant variant = Variant::corrected;
+  double delta = 0.01;
+  int hull_rows = 10;
+  QueryInHull hull_query = QueryInHull::automatic;
+  double query_seconds = 30;
+
+  static void fields(auto& self, auto&& visit) {
+    visit("variant", self.variant, any_value(),
+          "the compared methods as the paper's authors ran them, or corrected");
+    visit("delta", self.delta, at_least(0), "how far every weight and bias may move");
+    visit("hull_rows", self.hull_rows, at_least(1),
+          "nearest robust training rows that span the region of PROPLACE's answers");
+    visit("hull_query", self.hull_query, any_value(),
+          "whether the query is a corner of that region; auto: corrected only");
+    visit("query_seconds", self.query_seconds, greater_than(0),
+          "time after which PROPLACE gives up on a query");
+  }
+  bool operator==(const ProplaceOptions&) const = default;
+};
+
+/// PROPLACE (Jiang et al., 2023): the l1-nearest point of a plausible region, the convex hull of
+/// the nearest Δ-robust training rows, that no network of the box |Θ−Θ̂| ≤ δ rejects. For linear
+/// models and relu networks of one or two hidden layers; by CBC.
+///
+/// corrected: one linear or mixed-integer program for at most one hidden layer, exact (theory.md,
+/// Result 43); a cutting set with the exact adversary for two. The query's ranges and fixed
+/// features are bounds of the program; grids, whole numbers and levels are rounded to afterwards,
+/// and the row as it is written must be robust, else the margin is raised (three times at most).
+/// not_found otherwise, also when time is up. published: a cutting set as the paper's authors ran
+/// it: unsound choice of corners, no query among them, no answer with fewer than `hull_rows` of
+/// them, and for linear models the wrong sign. Where it finds nothing it returns the query. Unlike
+/// theirs it forgets the models of other queries.
+///
+/// Knows nothing of the set of models: rows are judged afterwards, certified or uncertified.
+class Proplace final : public Generator {
+ public:
+  /// `rows` as in Dataset::raw. `problem` must outlive the generator. Throws Error{argument} for
+  /// other networks, and without CBC.
+  Proplace(const Problem& problem, RowMatrixArg rows, const ProplaceOptions& options = {},
+           const Execution& execution = {});
+  /// With known largest_deltas (delta_rows.hpp) of the rows.
+  Proplace(const Problem& problem, RowMatrixArg rows, const Vector& largest,
+           const ProplaceOptions& options);
+  ~Proplace() override;
+
+  /// The nearest robust rows to a point (model space): corners of the region of its answer.
+  [[nodiscard]] RowMatrix corners(VectorArg query) const;
+
+  [[nodiscard]] std::vector<Recourse> generate(const std::vector<Query>& queries,
+                                               const Execution& execution) const override;
+
+ private:
+  struct Attempt {
+    std::optional<Vector> point = {};  // model space
+    std::string failure = {};
+  };
+  [[nodiscard]] Recourse answer(const Query& query) const;
+  void answer_published(Recourse& answer, const FeasibleSet& feasible) const;
+  void answer_corrected(Recourse& answer, const FeasibleSet& feasible) const;
+  /// All corners, the query among them where it is to be.
+  [[nodiscard]] RowMatrix region(const FeasibleSet& feasible) const;
+  [[nodiscard]] Attempt one_program(const RowMatrix& hull, const FeasibleSet& feasible,
+                                    double margin) const;
+  /// The nearest point for some networks of the box; the one that is worst there joins them, until
+  /// it accepts the point, too.
+  [[nodiscard]] Attempt cutting_set(const RowMatrix& hull, const FeasibleSet& feasible,
+                                    const Box* box, double margin) const;
+  [[nodiscard]] std::optional<WorstInBox> adversary(const Vector& point) const;
+
+  const Problem* problem_;
+  ProplaceOptions options_;
+  Assembler assembler_;
+  IntervalRobustness check_;  // corrected, whatever the variant
+  Network network_;           // the threshold taken off its last bias
+  Index all_ = 0;
+  Index robust_ = 0;
+  double widest_ = 0;
+  std::optional<NearestRows> search_;  // among the robust rows; none without any
+};
+
+}  // namespace ellice

@@ -1,0 +1,64 @@
+#include "ellice/data/spelling.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "ellice/core/json.hpp"
+
+namespace ellice {
+
+std::string display_number(double value) {
+  if (!std::isfinite(value)) return fmt::format("{}", value);
+  std::string text = number_text(value);
+  if (text.find('e') != std::string::npos) return text;
+  const std::size_t first = text.starts_with('-') ? 1 : 0;
+  std::size_t end = std::min(text.find('.'), text.size());
+  while (end > first + 3) {
+    end -= 3;
+    text.insert(end, " ");
+  }
+  return text;
+}
+
+std::string display_rounded(double value, int significant) {
+  return display_number(std::strtod(fmt::format("{:.{}g}", value, significant).c_str(), nullptr));
+}
+
+std::string display_value(const Value& value) {
+  const double* number = std::get_if<double>(&value);
+  return number != nullptr ? display_number(*number) : std::get<std::string>(value);
+}
+
+std::string display_start(const Value& from, const Value& to, int digits) {
+  const double* start = std::get_if<double>(&from);
+  const double* end = std::get_if<double>(&to);
+  if (start == nullptr || end == nullptr || !std::isfinite(*start)) return display_value(from);
+  // Whole digits stay: 1 234 567.125 is 1 234 567.
+  const int whole =
+      *start == 0 ? 1 : static_cast<int>(std::floor(std::log10(std::abs(*start)))) + 1;
+  const double shown =
+      std::strtod(fmt::format("{:.{}g}", *start, std::clamp(whole, digits, 17)).c_str(), nullptr);
+  const bool same_side = *start == *end || (shown != *end && (shown < *end) == (*start < *end));
+  return display_number(same_side ? shown : *start);
+}
+
+std::string display_with_unit(const Feature& feature, const Value& value) {
+  return display_value(value) + (feature.unit.empty() ? "" : " " + feature.unit);
+}
+
+std::string display_percent(double share) {
+  if (share > 0 && share < 0.0005) return "< 0.1 %";
+  if (share < 1 && share >= 0.9995) return "> 99.9 %";
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string feature_label(const Feature& feature) {
+  std::string label = feature.name;
+  std::replace(label.begin(), label.end(), '_', ' ');
+  return label;
+}
+
+}  // namespace ellice

@@ -1,0 +1,169 @@
+#include "ellice/model/softmax_objective.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/blas.hpp"
+#include "ellice/core/error.hpp"
+
+namespace ellice {
+
+/// A run of consecutive rows and what they contribute.
+struct SoftmaxObjective::Chunk {
+  Index first = 0;
+  Index count = 0;
+  double loss = 0;       // Σ φ
+  Matrix gradient = {};  // Σ x̃(p − e_y)ᵀ: one column per class
+  std::vector<Matrix> hessian = {};  // Σ p_j(1−p_j)·x̃x̃ᵀ and Σ p_j·p_k·x̃x̃ᵀ, j > k; lower triangles
+};
+
+namespace {
+
+// As in objective.cpp, of which this is the sum over pairs of classes.
+constexpr Index block_rows = 256;
+constexpr Index smallest_chunk = 8 * block_rows;
+constexpr Index most_chunks = 64;
+
+/// Where the pair of classes j ≥ k stands.
+std::size_t pair_place(Index j, Index k) {
+  return static_cast<std::size_t>(j * (j + 1) / 2 + k);
+}
+
+}  // namespace
+
+SoftmaxObjective::SoftmaxObjective(const RowMatrix& features, const std::vector<int>& labels,
+                                   Index classes, Penalty penalty, int threads)
+    : features_(&features),
+      labels_(&labels),
+      classes_(classes),
+      penalty_(penalty),
+      threads_(threads) {
+  require(features.rows() > 0, "there are no rows");
+  require(features.rows() == static_cast<Index>(labels.size()), "{} rows but {} labels",
+          features.rows(), labels.size());
+  require(penalty.l2 >= 0 && std::isfinite(penalty.l2), "l2 = {} must be >= 0", penalty.l2);
+  require(classes >= 2, "found {} classes, expected at least two", classes);
+  for (const int label : labels) {
+    require(label >= 0 && label < classes, "label {} must be >= 0 and < {}", label, classes);
+  }
+}
+
+void SoftmaxObjective::evaluate(Chunk& chunk, VectorArg theta, bool derivatives) const {
+  const Index d = features_->cols();
+  const Eigen::Map<const Matrix> heads(theta.data(), d + 1, classes_);
+  if (derivatives) {
+    chunk.gradient.setZero(d + 1, classes_);
+    chunk.hessian.assign(pair_place(classes_, 0), Matrix::Zero(d + 1, d + 1));
+  }
+  SoftmaxBatch losses;
+  RowMatrix scores;
+  RowMatrix weighted(block_rows, d + 1);
+  Vector root(block_rows);
+  for (Index start = 0; start < chunk.count; start += block_rows) {
+    const Index n = std::min(block_rows, chunk.count - start);
+    const auto rows = features_->middleRows(chunk.first + start, n);
+    scores.resize(n, classes_);
+    scores.noalias() = rows * heads.topRows(d);
+    scores.rowwise() += heads.row(d);
+    losses.evaluate(scores, labels_->data() + chunk.first + start);
+    chunk.loss += losses.sum();
+    if (!derivatives) continue;
+    chunk.gradient.topRows(d).noalias() += rows.transpose() * losses.slope();
+    chunk.gradient.row(d) += losses.slope().colwise().sum();
+    const RowMatrix& p = losses.probabilities();
+    for (Index j = 0; j < classes_; ++j) {
+      for (Index k = 0; k <= j; ++k) {
+        for (Index i = 0; i < n; ++i) {
+          // 1 − p_j as the sum of the others: exact where p_j is close to 1.
+          const double factor =
+              k < j ? p(i, k) : p.row(i).head(j).sum() + p.row(i).tail(classes_ - j - 1).sum();
+          root(i) = std::sqrt(p(i, j) * factor);
+        }
+        weighted.topLeftCorner(n, d) = root.head(n).asDiagonal() * rows;
+        weighted.col(d).head(n) = root.head(n);
+        blas::add_gram(weighted.topRows(n), chunk.hessian[pair_place(j, k)]);
+      }
+    }
+  }
+}
+
+std::vector<SoftmaxObjective::Chunk> SoftmaxObjective::evaluate_all(VectorArg theta,
+                                                                    bool derivatives) const {
+  require(theta.size() == parameters(), "θ has {} entries, expected {}", theta.size(),
+          parameters());
+  const Index n = features_->rows();
+  const Index size = std::max(smallest_chunk, (n + most_chunks - 1) / most_chunks);
+  std::vector<Chunk> chunks;
+  for (Index first = 0; first < n; first += size) {
+    chunks.push_back({.first = first, .count = std::min(size, n - first)});
+  }
+  parallel_for("objective", chunks.size(), {.threads = threads_},
+               [&](std::size_t i) { evaluate(chunks[i], theta, derivatives); });
+  return chunks;
+}
+
+Vector SoftmaxObjective::penalty_diagonal() const {
+  Vector diagonal = Vector::Constant(parameters(), penalty_.l2);
+  if (penalty_.penalize_bias) return diagonal;
+  const Index p = features_->cols() + 1;
+  for (Index k = 0; k < classes_; ++k) diagonal(k * p + p - 1) = 0;
+  return diagonal;
+}
+
+double SoftmaxObjective::loss(VectorArg theta) const {
+  double sum = 0;
+  for (const Chunk& chunk : evaluate_all(theta, false)) sum += chunk.loss;
+  return sum / static_cast<double>(features_->rows());
+}
+
+double SoftmaxObjective::value(VectorArg theta) const {
+  return loss(theta) + penalty_diagonal().dot(theta.cwiseAbs2()) / 2;
+}
+
+double SoftmaxObjective::derivatives(VectorArg theta, Vector& gradient, Matrix& hessian) const {
+  const std::vector<Chunk> chunks = evaluate_all(theta, true);
+  const auto n = static_cast<double>(features_->rows());
+  const Index p = features_->cols() + 1;
+  double sum = 0;
+  Matrix slopes = Matrix::Zero(p, classes_);
+  for (const Chunk& chunk : chunks) {
+    sum += chunk.loss;
+    slopes += chunk.gradient;
+  }
+  const Vector diagonal = penalty_diagonal();
+  gradient = Eigen::Map<const Vector>(slopes.data(), slopes.size()) / n;
+  gradient += diagonal.cwiseProduct(theta);
+
+  hessian.resize(parameters(), parameters());
+  for (Index j = 0; j < classes_; ++j) {
+    for (Index k = 0; k <= j; ++k) {
+      Matrix lower = Matrix::Zero(p, p);
+      for (const Chunk& chunk : chunks) lower += chunk.hessian[pair_place(j, k)];
+      const Matrix block = lower.selfadjointView<Eigen::Lower>();
+      hessian.block(j * p, k * p, p, p) = block * ((j == k ? 1 : -1) / n);
+      hessian.block(k * p, j * p, p, p) = hessian.block(j * p, k * p, p, p);
+    }
+  }
+  hessian.diagonal() += diagonal;
+  return sum / n + diagonal.dot(theta.cwiseAbs2()) / 2;
+}
+
+Matrix SoftmaxObjective::hessian(VectorArg theta) const {
+  Vector gradient;
+  Matrix result;
+  derivatives(theta, gradient, result);
+  return result;
+}
+
+Matrix with_gauge(Matrix hessian, Index outputs) {
+  if (outputs == 1) return hessian;
+  const Index p = hessian.rows() / outputs;
+  for (Index j = 0; j < outputs; ++j) {
+    for (Index k = 0; k < outputs; ++k) {
+      hessian.block(j * p, k * p, p, p).diagonal().array() += 1 / static_cast<double>(outputs);
+    }
+  }
+  return hessian;
+}
+
+}  // namespace ellice

@@ -1,0 +1,155 @@
+// Few changes and several plans for networks: the search for the nearest answer, with features
+// locked.
+
+#include <algorithm>
+#include <set>
+
+#include "branch_answers.hpp"
+#include "few_features.hpp"
+#include "network_query.hpp"
+#include "recourse/plan_reasons.hpp"
+
+namespace ellice {
+
+namespace {
+
+// Searches for one query's further plans: each locks another set of features.
+constexpr std::size_t most_searches = 60;
+
+}  // namespace
+
+std::vector<Recourse> NetworkSearch::answer(const Query& query) const {
+  std::vector<Recourse> plans = {answer_without(query, {})};
+  if (options_.plans > 1 && plans.front().status == Status::certified) add_plans(plans, query);
+  // What the query breaks is a matter of the constraints that were asked for, not of what a search
+  // locked besides.
+  const FeasibleSet asked(problem_->model->encoder, problem_->constraints, query.index, query.raw,
+                          problem_->display_steps);
+  for (Recourse& plan : plans) plan.query_violations = asked.query_violations();
+  return plans;
+}
+
+FeasibleSet NetworkSearch::feasible_without(const Query& query, const Features& kept,
+                                            Constraints& constraints) const {
+  constraints = problem_->constraints;
+  for (const std::size_t j : kept) {
+    const std::string& name = problem_->model->schema().features[j].name;
+    constraints.features[name].locked = true;
+    const auto own = constraints.queries.find(query.index);
+    if (own != constraints.queries.end()) own->second[name].locked = true;
+  }
+  return {problem_->model->encoder, constraints, query.index, query.raw, problem_->display_steps};
+}
+
+Recourse NetworkSearch::nearest_without(const Query& query, const Features& kept) const {
+  Constraints constraints;
+  return best_over_branches(feasible_without(query, kept, constraints),
+                            [&](const FeasibleSet& branch) { return nearest(query, branch); });
+}
+
+Recourse NetworkSearch::answer_without(const Query& query, const Features& kept) const {
+  Recourse nearest = nearest_without(query, kept);
+  if (nearest.status == Status::already_robust || nearest.status == Status::not_found) {
+    return nearest;
+  }
+  const bool fits = !options_.max_changes || nearest.distance.changed <= *options_.max_changes;
+  if (fits && !(options_.sparse && nearest.status == Status::certified)) return nearest;
+  return change_few(query, kept, std::move(nearest));
+}
+
+Recourse NetworkSearch::change_few(const Query& query, const Features& kept,
+                                   Recourse nearest) const {
+  Constraints constraints;
+  const FeasibleSet feasible = feasible_without(query, kept, constraints);
+  FewFeatures few(context_of(query, feasible));
+  const int most = std::min(options_.max_changes.value_or(nearest.distance.changed),
+                            static_cast<int>(few.movable()));
+  const bool nearest_fits = nearest.status == Status::certified && nearest.distance.changed <= most;
+  std::optional<Recourse> best;
+  const auto is_better = [&](const Recourse& a, const Recourse& b) {
+    if (options_.sparse && a.distance.changed != b.distance.changed) {
+      return a.distance.changed < b.distance.changed;
+    }
+    return a.distance.weighted < b.distance.weighted;
+  };
+  const auto try_set = [&](const Features& set) {
+    Features others;
+    for (std::size_t j = 0; j < feasible.ranges().size(); ++j) {
+      if (!std::binary_search(set.begin(), set.end(), j)) others.push_back(j);
+    }
+    Recourse answer = nearest_without(query, others);
+    if (answer.status != Status::certified) return;
+    if (!best || is_better(answer, *best)) best = std::move(answer);
+  };
+  for (int size = 1; size <= most && !(options_.sparse && best); ++size) {
+    // As few as the nearest answer has: that one is known.
+    if (options_.sparse && nearest_fits && size == nearest.distance.changed) break;
+    const std::vector<Features> sets = few.next();
+    if (!options_.sparse && size < most) continue;
+    for (const Features& set : sets) try_set(set);
+  }
+  if (nearest_fits && (!best || is_better(nearest, *best))) best = std::move(nearest);
+  if (best) return *best;
+  Recourse none = assembler_.begin(query, feasible);
+  none.status = Status::not_found;
+  none.message = fmt::format(
+      "no certified row with at most {} change{} was found; the search is local and proves nothing",
+      most, most == 1 ? "" : "s");
+  return none;
+}
+
+void NetworkSearch::add_plans(std::vector<Recourse>& plans, const Query& query) const {
+  struct Part {
+    Features locked = {};  // sorted
+    Recourse answer = {};
+  };
+  const Schema& schema = problem_->model->schema();
+  std::vector<Part> open = {{.answer = plans.front()}};
+  std::set<Features> seen;
+  std::size_t searches = 0;
+  const auto cheaper = [&](const Part& a, const Part& b) {
+    if (options_.sparse && a.answer.distance.changed != b.answer.distance.changed) {
+      return a.answer.distance.changed < b.answer.distance.changed;
+    }
+    return a.answer.distance.weighted < b.answer.distance.weighted;
+  };
+  while (plans.size() < static_cast<std::size_t>(options_.plans) && !open.empty()) {
+    const auto next = std::min_element(open.begin(), open.end(), cheaper);
+    const auto contained = std::find_if(plans.begin(), plans.end(), [&](const Recourse& earlier) {
+      return contains_changes(next->answer, earlier);
+    });
+    if (contained == plans.end()) {
+      Recourse plan = next->answer;
+      plan.plan = static_cast<int>(plans.size());
+      plan.reason = plan_reason(plan, plans.front());
+      plans.push_back(std::move(plan));
+      continue;
+    }
+    const Features locked = next->locked;
+    open.erase(next);
+    for (const Change& change : contained->changes) {
+      Features more = locked;
+      const std::size_t feature = *schema.find(change.feature);
+      more.insert(std::lower_bound(more.begin(), more.end(), feature), feature);
+      if (searches == most_searches || !seen.insert(more).second) continue;
+      ++searches;
+      Recourse answer = answer_without(query, more);
+      if (answer.status == Status::certified) open.push_back({std::move(more), std::move(answer)});
+    }
+  }
+  if (plans.size() == static_cast<std::size_t>(options_.plans)) return;
+  // Said with the first plan that is missing, so that fewer plans read the same.
+  Recourse missing = plans.front();
+  missing = {.query_index = missing.query_index,
+             .id = missing.id,
+             .query = missing.query,
+             .query_violations = missing.query_violations};
+  missing.plan = static_cast<int>(plans.size());
+  missing.status = Status::not_found;
+  missing.message =
+      "no further plan was found that leaves alone something of each of these; the search is local "
+      "and proves nothing";
+  plans.push_back(std::move(missing));
+}
+
+}  // namespace ellice

@@ -1,0 +1,215 @@
+#include "ellice/recourse/proplace.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "allowed_row.hpp"
+#include "ellice/core/error.hpp"
+#include "ellice/core/stopwatch.hpp"
+#include "ellice/model/network_pass.hpp"
+#include "ellice/recourse/delta_rows.hpp"
+#include "recourse/hull_program.hpp"
+#include "recourse/supported_rows.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr double first_margin = 1e-4;
+constexpr int most_raises = 3;
+
+/// What the solver moved by rounding only did not move.
+Vector without_rounding(const Vector& point, const Vector& query) {
+  return ((point - query).array().abs() <= 1e-9 * (1 + query.array().abs())).select(query, point);
+}
+
+Vector logit_slope(const Network& network, const Vector& x) {
+  NetworkPass pass(network);
+  (void)pass.forward(x);
+  pass.backward();
+  Vector slope(x.size());
+  pass.input_gradient(slope);
+  return slope;
+}
+
+std::string why_unsolved(MixedIntegerStatus status, double seconds) {
+  switch (status) {
+    case MixedIntegerStatus::infeasible:
+      return "no robust point in the hull of the nearest robust rows meets the ranges and fixed "
+             "features";
+    case MixedIntegerStatus::time_limit:
+      return fmt::format("CBC was not done after {} s (--query-seconds)", seconds);
+    case MixedIntegerStatus::optimal:
+    case MixedIntegerStatus::failed:
+      break;
+  }
+  return "CBC met numerical difficulties";
+}
+
+}  // namespace
+
+Proplace::Proplace(const Problem& problem, RowMatrixArg rows, const ProplaceOptions& options,
+                   const Execution& execution)
+    : Proplace(
+          problem, rows,
+          largest_deltas(problem, problem.model->encoder.encode(rows), options.variant, execution),
+          options) {}
+
+Proplace::Proplace(const Problem& problem, RowMatrixArg rows, const Vector& largest,
+                   const ProplaceOptions& options)
+    : problem_(&problem),
+      options_(options),
+      assembler_(problem),
+      check_(problem.model->network, problem.threshold),
+      network_(problem.model->network),
+      all_(rows.rows()) {
+  validate(problem);
+  validate(options, "ProplaceOptions");
+  require(has_mixed_integer(),
+          "--method proplace needs CBC, without which this program was built: install "
+          "coinor-libcbc-dev (scripts/setup does) and build again");
+  require(largest.size() == rows.rows(), "{} deltas for {} rows", largest.size(), rows.rows());
+  network_.layers.back().bias[0] -= problem.threshold;
+  std::vector<Index> robust;
+  for (Index i = 0; i < rows.rows(); ++i)
+    if (largest[i] > options.delta) robust.push_back(i);
+  robust_ = static_cast<Index>(robust.size());
+  if (all_ > 0) widest_ = largest.maxCoeff();
+  if (robust.empty()) return;
+  const Encoder& encoder = problem.model->encoder;
+  const RowMatrix chosen = rows(robust, Eigen::all);
+  search_.emplace(encoder.encode(chosen), weighted_squares(Vector::Ones(encoder.columns())));
+}
+
+Proplace::~Proplace() = default;
+
+RowMatrix Proplace::corners(VectorArg query) const {
+  if (!search_) return RowMatrix(0, query.size());
+  const std::vector<Neighbour> nearest = search_->find_one(query, options_.hull_rows);
+  RowMatrix result(static_cast<Index>(nearest.size()), query.size());
+  for (std::size_t i = 0; i < nearest.size(); ++i)
+    result.row(static_cast<Index>(i)) = search_->rows().row(nearest[i].row);
+  return result;
+}
+
+std::vector<Recourse> Proplace::generate(const std::vector<Query>& queries,
+                                         const Execution& execution) const {
+  std::vector<Recourse> answers(queries.size());
+  parallel_for("solving programs", queries.size(), execution,
+               [&](std::size_t i) { answers[i] = answer(queries[i]); });
+  return answers;
+}
+
+Recourse Proplace::answer(const Query& query) const {
+  const bool corrected = options_.variant == Variant::corrected;
+  const FeasibleSet feasible =
+      feasible_set(*problem_, query, corrected ? Rounding::as_displayed : Rounding::none);
+  Recourse result = assembler_.begin(query, feasible);
+  if (!corrected) {
+    answer_published(result, feasible);
+  } else if (!assembler_.already_robust(result, feasible)) {
+    answer_corrected(result, feasible);
+  }
+  return result;
+}
+
+RowMatrix Proplace::region(const FeasibleSet& feasible) const {
+  RowMatrix result = corners(feasible.query());
+  const bool with_query = options_.hull_query == QueryInHull::automatic
+                              ? options_.variant == Variant::corrected
+                              : options_.hull_query == QueryInHull::yes;
+  if (with_query && result.rows() > 0) {
+    result.conservativeResize(result.rows() + 1, Eigen::NoChange);
+    result.bottomRows(1) = feasible.query().transpose();
+  }
+  return result;
+}
+
+std::optional<WorstInBox> Proplace::adversary(const Vector& point) const {
+  if (options_.variant == Variant::corrected || network_.layers.size() > 1)
+    return check_.worst(point, options_.delta);
+  // Published, linear: infeasible where 1 + Σx is negative, otherwise the wrong sign for x < 0.
+  if (1 + point.sum() < 0) return std::nullopt;
+  WorstInBox worst{.network = network_};
+  worst.network.layers.front().weights.array() -= options_.delta;
+  worst.network.layers.front().bias.array() -= options_.delta;
+  worst.logit = worst.network.logit(point);
+  return worst;
+}
+
+Proplace::Attempt Proplace::cutting_set(const RowMatrix& hull, const FeasibleSet& feasible,
+                                        const Box* box, double margin) const {
+  const Stopwatch watch;
+  HullProgram program(hull, feasible.query(), box);
+  program.require_accepted(network_, margin);
+  while (true) {
+    const double left = options_.variant == Variant::published
+                            ? options_.query_seconds
+                            : options_.query_seconds - watch.seconds();
+    if (left <= 0 || watch.seconds() > options_.query_seconds)
+      return {.failure = why_unsolved(MixedIntegerStatus::time_limit, options_.query_seconds)};
+    const HullProgram::Solution solution = program.solve(left);
+    if (solution.status != MixedIntegerStatus::optimal)
+      return {.failure = why_unsolved(solution.status, options_.query_seconds)};
+    const std::optional<WorstInBox> worst = adversary(solution.point);
+    if (!worst) return {.failure = "the search for the worst network failed"};
+    if (worst->logit >= 0) return {.point = solution.point};
+    program.require_accepted(worst->network, margin);
+  }
+}
+
+void Proplace::answer_published(Recourse& answer, const FeasibleSet& feasible) const {
+  const RowMatrix hull = region(feasible);
+  Attempt attempt;
+  if (hull.rows() >= options_.hull_rows)
+    attempt = cutting_set(hull, feasible, nullptr, first_margin);
+  if (attempt.point) {
+    assembler_.take(answer, decode_freely(feasible, *attempt.point), feasible);
+  } else {
+    return_query(assembler_, answer, feasible);
+  }
+}
+
+void Proplace::answer_corrected(Recourse& answer, const FeasibleSet& feasible) const {
+  answer.status = Status::not_found;
+  const RowMatrix hull = region(feasible);
+  if (hull.rows() == 0) {
+    answer.message = fmt::format(
+        "none of the {} training rows is robust at delta = {}; the largest delta of any is {:.6g}",
+        all_, options_.delta, widest_);
+    return;
+  }
+  const Encoder& encoder = feasible.encoder();
+  double margin = first_margin;
+  for (int raise = 0; raise <= most_raises; ++raise, margin *= 10) {
+    const Attempt attempt = network_.layers.size() <= 2
+                                ? one_program(hull, feasible, margin)
+                                : cutting_set(hull, feasible, &feasible.relaxed(), margin);
+    if (!attempt.point) {
+      if (raise == 0) answer.message = attempt.failure;
+      return;
+    }
+    const Vector point = without_rounding(*attempt.point, feasible.query());
+    const Vector row = allowed_row(feasible, logit_slope(network_, point), point);
+    Vector z(point.size());
+    encoder.encode({row.data(), static_cast<std::size_t>(row.size())}, z);
+    if (check_.is_robust(z, options_.delta)) {
+      assembler_.take(answer, row, feasible);
+      return;
+    }
+    answer.message =
+        "the nearest robust point is not robust once its features take values that they can have";
+  }
+}
+
+Proplace::Attempt Proplace::one_program(const RowMatrix& hull, const FeasibleSet& feasible,
+                                        double margin) const {
+  HullProgram program(hull, feasible.query(), &feasible.relaxed());
+  program.require_robust(network_, options_.delta, margin);
+  const HullProgram::Solution solution = program.solve(options_.query_seconds);
+  if (solution.status != MixedIntegerStatus::optimal)
+    return {.failure = why_unsolved(solution.status, options_.query_seconds)};
+  return {.point = solution.point};
+}
+
+}  // namespace ellice

@@ -1,0 +1,163 @@
+#include "ellice/recourse/selection_effect.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/normal.hpp"
+#include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/recourse/automatic.hpp"
+
+namespace ellice {
+
+namespace {
+
+// Fewer parameters per row than this, and the effect is lost in the noise.
+constexpr double large_share_of_parameters = 0.03;
+constexpr int shift_draws = 16;
+// Of the draws: the same for every run, so that answers do not depend on its seed.
+constexpr std::uint64_t shift_seed = 322;
+// Share of a draw of V by which a model is disturbed: small enough for a derivative, large enough
+// for answers on grids to move.
+constexpr double disturbance = 0.25;
+// How near the mean survival comes to what is asked for, and in how many trials.
+constexpr double survival_tolerance = 2e-3;
+constexpr int most_trials = 10;
+
+std::unique_ptr<Generator> by_default(const Problem& problem) {
+  return automatic_generator(problem);
+}
+
+/// The mean survival at an ε, and how many people have an answer there.
+struct MeanSurvival {
+  double survival = 0;
+  double share_with_answer = 0;
+};
+
+MeanSurvival mean_survival(Problem problem, const std::vector<Query>& people, double epsilon,
+                           const Execution& execution) {
+  problem.epsilon = epsilon;
+  std::vector<Recourse> answers = automatic_generator(problem)->generate(people, execution);
+  correct_for_selection(problem, people, answers, by_default, execution);
+  double sum = 0;
+  double count = 0;
+  for (const Recourse& answer : answers) {
+    if (!is_certified(answer.status) || !answer.predicted_survival) continue;
+    sum += *answer.predicted_survival;
+    count += 1;
+  }
+  return {.survival = count > 0 ? sum / count : 0,
+          .share_with_answer = count / static_cast<double>(people.size())};
+}
+
+}  // namespace
+
+bool has_selection_effect(const Problem& problem) {
+  const Model& model = *problem.model;
+  if (model.network.layers.size() != 1 || !problem.retraining.fresh_rows) return false;
+  if (!no_survival_reason(model, problem.set).empty()) return false;
+  return static_cast<double>(model.curvature.hessian.rows()) >
+         large_share_of_parameters * static_cast<double>(model.training.rows);
+}
+
+Vector selection_shift(const Problem& problem, const std::vector<Query>& queries, int draws,
+                       const Random& random, const MakeGenerator& make,
+                       const Execution& execution) {
+  const Matrix factor = RetrainedHead(*problem.model).covariance_factor();
+  const Encoder& encoder = problem.model->encoder;
+  Vector sum = Vector::Zero(static_cast<Index>(queries.size()));
+  Vector count = sum;
+  for (int k = 0; k < draws; ++k) {
+    const Vector u =
+        factor * random.split(static_cast<std::uint64_t>(k)).normal_vector(factor.cols());
+    std::array<std::vector<std::optional<RawRow>>, 2> moved;
+    for (const std::size_t side : {0U, 1U}) {
+      Model model = *problem.model;
+      model.network.set_head(model.network.head() + (side == 0 ? disturbance : -disturbance) * u);
+      Problem disturbed = problem;
+      disturbed.model = &model;
+      for (const Recourse& answer : make(disturbed)->generate(queries, execution)) {
+        if (answer.plan == 0) moved[side].push_back(answer.counterfactual);
+      }
+    }
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      if (!moved[0][i] || !moved[1][i]) continue;
+      const Vector step = encoder.encode(*moved[0][i]) - encoder.encode(*moved[1][i]);
+      sum(static_cast<Index>(i)) += u.head(step.size()).dot(step) / (2 * disturbance);
+      count(static_cast<Index>(i)) += 1;
+    }
+  }
+  return sum.cwiseQuotient(count.cwiseMax(1.0));
+}
+
+void correct_for_selection(const Problem& problem, const std::vector<Query>& queries,
+                           std::vector<Recourse>& answers, const MakeGenerator& make,
+                           const Execution& execution) {
+  if (!has_selection_effect(problem) || queries.empty()) return;
+  const Vector shifts =
+      selection_shift(problem, queries, shift_draws, Random(shift_seed), make, execution);
+  const RetrainedHead retrained(*problem.model);
+  Index query = -1;
+  for (Recourse& answer : answers) {
+    if (answer.plan == 0) ++query;
+    if (!answer.predicted_survival) continue;
+    answer.predicted_survival.reset();
+    if (answer.plan > 0) continue;
+    // Who is robust already keeps the row that he has, whatever the model: nothing was selected.
+    const double shift = answer.status == Status::already_robust ? 0 : shifts(query);
+    const Vector x = with_one(problem.model->encoder.encode(*answer.counterfactual));
+    const double margin = problem.model->network.head().dot(x) - problem.threshold;
+    answer.selection_shift = shift;
+    answer.predicted_survival = retrained.survival(x, margin, shift, problem.retraining);
+  }
+}
+
+double selected_survival_epsilon(const Problem& problem, const std::vector<Query>& people,
+                                 double survival, const Execution& execution) {
+  require(survival > 0.5 && survival < 1,
+          "a survival of {} needs no epsilon; ask for one above 0.5 and below 1", survival);
+  require_input(!people.empty(), "the model declines nobody among its training rows");
+  // Of one answer z = (√(2ε)·‖x̃‖ − shift)/deviation is linear in √ε, and nearly so is the quantile
+  // of the mean: the secant's method, from the ε and the slope that ignore the effect.
+  const double wanted = normal_quantile(survival);
+  double root = std::sqrt(survival_epsilon(*problem.model, survival, problem.retraining));
+  double slope = wanted / root;
+  double best = 0;  // survival that was reached
+  double before = 0;
+  double score_before = 0;
+  for (int trial = 0; trial < most_trials; ++trial) {
+    const MeanSurvival now = mean_survival(problem, people, root * root, execution);
+    require_input(now.share_with_answer >= 0.5,
+                  "no epsilon gives answers a survival of {:.1f} % for fresh rows: at epsilon = "
+                  "{:.3g} half of the people have none, and {:.1f} % was the best before; ask for "
+                  "less, or train on more rows",
+                  100 * survival, root * root, 100 * best);
+    best = std::max(best, now.survival);
+    if (std::abs(now.survival - survival) <= survival_tolerance) break;
+    const double score = normal_quantile(std::clamp(now.survival, 1e-6, 1 - 1e-6));
+    const double secant = (score - score_before) / (root - before);
+    if (trial > 0 && secant > 0) slope = secant;
+    before = root;
+    score_before = score;
+    root = std::clamp(root + (wanted - score) / slope, 0.5 * before, 2 * before);
+  }
+  return root * root;
+}
+
+double resolve_epsilon(const EpsilonRule& rule, const Problem& problem,
+                       const std::vector<Query>& people, const EpsilonContext& context) {
+  const std::optional<double> survival = rule.asked_survival(*problem.model, problem.set);
+  if (!survival || *survival <= 0.5 || !has_selection_effect(problem)) {
+    return rule.resolve(*problem.model, problem.set, context);
+  }
+  require(!people.empty(),
+          "--epsilon {} with --retrain {}: with {} parameters for {} rows answers follow the "
+          "errors of their model, which is estimated from the training rows: give --data FILE.csv "
+          "or --dataset NAME, or train with --store-rows",
+          rule.text, problem.retraining.text(), problem.model->curvature.hessian.rows(),
+          problem.model->training.rows);
+  return selected_survival_epsilon(problem, people, *survival, context.execution);
+}
+
+}  // namespace ellice

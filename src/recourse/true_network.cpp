@@ -1,0 +1,223 @@
+#include "ellice/recourse/true_network.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "ellice/core/error.hpp"
+#include "ellice/recourse/rounding.hpp"
+#include "ellice/solver/sequential_quadratic.hpp"
+#include "robust_constraints.hpp"
+#include "true_function.hpp"
+
+namespace ellice {
+
+namespace {
+
+// Radii of the ellipsoid's searches as multiples of √(2ε): what the true set's extent along one
+// direction is of the ellipsoid's, on data that were looked at.
+constexpr std::array<double, 6> factors = {0.85, 0.92, 1, 1.08, 1.2, 1.4};
+constexpr std::size_t plain_level = 2;
+constexpr int most_searches = 3;
+// A little more than a certificate asks for; more where writing and reading loses it.
+constexpr std::array<double, 3> margins = {1e-9, 1e-7, 1e-5};
+
+TrueSet set_of(const Problem& problem) {
+  require(problem.set.kind == SetKind::true_set, "this search is for the true set, not for {}",
+          enum_name(problem.set.kind));
+  validate(problem);
+  return true_set(*problem.model, training_rows(problem.set, *problem.model), problem.epsilon);
+}
+
+/// The same request to the ellipsoid, at a multiple of its radius.
+Problem ellipsoid_problem(const Problem& problem, double factor) {
+  Problem result = problem;
+  result.set = {};
+  result.epsilon *= factor * factor;
+  return result;
+}
+
+/// Rounds with local re-solves over the true set.
+class Guide final : public RoundingGuide {
+ public:
+  Guide(RobustConstraints& constraints, const FeasibleSet& feasible, const Vector& weights,
+        const SequentialQuadraticOptions& options)
+      : constraints_(&constraints), feasible_(&feasible), weights_(&weights), options_(options) {}
+
+  [[nodiscard]] double margin(VectorArg z) override { return constraints_->smallest(z); }
+  [[nodiscard]] Vector slope(VectorArg z) override {
+    Vector value(constraints_->count());
+    Matrix gradient(z.size(), constraints_->count());
+    constraints_->gradients(z, value, gradient);
+    return gradient.col(0);
+  }
+  [[nodiscard]] std::optional<Vector> solve(const Box& part, VectorArg start) override {
+    const NearestPoint problem{.query = feasible_->query(),
+                               .lower = part.lower,
+                               .upper = part.upper,
+                               .weights = *weights_};
+    SequentialQuadratic solver(problem, constraints_->count(), options_);
+    if (!solver.solve(*constraints_, start).found) return std::nullopt;
+    return solver.point();
+  }
+  [[nodiscard]] bool tries_exchanges() const override { return false; }
+
+ private:
+  RobustConstraints* constraints_;
+  const FeasibleSet* feasible_;
+  const Vector* weights_;
+  SequentialQuadraticOptions options_;
+};
+
+}  // namespace
+
+struct TrueNetwork::Level {
+  Level(const Problem& given, double factor, const NetworkSearchOptions& options,
+        const Execution& execution)
+      : problem(ellipsoid_problem(given, factor)),
+        search(problem, &training_rows(given.set, *given.model), options, execution) {}
+
+  Problem problem;  // of the ellipsoid
+  NetworkSearch search;
+};
+
+TrueNetwork::TrueNetwork(const Problem& problem, const NetworkSearchOptions& options,
+                         const Execution& execution)
+    : problem_(&problem),
+      options_(options),
+      assembler_(problem),
+      set_(set_of(problem)),
+      weights_(column_weights(problem.model->encoder)) {
+  for (const double factor : factors) {
+    levels_.push_back(std::make_unique<Level>(problem, factor, options, execution));
+  }
+}
+
+TrueNetwork::~TrueNetwork() = default;
+
+std::vector<Recourse> TrueNetwork::generate(const std::vector<Query>& queries,
+                                            const Execution& execution) const {
+  std::vector<Recourse> answers(queries.size());
+  parallel_for("explaining", queries.size(), execution,
+               [&](std::size_t i) { answers[i] = answer(queries[i]); });
+  return answers;
+}
+
+Vector TrueNetwork::encode(const Vector& row) const {
+  const Encoder& encoder = problem_->model->encoder;
+  Vector z(encoder.columns());
+  encoder.encode({row.data(), static_cast<std::size_t>(row.size())}, z);
+  return z;
+}
+
+Recourse TrueNetwork::answer(const Query& query) const {
+  const FeasibleSet feasible(problem_->model->encoder, problem_->constraints, query.index,
+                             query.raw, problem_->display_steps);
+  Recourse result = assembler_.begin(query, feasible);
+  if (assembler_.already_robust(result, feasible)) return result;
+  TrueFunction function(problem_->model->network, set_);
+  const std::vector<Vector> rows = candidates(query, function, result);
+  std::optional<Recourse> best;
+  for (const Vector& row : rows) {
+    Recourse offered = result;
+    if (!polish(offered, row, feasible, function)) continue;
+    if (!best || offered.distance.weighted < best->distance.weighted) best = std::move(offered);
+  }
+  if (best) return *best;
+  reduce(result, rows, feasible, function);
+  if (is_certified(result.status)) return result;
+  result.status = Status::not_found;
+  result.message = fmt::format(
+      "{}; the search is local and proves nothing",
+      rows.empty() ? "no allowed point was found that even the model itself accepts"
+                   : "points that the model accepts were found, but none that the true set does");
+  return result;
+}
+
+std::vector<Vector> TrueNetwork::candidates(const Query& query, TrueFunction& function,
+                                            Recourse& blank) const {
+  std::vector<Vector> rows;
+  std::array<bool, factors.size()> visited = {};
+  std::size_t level = plain_level;
+  for (int k = 0; k < most_searches && !visited[level]; ++k) {
+    visited[level] = true;
+    const Recourse found = levels_[level]->search.generate({query}, {.threads = 1}).front();
+    blank.held = found.held;
+    std::size_t next = level > 0 ? level - 1 : 0;  // where nothing is found, ask for less
+    if (found.counterfactual) {
+      Vector row = problem_->model->encoder.raw(*found.counterfactual);
+      const double spread = function.value(0, encode(row)).spread;
+      if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(std::move(row));
+      if (found.status != Status::reduced) {
+        const double ratio = spread / set_.factor().inverse_norm(function.features_and_one());
+        const auto nearest = std::min_element(
+            factors.begin(), factors.end(),
+            [&](double a, double b) { return std::abs(a - ratio) < std::abs(b - ratio); });
+        next = static_cast<std::size_t>(nearest - factors.begin());
+      }
+    }
+    level = next;
+  }
+  return rows;
+}
+
+bool TrueNetwork::polish(Recourse& offered, const Vector& row, const FeasibleSet& feasible,
+                         TrueFunction& function) const {
+  const FeasibleSet pinned = feasible.holding(row);
+  const Vector start = encode(row);
+  RobustConstraints constraints(function, problem_->threshold, feasible.rules());
+  const SequentialQuadraticOptions options{.max_iterations = options_.max_iterations};
+  const Recourse blank = offered;
+  bool accepted = false;
+  const auto offer = [&](const Vector& raw) {
+    Recourse candidate = blank;
+    if (!assembler_.accept(candidate, raw, feasible, &function.worst())) return false;
+    if (!accepted || candidate.distance.weighted < offered.distance.weighted) {
+      offered = std::move(candidate);
+    }
+    accepted = true;
+    return true;
+  };
+  (void)function.value(0, start);
+  (void)offer(row);
+  for (const Box& box : pinned.boxes()) {
+    const NearestPoint nearest{
+        .query = feasible.query(), .lower = box.lower, .upper = box.upper, .weights = weights_};
+    Vector from = start.cwiseMax(box.lower).cwiseMin(box.upper);
+    for (const double margin : margins) {
+      constraints.set_radius(function.kappa(), margin);
+      SequentialQuadratic solver(nearest, constraints.count(), options);
+      if (!solver.solve(constraints, from).found) break;
+      from = solver.point();
+      Vector raw = feasible.decode(from);
+      if (pinned.has_grid()) {
+        Guide guide(constraints, pinned, weights_, options);
+        const std::optional<Vector> rounded = round_to_grid(*problem_, guide, pinned, box, from);
+        if (!rounded) break;
+        raw = *rounded;
+      }
+      (void)function.value(0, encode(raw));
+      if (offer(raw)) break;
+    }
+  }
+  return accepted;
+}
+
+void TrueNetwork::reduce(Recourse& result, const std::vector<Vector>& rows,
+                         const FeasibleSet& feasible, TrueFunction& function) const {
+  for (const Vector& row : rows) {
+    if (!feasible.violations(row).empty()) continue;
+    (void)function.value(0, encode(row));
+    const double radius = set_.robustness_radius(function.features_and_one(), problem_->threshold);
+    const double epsilon = std::min((1 - 1e-6) * radius, problem_->epsilon);
+    const double known = result.attained_epsilon.value_or(0);
+    if (!(epsilon > std::max(known, set_.smallest_epsilon()))) continue;
+    if (!assembler_.accept_reduced(result, row, feasible, epsilon)) continue;
+    result.message =
+        fmt::format("no answer was found for epsilon = {:.6g}; this one is certified for {:.6g}",
+                    problem_->epsilon, epsilon);
+  }
+}
+
+}  // namespace ellice

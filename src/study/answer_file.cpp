@@ -1,0 +1,210 @@
+#include "ellice/study/answer_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/recourse/query_reader.hpp"
+#include "ellice/recourse/recourse_file.hpp"
+#include "study/answer_columns.hpp"
+
+namespace ellice {
+
+namespace {
+
+// Beyond this many standard deviations squares of distances overflow.
+constexpr double farthest = 1e100;
+// Queries of a recourse file are written in full precision; rows of a table may be rounded.
+constexpr double same_query = 1e-9;
+
+void require_near(const Vector& z, const std::string& place) {
+  require_input(z.allFinite() && z.lpNorm<Eigen::Infinity>() <= farthest,
+                "{}: the row is too far from the training rows to compute with", place);
+}
+
+RawRow row_of(JsonObject& record, std::string_view key, const Model& model,
+              const std::string& place) {
+  RawRow row = row_from_json(model.schema(), record.at(key), record.source(),
+                             fmt::format("{}.{}", place, key));
+  require_near(model.encoder.encode(row), fmt::format("{}: {}.{}", record.source(), place, key));
+  return row;
+}
+
+Recourse answer_from_json(JsonObject& record, const Model& model, const std::string& place) {
+  const std::int64_t index = record.integer("query_index");
+  if (index < 0) record.wrong("query_index", "a row number, from 0");
+  Recourse answer{.query_index = static_cast<std::size_t>(index),
+                  .status = record.choice<Status>("status")};
+  if (record.has("plan")) {
+    const std::int64_t plan = record.integer("plan");
+    if (!std::in_range<int>(plan) || plan < 0) record.wrong("plan", "a number, from 0");
+    answer.plan = static_cast<int>(plan);
+  }
+  if (answer.status != Status::invalid) answer.query = row_of(record, "query", model, place);
+  if (record.has("counterfactual"))
+    answer.counterfactual = row_of(record, "counterfactual", model, place);
+  if (record.has("seconds")) answer.seconds = record.number("seconds");
+  return answer;
+}
+
+/// Refuses what is there twice.
+class Seen {
+ public:
+  [[nodiscard]] bool insert(const Recourse& answer) {
+    return seen_.emplace(answer.query_index, answer.plan).second;
+  }
+
+ private:
+  std::set<std::pair<std::size_t, int>> seen_;
+};
+
+void read_records(std::vector<JsonObject> records, const Model& model, const std::string& name,
+                  AnswerFile& file) {
+  Seen seen;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const std::string place = fmt::format("{}[{}]", name, i);
+    Recourse answer = answer_from_json(records[i], model, place);
+    require_input(seen.insert(answer), "{}: {}: query_index {}, plan {} is there already",
+                  records[i].source(), place, answer.query_index, answer.plan);
+    file.answers.push_back(std::move(answer));
+  }
+}
+
+AnswerFile answers_from_lines(const std::string& text, const Model& model,
+                              const std::string& source) {
+  std::vector<Json> lines;
+  std::size_t number = 0;
+  for (std::size_t first = 0; first < text.size();) {
+    const std::size_t end = std::min(text.find('\n', first), text.size());
+    const std::string line = text.substr(first, end - first);
+    ++number;
+    first = end + 1;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    lines.push_back(parse_json(line, fmt::format("{}: line {}", source, number)));
+  }
+  std::vector<JsonObject> records;
+  for (const Json& line : lines) records.emplace_back(line, source);
+  AnswerFile file;
+  read_records(std::move(records), model, "record", file);
+  return file;
+}
+
+/// Records one per line: the first line is a whole object, and no recourse file.
+bool is_json_lines(const std::string& text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string::npos) return false;
+  const std::string line =
+      text.substr(start, std::min(text.find('\n', start), text.size()) - start);
+  if (!Json::accept(line)) return false;
+  const Json first = Json::parse(line);
+  return first.is_object() && !first.contains("format");
+}
+
+std::size_t parse_index(std::string_view cell, std::size_t rows, const RowSource& table) {
+  double value = 0;
+  const bool is_whole = parse_number(cell, value) && value >= 0 && value == std::floor(value);
+  require_input(is_whole && value < static_cast<double>(rows),
+                "{}: line {}: query_index is \"{}\", expected a row of the query file, which has "
+                "{}, counted from 0",
+                table.name(), table.line(), cell, rows);
+  return static_cast<std::size_t>(value);
+}
+
+}  // namespace
+
+AnswerFile answers_from_json(const std::string& text, const Model& model,
+                             const std::string& source) {
+  if (is_json_lines(text)) return answers_from_lines(text, model, source);
+  const Json document = parse_json(text, source);
+  JsonObject top(document, source);
+  top.envelope(recourse_format, 1);
+  AnswerFile file{.model_sha256 = top.string("model_sha256"),
+                  .threshold = top.object("options").number("threshold"),
+                  .method = top.string("method")};
+  read_records(top.objects("results"), model, "results", file);
+  return file;
+}
+
+AnswerFile answers_from_table(RowSource& table, const std::vector<Query>& queries,
+                              const Model& model) {
+  AnswerColumns columns(table, model.schema());
+  const RowParser parser(model.schema(), columns, RowParser::Columns::exact);
+  const std::size_t features = model.schema().features.size();
+  AnswerFile file;
+  Seen seen;
+  std::span<const std::string_view> cells;
+  while (columns.next(cells)) {
+    const std::string place = fmt::format("{}: line {}", table.name(), table.line());
+    Recourse answer{.query_index = parse_index(columns.index(), queries.size(), table),
+                    .plan = columns.plan(),
+                    .status = columns.status().value_or(Status::uncertified),
+                    .seconds = columns.seconds()};
+    require_input(seen.insert(answer), "{}: query_index {} is there already{}", place,
+                  answer.query_index,
+                  answer.plan > 0 ? fmt::format(" with plan {}", answer.plan) : "");
+    answer.query = model.encoder.values({queries[answer.query_index].raw.data(), features});
+    if (columns.is_empty()) {
+      if (answer.status == Status::uncertified) answer.status = Status::not_found;
+    } else {
+      Vector raw(static_cast<Index>(features));
+      parser.parse(cells, table.line(), {raw.data(), features});
+      for (std::size_t j = 0; j < features; ++j) {
+        require_input(!std::isnan(raw(static_cast<Index>(j))),
+                      "{}: {} is empty; a row of which nothing was found leaves all features empty",
+                      place, model.schema().features[j].name);
+      }
+      answer.counterfactual = model.encoder.values({raw.data(), features});
+      require_near(model.encoder.encode(*answer.counterfactual), place);
+    }
+    file.answers.push_back(std::move(answer));
+  }
+  return file;
+}
+
+std::vector<Query> read_queries(RowSource& table, const Model& model) {
+  QueryReader reader(model, table, std::nullopt, QueryReader::OnError::stop);
+  return std::move(reader.next(std::numeric_limits<std::size_t>::max()).queries);
+}
+
+void complete_answers(AnswerFile& file, const std::vector<Query>& queries, const Model& model,
+                      double threshold, ExplainedRows rows, MissingAnswers missing,
+                      const std::string& source) {
+  std::vector<bool> answered(queries.size(), false);
+  for (const Recourse& answer : file.answers) {
+    require_input(answer.query_index < queries.size(),
+                  "{}: there is an answer to query {}; the query file has {} rows, counted from 0",
+                  source, answer.query_index, queries.size());
+    answered[answer.query_index] = true;
+    if (answer.query.empty()) continue;
+    const Vector given = model.encoder.encode(model.encoder.values(
+        {queries[answer.query_index].raw.data(), model.schema().features.size()}));
+    const double off = (model.encoder.encode(answer.query) - given).lpNorm<Eigen::Infinity>();
+    require_input(off <= same_query * (1 + given.lpNorm<Eigen::Infinity>()),
+                  "{}: the query of the answer to row {} is not that row of the query file", source,
+                  answer.query_index);
+  }
+  std::vector<std::size_t> lacking;
+  for (const Query& query : queries) {
+    if (answered[query.index]) continue;
+    Recourse nothing{
+        .query_index = query.index,
+        .query = model.encoder.values({query.raw.data(), model.schema().features.size()})};
+    const bool is_accepted = model.logit(model.encoder.encode(nothing.query)) >= threshold;
+    if (rows == ExplainedRows::all || !is_accepted) lacking.push_back(query.index);
+    file.answers.push_back(std::move(nothing));
+  }
+  if (lacking.empty() || missing == MissingAnswers::not_found) return;
+  const std::size_t shown = std::min<std::size_t>(lacking.size(), 5);
+  fail(ErrorCode::input,
+       "{}: {} of {} queries have no answer: query_index {}{}; if nothing was found for them, say "
+       "so with --missing not-found, and they count as not robust",
+       source, lacking.size(), queries.size(),
+       fmt::join(lacking.begin(), lacking.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+       lacking.size() > shown ? ", …" : "");
+}
+
+}  // namespace ellice

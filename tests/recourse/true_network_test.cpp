@@ -1,0 +1,188 @@
+#include "ellice/recourse/true_network.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ellice/core/error.hpp"
+#include "ellice/data/lending.hpp"
+#include "ellice/recourse/data_supported.hpp"
+#include "ellice/recourse/frontier.hpp"
+#include "ellice/recourse/true_exact.hpp"
+#include "recourse/true_function.hpp"
+#include "support/exact_answers.hpp"
+#include "support/recourse_cases.hpp"
+
+namespace ellice {
+namespace {
+
+using problem_zoo::queries_of;
+using problem_zoo::random_queries;
+
+TrainingOptions network_options(Activation activation = Activation::relu) {
+  TrainingOptions options{.model = NetworkKind::mlp, .folds = 0, .store_rows = true, .refit = true};
+  options.network.hidden = {6};
+  options.network.epochs = 40;
+  options.network.activation = activation;
+  return options;
+}
+
+const Model& lending_network() {
+  static const Model model = train(lending_dataset(400, 1), {}, network_options()).model;
+  return model;
+}
+
+Problem true_problem(const Model& model, double epsilon) {
+  return {.model = &model, .set = {.kind = SetKind::true_set}, .epsilon = epsilon};
+}
+
+TEST(TrueFunction, DerivativesAreThoseOfFiniteDifferences) {
+  const Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(200, 3, 4));
+  const Model model = train(data, {}, network_options(Activation::tanh)).model;
+  const TrueSet set = true_set(model, *model.rows, 0.02);
+  TrueFunction function(model.network, set);
+  const auto robust = [&](const Vector& x) {
+    return function.value(0, x).robust(function.kappa());
+  };
+  Random random(6);
+  for (int k = 0; k < 4; ++k) {
+    const Vector x = random.normal_vector(3);
+    Vector logit, spread;
+    (void)function.gradient(0, x, logit, spread);
+    const Vector gradient = logit - function.kappa() * spread;
+    // f and s once more by the definition of both, at points that the warm start has not seen.
+    for (Index i = 0; i < 3; ++i) {
+      const double h = 1e-4;
+      const double slope =
+          (robust(x + h * Vector::Unit(3, i)) - robust(x - h * Vector::Unit(3, i))) / (2 * h);
+      EXPECT_NEAR(slope, gradient(i), 1e-5);
+    }
+  }
+}
+
+TEST(TrueFunction, CurvatureIsThatOfTheWorstScoreOfALinearModel) {
+  const Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(300, 3, 4));
+  const Model model = train(data, {}, {.folds = 0, .store_rows = true}).model;
+  const TrueSet set = true_set(model, *model.rows, 0.05);
+  TrueFunction function(model.network, set);
+  const Vector x = Random(2).normal_vector(3);
+  Vector logit, spread, ahead, behind;
+  (void)function.gradient(0, x, logit, spread);
+  Matrix hessian;
+  ASSERT_TRUE(function.spread_hessian(0, hessian));
+  const double h = 1e-4;
+  for (Index i = 0; i < 3; ++i) {
+    (void)function.gradient(0, x + h * Vector::Unit(3, i), logit, ahead);
+    (void)function.gradient(0, x - h * Vector::Unit(3, i), logit, behind);
+    EXPECT_LT(((ahead - behind) / (2 * h) - hessian.col(i)).norm(), 1e-5 * hessian.norm());
+  }
+}
+
+TEST(TrueNetwork, AnswersAreCertifiedAndAudited) {
+  const Model& model = lending_network();
+  const Problem problem = true_problem(model, 0.005);
+  const std::vector<Query> queries = queries_of(lending_dataset(400, 1), 15);
+  const std::vector<Recourse> answers = TrueNetwork(problem).generate(queries, {.threads = 2});
+  int certified = 0;
+  for (const Recourse& answer : answers) {
+    EXPECT_NE(answer.status, Status::optimal);
+    EXPECT_FALSE(answer.status == Status::certified && answer.gap);
+    certified += answer.status == Status::certified ? 1 : 0;
+    if (!answer.certificate) continue;
+    EXPECT_EQ(answer.certificate->set, SetKind::true_set);
+    EXPECT_NE(answer.certificate->claim.find("hidden layers fixed"), std::string::npos);
+  }
+  EXPECT_GT(certified, 3);
+  problem_zoo::expect_audited(problem, answers);
+}
+
+TEST(TrueNetwork, OfALinearModelEndsAtTheProvedOptimum) {
+  const Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(400, 4, 3));
+  const Model model = train(data, {}, {.l2 = 1e-2, .folds = 0, .store_rows = true}).model;
+  Problem problem = true_problem(model, 0.01);
+  problem.constraints.range = RangePolicy::off;
+  const std::vector<Query> queries = random_queries(model, 12, 7);
+  const std::vector<Recourse> exact = TrueExact(problem).generate(queries, {});
+  const std::vector<Recourse> local = TrueNetwork(problem).generate(queries, {});
+  int compared = 0;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (exact[i].status != Status::optimal) continue;
+    ASSERT_EQ(local[i].status, Status::certified) << local[i].message;
+    EXPECT_GE(local[i].distance.weighted, exact[i].distance.weighted * (1 - 1e-8));
+    EXPECT_LE(local[i].distance.weighted, exact[i].distance.weighted * (1 + 1e-5));
+    ++compared;
+  }
+  EXPECT_GT(compared, 3);
+}
+
+TEST(TrueNetwork, AnEpsilonBeyondReachIsReduced) {
+  const Model& model = lending_network();
+  const Problem problem = true_problem(model, 0.3);
+  const std::vector<Recourse> answers =
+      TrueNetwork(problem).generate(queries_of(lending_dataset(400, 1), 3), {});
+  for (const Recourse& answer : answers) {
+    EXPECT_TRUE(answer.status == Status::reduced || answer.status == Status::not_found ||
+                answer.status == Status::already_robust || answer.status == Status::certified);
+    if (answer.status != Status::reduced) continue;
+    EXPECT_LT(*answer.attained_epsilon, problem.epsilon);
+    EXPECT_EQ(answer.certificate->epsilon, *answer.attained_epsilon);
+  }
+  problem_zoo::expect_audited(problem, answers);
+}
+
+TEST(TrueNetwork, IsTheSameForAnyNumberOfThreads) {
+  const Problem problem = true_problem(lending_network(), 0.005);
+  const std::vector<Query> queries = queries_of(lending_dataset(400, 1), 6);
+  const TrueNetwork search(problem);
+  EXPECT_EQ(problem_zoo::recourse_file(problem, search.generate(queries, {.threads = 1})),
+            problem_zoo::recourse_file(problem, search.generate(queries, {.threads = 3})));
+}
+
+TEST(TrueNetwork, FrontierOfANetworkIsSearched) {
+  const Problem problem = true_problem(lending_network(), 0);
+  const Frontier frontier(problem, nullptr);
+  const FrontierCurve curve =
+      frontier.trace(queries_of(lending_dataset(400, 1), 1).front(), {0, 0.001, 0.005});
+  EXPECT_EQ(curve.points.size(), 3U);
+  EXPECT_FALSE(curve.is_proved);
+}
+
+TEST(TrueNetwork, AHeadThatStoppedEarlyIsRefused) {
+  TrainingOptions options = network_options();
+  options.refit = false;
+  options.network.epochs = 3;
+  const Model model = train(lending_dataset(400, 1), {}, options).model;
+  const Problem problem = true_problem(model, 1e-4);
+  try {
+    const TrueNetwork search(problem);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("--refit"), std::string::npos) << error.what();
+  }
+}
+
+TEST(DataSupported, OfTheTrueSetAreTheRowsThatItCertifies) {
+  const Dataset data = lending_dataset(400, 1);
+  for (const bool network : {false, true}) {
+    const Model model =
+        network ? lending_network() : train(data, {}, {.folds = 0, .store_rows = true}).model;
+    const Problem problem = true_problem(model, 0.005);
+    const DataSupported search(problem, data.raw);
+    const Certifier certifier(model, problem.set, problem.epsilon, problem.threshold);
+    Index expected = 0;
+    for (Index i = 0; i < data.rows(); ++i) {
+      const Vector raw = data.raw.row(i);
+      expected += certifier.certify(
+                      model.encoder.values({raw.data(), static_cast<std::size_t>(raw.size())}))
+                      ? 1
+                      : 0;
+    }
+    EXPECT_EQ(search.robust_rows(), expected);
+    EXPECT_GT(expected, 0);
+    const std::vector<Recourse> answers = search.generate(queries_of(data, 10), {});
+    problem_zoo::expect_audited(problem, answers);
+  }
+}
+
+}  // namespace
+}  // namespace ellice
