@@ -13,7 +13,7 @@ namespace {
 constexpr double trade_off_target = 0.04;
 
 /// A metric of the run that tuning chose, by its own name in file names and on axes.
-struct Metric {
+struct RunMetric {
   std::string name = {};
   std::string axis = {};
   std::optional<double> low = {};
@@ -21,7 +21,7 @@ struct Metric {
   std::function<std::optional<double>(const StudyRun&, const SetName&)> number = {};
 };
 
-std::vector<Metric> metrics(Variant variant) {
+std::vector<RunMetric> metrics(Variant variant) {
   const auto mean = [](const std::optional<StudyRun::Average>& average) {
     return average ? std::optional(average->mean) : std::nullopt;
   };
@@ -56,7 +56,7 @@ double standard_error(const Measured& measured, std::size_t folds) {
 
 /// Metric against ε of the evaluators; a panel for every evaluator (down) and data set (across).
 Figure against_target(const StudyResults& results, const StudyExperiment& experiment,
-                      StudyModel model, const Metric& metric) {
+                      StudyModel model, const RunMetric& metric) {
   const StudyPlan& plan = results.plan();
   Figure figure{.title = fmt::format("{} against ε of the evaluators", metric.axis),
                 .columns = static_cast<int>(experiment.datasets.size())};
@@ -120,7 +120,7 @@ std::vector<Figure::Point> walk_points(
 Figure trade_off(const StudyResults& results, const StudyExperiment& experiment, StudyModel model) {
   const StudyPlan& plan = results.plan();
   const std::size_t target = results.nearest_target(trade_off_target);
-  const Metric robustness = metrics(plan.variant).front();
+  const RunMetric robustness = metrics(plan.variant).front();
   Figure figure{.title = "robustness against length",
                 .columns = static_cast<int>(experiment.datasets.size())};
   for (const SetName& set : results.sets(target)) {
@@ -151,7 +151,7 @@ Figure trade_off(const StudyResults& results, const StudyExperiment& experiment,
 Figure sensitivity(const StudyResults& results, const StudyExperiment& experiment,
                    StudyModel model) {
   const std::size_t target = results.nearest_target(trade_off_target);
-  const Metric robustness = metrics(results.plan().variant).front();
+  const RunMetric robustness = metrics(results.plan().variant).front();
   Figure figure{.title = "robustness against the method's own ε",
                 .columns = static_cast<int>(experiment.datasets.size())};
   for (const SetName& set : results.sets(target)) {
@@ -232,7 +232,7 @@ std::vector<NamedFigure> study_figures(const StudyResults& results) {
     const std::string mode(enum_name(experiment.mode));
     for (const StudyModel model : experiment.models) {
       const std::string kind(enum_name(model));
-      for (const Metric& metric : metrics(plan.variant)) {
+      for (const RunMetric& metric : metrics(plan.variant)) {
         figures.push_back(
             {.name = fmt::format("{}-{}-{}", metric.name, mode, kind),
              .caption = fmt::format("{} of {} methods, {} models, against ε of the evaluators; "
