@@ -84,6 +84,7 @@ int run(int argc, char** argv) {
   add_epsilon(program, job);
   add_calibrate(program, job);
   add_evaluate(program, job);
+  add_study(program, job);
   add_options(program, job);
   try {
     program.parse(argc, argv);

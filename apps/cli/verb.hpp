@@ -138,6 +138,7 @@ void add_evaluate(CLI::App& program, Job& job);
 void add_explain(CLI::App& program, Job& job);
 void add_frontier(CLI::App& program, Job& job);
 void add_schema(CLI::App& program, Job& job);
+void add_study(CLI::App& program, Job& job);
 void add_train(CLI::App& program, Job& job);
 void add_verify(CLI::App& program, Job& job);
 void add_options(CLI::App& program, Job& job);

@@ -228,6 +228,35 @@ NewtonResult refit_head(Network& network, LabelledRows rows, LossKind kind, Pena
   return optimum;
 }
 
+Model train_on(const Dataset& fitted, const Dataset* validation, const TrainingOptions& options,
+               std::uint64_t seed) {
+  validate(options, "TrainingOptions");
+  FitRows rows{.fitted = fitted};
+  if (validation != nullptr) rows.validation = *validation;
+  TrainingSummary summary;
+  Model model = fit_model(rows, options, seed, 1, summary);
+  model.training.seed = seed;
+  model.sha256 = model_sha256(to_json(model));
+  return model;
+}
+
+Model with_penalty(const Model& model, const StoredRows& rows, Penalty penalty) {
+  require(model.network.layers.size() == 1, "another penalty is for linear models");
+  Model changed = model;
+  TrainingRecord& training = changed.training;
+  training.l2 = penalty.l2;
+  training.penalize_bias = penalty.penalize_bias;
+  const HeadObjective head(rows.encoded, rows.labels, training.loss_kind, model.network.outputs(),
+                           penalty);
+  const Vector gradient = measure_head(changed, head);
+  training.objective =
+      NetworkObjective(labelled(rows), training.loss_kind, penalty).value(changed.network);
+  const double newton_step = CholeskyFactor(changed.curvature.hessian).inverse_norm(gradient);
+  training.head_decrement = newton_step * newton_step / 2;
+  changed.sha256 = model_sha256(to_json(changed));
+  return changed;
+}
+
 Model refit_model(const Model& model, const StoredRows& rows) {
   require(
       rows.encoded.rows() == model.training.rows && rows.encoded.cols() == model.encoder.columns(),

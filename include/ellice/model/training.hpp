@@ -85,6 +85,15 @@ struct TrainingResult {
 [[nodiscard]] TrainingResult train(const Dataset& data, const Selection& selection,
                                    const TrainingOptions& options, const Execution& execution = {});
 
+/// The model that train() makes of given rows; `validation` (may be null) decides when a network's
+/// training stops.
+[[nodiscard]] Model train_on(const Dataset& fitted, const Dataset* validation,
+                             const TrainingOptions& options, std::uint64_t seed);
+
+/// The same network seen with another penalty: what is stored of its objective and curvature is
+/// recomputed on the rows, its parameters stay, and need not minimise the objective any more.
+[[nodiscard]] Model with_penalty(const Model& model, const StoredRows& rows, Penalty penalty);
+
 /// Replaces the head by the minimiser of its objective on the features of the (encoded) rows, to a
 /// gradient of 1e-10, the hidden layers fixed. Throws as train does where there is none.
 NewtonResult refit_head(Network& network, LabelledRows rows, LossKind kind, Penalty penalty);

@@ -1,0 +1,179 @@
+#include "ellice/study/study_method.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/stopwatch.hpp"
+#include "ellice/data/csv.hpp"
+#include "ellice/data/schema.hpp"
+#include "ellice/rashomon/epsilon_rule.hpp"
+#include "ellice/recourse/automatic.hpp"
+#include "ellice/recourse/data_supported.hpp"
+#include "ellice/recourse/delta_rows.hpp"
+#include "ellice/recourse/gradient.hpp"
+#include "ellice/recourse/network_search.hpp"
+#include "ellice/recourse/proplace.hpp"
+#include "ellice/recourse/roar.hpp"
+#include "ellice/recourse/trex.hpp"
+
+namespace ellice {
+
+namespace {
+
+double number_of(const std::string& text, std::string_view what) {
+  double value = 0;
+  require(parse_number(text, value), "\"{}\" is no {}", text, what);
+  return value;
+}
+
+std::optional<std::string> find(const StudyMethod& method, const std::string& option) {
+  const auto at = method.options.find(option);
+  if (at == method.options.end()) return std::nullopt;
+  return at->second;
+}
+
+template <class E>
+E choice(const StudyMethod& method, const std::string& option, E otherwise) {
+  const std::optional<std::string> text = find(method, option);
+  if (!text) return otherwise;
+  const std::optional<E> value = enum_from_name<E>(*text);
+  require(value.has_value(), "{}: {} is \"{}\", expected one of {}", method.name, option, *text,
+          join_names(EnumNames<E>::names));
+  return *value;
+}
+
+bool takes_epsilon(const std::string& method) {
+  return method == "auto" || method == "network" || method == "gradient" || method == "data";
+}
+
+}  // namespace
+
+const std::vector<std::string>& study_methods() {
+  static const std::vector<std::string> names = {"auto",   "network", "gradient", "data", "trex",
+                                                 "trex-i", "delta",   "proplace", "roar"};
+  return names;
+}
+
+const std::vector<std::string>& study_options() {
+  static const std::vector<std::string> names = {"set", "damping", "preset", "shrink"};
+  return names;
+}
+
+bool follows_target(const std::string& value) {
+  return value == "target" || value.starts_with("target*");
+}
+
+struct StudyMethodFactory::Shared {
+  std::once_flag once = {};
+  Vector largest_deltas = {};
+  Vector stabilities = {};
+  double seconds = 0;
+};
+
+StudyMethodFactory::StudyMethodFactory(const StudyMethod& method, const StudyFold& fold,
+                                       const StudyPlan& plan)
+    : method_(&method), fold_(&fold), plan_(&plan), shared_(std::make_unique<Shared>()) {
+  require(takes_epsilon(method.method) || method.options.empty(),
+          "{}: the method {} has none of the options {}", method.name, method.method,
+          fmt::join(study_options(), ", "));
+  set_.kind = choice(method, "set", SetKind::last_layer);
+  set_.rows = &fold.fitted;
+  if (const auto damping = find(method, "damping")) set_.damping = number_of(*damping, "damping");
+  if (const auto shrink = find(method, "shrink")) {
+    shrink_ = number_of(*shrink, "factor");
+    require(shrink_ > 0 && shrink_ <= 1, "{}: shrink = {} must be in (0, 1]", method.name, shrink_);
+  }
+}
+
+StudyMethodFactory::~StudyMethodFactory() = default;
+
+double StudyMethodFactory::epsilon(const std::string& value, const SetChoice& set,
+                                   std::optional<double> target) const {
+  double epsilon = 0;
+  if (follows_target(value)) {
+    require(target.has_value(), "{}: \"{}\" needs a target", method_->name, value);
+    const double factor =
+        value == "target" ? 1 : number_of(value.substr(std::string("target*").size()), "factor");
+    epsilon = factor * *target;
+  } else {
+    epsilon = parse_epsilon_rule(value).resolve(fold_->model, set, {.rows = &fold_->fitted});
+  }
+  return shrink_ * shrink_ * epsilon;  // the penalty is proportional to its root
+}
+
+const Vector& StudyMethodFactory::largest_deltas_of(const Problem& problem) const {
+  std::call_once(shared_->once, [&] {
+    const Stopwatch watch;
+    shared_->largest_deltas = largest_deltas(problem, fold_->fitted.encoded, plan_->variant);
+    shared_->seconds = watch.seconds();
+  });
+  return shared_->largest_deltas;
+}
+
+double StudyMethodFactory::delta(const std::string& value) const {
+  if (!value.ends_with('%')) return number_of(value, "delta");
+  const Vector& largest = shared_->largest_deltas;
+  return number_of(value.substr(0, value.size() - 1), "share") / 100 *
+         std::max(0.0, largest.maxCoeff());
+}
+
+std::unique_ptr<Generator> StudyMethodFactory::make(const Problem& problem,
+                                                    const std::string& value) const {
+  const std::string& method = method_->method;
+  if (method == "auto") return automatic_generator(problem, &fold_->fitted);
+  if (method == "network") return std::make_unique<NetworkSearch>(problem, &fold_->fitted);
+  if (method == "gradient") {
+    const GradientOptions options{.preset = choice(*method_, "preset", GradientPreset::corrected)};
+    return std::make_unique<GradientSearch>(problem, options);
+  }
+  if (method == "data") return std::make_unique<DataSupported>(problem, fold_->fitted_raw);
+  if (method == "trex" || method == "trex-i") {
+    const TrexOptions options{
+        .variant = plan_->variant, .tau = number_of(value, "tau"), .seed = plan_->seed};
+    if (method == "trex-i") return std::make_unique<TrexContinuous>(problem, options);
+    if (plan_->variant == Variant::published)  // whose noise is another one for every tau
+      return std::make_unique<Trex>(problem, fold_->fitted_raw, options);
+    std::call_once(shared_->once, [&] {
+      const Stopwatch watch;
+      shared_->stabilities = stabilities(problem, fold_->fitted.encoded, options);
+      shared_->seconds = watch.seconds();
+    });
+    return std::make_unique<Trex>(problem, fold_->fitted_raw, shared_->stabilities, options);
+  }
+  if (method == "roar") {
+    return std::make_unique<Roar>(
+        problem,
+        RoarOptions{
+            .variant = plan_->variant, .delta = number_of(value, "delta"), .seed = plan_->seed},
+        &fold_->fitted.encoded);
+  }
+  const Vector& largest = largest_deltas_of(problem);
+  if (method == "delta") {
+    return std::make_unique<DeltaRows>(
+        problem, fold_->fitted_raw, largest,
+        DeltaOptions{.variant = plan_->variant, .delta = delta(value)});
+  }
+  require(method == "proplace", "unknown method \"{}\"", method);
+  return std::make_unique<Proplace>(
+      problem, fold_->fitted_raw, largest,
+      ProplaceOptions{
+          .variant = plan_->variant, .delta = delta(value), .query_seconds = plan_->time_limit});
+}
+
+PreparedMethod StudyMethodFactory::prepare(const std::string& value,
+                                           std::optional<double> target) const {
+  PreparedMethod prepared{.problem = std::make_unique<Problem>()};
+  Problem& problem = *prepared.problem;
+  problem.model = &fold_->model;
+  problem.threshold = fold_->model.decision.threshold;
+  problem.set = set_;
+  const double before = shared_->seconds;
+  const Stopwatch watch;
+  if (takes_epsilon(method_->method)) problem.epsilon = epsilon(value, set_, target);
+  prepared.generator = make(problem, value);
+  prepared.seconds = watch.seconds() + before;
+  return prepared;
+}
+
+}  // namespace ellice

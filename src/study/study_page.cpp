@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "ellice/core/file.hpp"
+#include "ellice/core/version.hpp"
+#include "ellice/study/study_results.hpp"
+#include "report/svg.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr std::string_view style = R"(<style>
+:root{--ink:#1c2430;--soft:#5d6776;--line:#d9dee6;--good:#0b6b3a;--less:#9a5b00;--paper:#fff}
+@media(prefers-color-scheme:dark){:root{--ink:#e8ebf0;--soft:#9aa4b2;--line:#39424f;--good:#5fd394;
+--less:#f0b35a;--paper:#14181e}}
+body{font:16px/1.55 system-ui,sans-serif;color:var(--ink);background:var(--paper);margin:2rem auto;
+max-width:80rem;padding:0 1.2rem}
+h1{font-size:1.7rem;margin-bottom:.2rem}h2{margin-top:2.6rem;border-bottom:1px solid var(--line)}
+p.lead,figcaption,caption{color:var(--soft)}caption{text-align:left;margin-bottom:.5rem}
+.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;margin:1rem 0}
+th,td{padding:.18rem .6rem;text-align:right;white-space:nowrap}th.label{text-align:left;
+font-weight:400}thead th{border-bottom:1px solid var(--line);font-weight:600}
+tr.opens td,tr.opens th{border-top:1px solid var(--line)}th.group{text-align:center}
+td.good{color:var(--good);font-weight:600}td.less{color:var(--less)}
+td .paper{display:block;font-size:.75rem;color:var(--soft);font-weight:400}
+figure{margin:1.5rem 0}figure svg{max-width:none}nav a{margin-right:1rem}
+code{background:color-mix(in srgb,var(--ink) 8%,transparent);padding:.1rem .3rem}
+</style>)";
+
+std::string headline_table(const std::vector<Headline>& lines) {
+  std::string text =
+      "<table><thead><tr><th class=\"label\">answers</th><th class=\"label\">method</th>"
+      "<th>cells</th><th>as robust</th><th>as short</th><th>both</th></tr></thead><tbody>";
+  for (const Headline& line : lines) {
+    if (line.cells == 0) continue;
+    text += fmt::format(
+        "<tr><th class=\"label\">{}</th><th class=\"label\">{}</th><td>{}</td><td>{}</td><td>{}"
+        "</td><td>{}</td></tr>",
+        enum_name(line.mode), svg::escape(line.method), line.cells, line.as_robust, line.as_short,
+        line.both);
+  }
+  return text + "</tbody></table>";
+}
+
+std::string what_was_run(const StudyResults& results) {
+  const StudyPlan& plan = results.plan();
+  std::vector<std::string> evaluators;
+  for (const StudyEvaluator& evaluator : plan.evaluators)
+    evaluators.push_back(fmt::format("{} ({} models)", evaluator.name, evaluator.models));
+  const auto rows = [](const std::optional<int>& most) {
+    return most ? fmt::format("at most {}", *most) : std::string("all");
+  };
+  return fmt::format(
+      "<p>{} of {} cells (data set × model × fold × method). Variant: <b>{}</b>. Folds {} of {}. "
+      "People explained per fold: {} for tuning, {} for the test. Evaluators: {}; ε of their sets: "
+      "{}. Seed {}.</p>",
+      results.finished(), results.planned(), enum_name(plan.variant),
+      fmt::join(plan.run_folds, ", "), plan.folds, rows(plan.tuning_rows), rows(plan.test_rows),
+      fmt::join(evaluators, ", "), fmt::join(plan.targets, ", "), plan.seed);
+}
+
+}  // namespace
+
+std::string study_page(const StudyResults& results, const PaperValues& paper,
+                       const std::string& command) {
+  std::string page = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width,initial-scale=1\"><title>ellice study: {0}</title>{1}</head>"
+      "<body><h1>Study «{0}»</h1><p class=\"lead\">Do answers that were robust on paper stay valid "
+      "when the model is trained again?</p><nav><a href=\"#run\">What was run</a><a "
+      "href=\"#headline\">Headline</a><a href=\"#tables\">Tables</a><a href=\"#figures\">Figures"
+      "</a><a href=\"#again\">Run it again</a></nav>",
+      svg::escape(results.plan().name), style);
+  page += "<h2 id=\"run\">What was run</h2>" + what_was_run(results);
+  page +=
+      "<h2 id=\"headline\">Headline</h2><p>A cell is a data set, model and evaluator for which the "
+      "paper prints both numbers. «As robust»: robustness at least that of the best of the "
+      "paper's methods there. «As short»: mean length at most that of the paper's ElliCE.</p>";
+  page += headline_table(headlines(results, paper));
+  page +=
+      "<h2 id=\"tables\">Tables</h2><p>Small numbers: the paper's value for the method of the same "
+      "name, or for its ElliCE where it has no such method. Green: at least as good.</p>";
+  for (const ResultTable& table : study_tables(results, paper))
+    page += fmt::format("<div class=\"scroll\">{}</div>", to_html(table));
+  page += "<h2 id=\"figures\">Figures</h2>";
+  for (const NamedFigure& figure : study_figures(results)) {
+    page += fmt::format(
+        "<figure id=\"{}\"><div class=\"scroll\">{}</div><figcaption>{}"
+        "</figcaption></figure>",
+        figure.name, to_svg(figure.figure), svg::escape(figure.caption));
+  }
+  page += fmt::format(
+      "<h2 id=\"again\">Run it again</h2><p><code>{}</code></p><p>ellice {} ({}), {}. Every number "
+      "but the times is the same for any number of threads.</p></body></html>\n",
+      svg::escape(command), version().number, version().commit, svg::escape(version().build));
+  return page;
+}
+
+void write_study(const StudyResults& results, const PaperValues& paper, const std::string& folder,
+                 const std::string& command) {
+  std::filesystem::create_directories(folder + "/tables");
+  std::filesystem::create_directories(folder + "/figures");
+  for (const ResultTable& table : study_tables(results, paper)) {
+    const std::string base = fmt::format("{}/tables/{}", folder, table.name);
+    write_file(base + ".txt", to_text(table));
+    write_file(base + ".csv", to_csv(table));
+    write_file(base + ".tex", to_latex(table));
+    write_file(base + ".html", to_html(table));
+  }
+  for (const NamedFigure& figure : study_figures(results))
+    write_file(fmt::format("{}/figures/{}.svg", folder, figure.name), to_svg(figure.figure));
+  write_file(folder + "/index.html", study_page(results, paper, command));
+}
+
+}  // namespace ellice

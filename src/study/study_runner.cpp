@@ -1,0 +1,277 @@
+#include "ellice/study/study_runner.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/stopwatch.hpp"
+#include "ellice/core/version.hpp"
+#include "ellice/data/recipe.hpp"
+#include "ellice/study/evaluation.hpp"
+#include "ellice/study/study_fold.hpp"
+#include "ellice/study/study_method.hpp"
+#include "ellice/study/tuning.hpp"
+#include "model_cache.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr int lof_neighbours = 20;
+constexpr std::uint64_t evaluator_stream = 10;
+
+/// The cells of one fold and model of a data set.
+struct FoldCells {
+  const StudyExperiment* experiment = nullptr;
+  std::string dataset = {};
+  StudyModel model = StudyModel::linear;
+  int fold = 1;
+
+  [[nodiscard]] CellName cell(const StudyMethod& method) const {
+    return {.mode = experiment->mode,
+            .dataset = dataset,
+            .model = model,
+            .fold = fold,
+            .method = method.name};
+  }
+  [[nodiscard]] std::vector<const StudyMethod*> methods() const {
+    std::vector<const StudyMethod*> result;
+    for (const StudyMethod& method : experiment->methods) {
+      if (method.runs_on(model) && !method.values(dataset, model).empty())
+        result.push_back(&method);
+    }
+    return result;
+  }
+};
+
+std::vector<FoldCells> fold_cells(const StudyPlan& plan) {
+  std::vector<FoldCells> result;
+  for (const StudyExperiment& experiment : plan.experiments) {
+    for (const std::string& dataset : experiment.datasets) {
+      for (const StudyModel model : experiment.models) {
+        for (const int fold : plan.run_folds) {
+          result.push_back(
+              {.experiment = &experiment, .dataset = dataset, .model = model, .fold = fold});
+        }
+      }
+    }
+  }
+  return result;
+}
+
+EvaluatorOptions evaluator_options(const StudyPlan& plan) {
+  EvaluatorOptions options{.variant = plan.variant};
+  for (const StudyEvaluator& evaluator : plan.evaluators) {
+    if (evaluator.name == "retrain") options.retrain_models = evaluator.models;
+    if (evaluator.name == "dropout") options.dropout_models = evaluator.models;
+    if (evaluator.name == "awp") options.awp_models = evaluator.models;
+    if (evaluator.name == "bootstrap") options.bootstrap_models = evaluator.models;
+    if (evaluator.name == "shift") options.shift_models = evaluator.models;
+  }
+  return options;
+}
+
+std::vector<EvaluatorKind> evaluator_kinds(const StudyPlan& plan) {
+  std::vector<std::string> names;
+  for (const StudyEvaluator& evaluator : plan.evaluators) names.push_back(evaluator.name);
+  return parse_evaluators(names);
+}
+
+/// Everything that the cells of one fold share.
+class FoldRun {
+ public:
+  FoldRun(const StudyPlan& plan, const Dataset& rows, const FoldCells& cells,
+          const std::string& cache, const Execution& execution)
+      : plan_(&plan),
+        fold_(prepare_fold(rows, cells.dataset, cells.model, cells.fold, plan)),
+        plausibility_(fold_.fitted.encoded, lof_neighbours, execution) {
+    const Random seeds =
+        Random(plan.seed).split(evaluator_stream).split(static_cast<std::uint64_t>(cells.fold));
+    evaluators_ = cached_evaluators(cache, fold_.source(), evaluator_kinds(plan), fold_.targets,
+                                    evaluator_options(plan), seeds, execution);
+  }
+
+  [[nodiscard]] StudyCell run(const StudyMethod& method, const CellName& name,
+                              const Execution& execution) const {
+    StudyCell cell{.name = name,
+                   .fitted_rows = fold_.fitted.labels.size(),
+                   .columns = static_cast<std::size_t>(fold_.fitted.encoded.cols()),
+                   .targets = fold_.targets};
+    try {
+      const StudyMethodFactory factory(method, fold_, *plan_);
+      const std::vector<std::string> values = method.values(name.dataset, name.model);
+      if (follows_target(values.front())) {
+        run_targets(cell, factory, values.front(), execution);
+      } else {
+        run_grid(cell, factory, values, execution);
+      }
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::argument) throw;
+      cell.failure = error.what();  // what it says of the method is the result
+    }
+    return cell;
+  }
+
+ private:
+  struct Answered {
+    EvaluationResult evaluation = {};
+    double preparation = 0;
+    double seconds = 0;
+  };
+
+  [[nodiscard]] Answered answer(const StudyMethodFactory& factory, const std::string& value,
+                                std::optional<double> target, const std::vector<Query>& queries,
+                                const Execution& execution) const {
+    const PreparedMethod method = factory.prepare(value, target);
+    const Stopwatch watch;
+    const std::vector<Recourse> answers = method.generator->generate(queries, execution);
+    Answered result{.preparation = method.seconds, .seconds = watch.seconds()};
+    const EvaluationSetup setup{.model = &fold_.model,
+                                .threshold = fold_.model.decision.threshold,
+                                .variant = plan_->variant,
+                                .evaluators = evaluators_,
+                                .plausibility = &plausibility_,
+                                .intervals = {.resamples = 100}};
+    result.evaluation = evaluate(answer_batch(answers, fold_.model, fold_.model.decision.threshold),
+                                 setup, execution);
+    return result;
+  }
+
+  [[nodiscard]] StudyRun tune(const StudyMethodFactory& factory, const std::string& value,
+                              const Execution& execution) const {
+    const Answered answered = answer(factory, value, {}, fold_.tuning, execution);
+    return named(summarise_run(answered.evaluation, fold_.targets), value, answered);
+  }
+  [[nodiscard]] StudyTest test(const StudyMethodFactory& factory, const std::string& value,
+                               std::optional<double> target, const Execution& execution) const {
+    const Answered answered = answer(factory, value, target, fold_.test, execution);
+    StudyTest result = summarise_test(answered.evaluation, fold_.targets);
+    result.run = named(std::move(result.run), value, answered);
+    return result;
+  }
+  [[nodiscard]] static StudyRun named(StudyRun run, const std::string& value,
+                                      const Answered& answered) {
+    run.value = value;
+    run.preparation = answered.preparation;
+    run.seconds = answered.seconds;
+    return run;
+  }
+
+  [[nodiscard]] std::vector<SetName> sets() const {
+    std::vector<SetName> result;
+    for (const EvaluatorPointer& evaluator : evaluators_) {
+      SetName set{.kind = evaluator->summary().kind};
+      if (const std::optional<double> epsilon = evaluator->summary().epsilon) {
+        set.target = static_cast<std::size_t>(
+            std::find(fold_.targets.begin(), fold_.targets.end(), *epsilon) -
+            fold_.targets.begin());
+      }
+      result.push_back(set);
+    }
+    return result;
+  }
+
+  void run_grid(StudyCell& cell, const StudyMethodFactory& factory,
+                const std::vector<std::string>& values, const Execution& execution) const {
+    // One value is not tuned.
+    if (values.size() == 1) {
+      cell.tests.push_back(test(factory, values.front(), {}, execution));
+      cell.tests.back().chosen_for = sets();
+      return;
+    }
+    for (const std::string& value : values) {
+      cell.walk.push_back(tune(factory, value, execution));
+      if (walk_ends(cell.walk, plan_->variant)) break;
+    }
+    std::map<std::size_t, std::vector<SetName>> chosen;
+    for (const SetName& set : sets())
+      chosen[choose_run(cell.walk, set, plan_->variant)].push_back(set);
+    for (const auto& [run, of_sets] : chosen) {
+      cell.tests.push_back(test(factory, cell.walk[run].value, {}, execution));
+      cell.tests.back().chosen_for = of_sets;
+    }
+  }
+
+  void run_targets(StudyCell& cell, const StudyMethodFactory& factory, const std::string& value,
+                   const Execution& execution) const {
+    for (std::size_t k = 0; k < fold_.targets.size(); ++k) {
+      cell.tests.push_back(test(factory, value, fold_.targets[k], execution));
+      for (const SetName& set : sets()) {
+        if (set.target == k || (!set.target && k == 0)) cell.tests.back().chosen_for.push_back(set);
+      }
+    }
+  }
+
+  const StudyPlan* plan_;
+  StudyFold fold_;
+  OutlierFactor plausibility_;
+  std::vector<EvaluatorPointer> evaluators_;
+};
+
+}  // namespace
+
+StudyNames study_names() {
+  StudyNames names{
+      .datasets = recipe_names(), .methods = study_methods(), .options = study_options()};
+  for (const std::string_view name : EnumNames<EvaluatorKind>::names)
+    names.evaluators.emplace_back(name);
+  return names;
+}
+
+std::vector<CellName> study_cells(const StudyPlan& plan) {
+  std::vector<CellName> names;
+  for (const FoldCells& cells : fold_cells(plan)) {
+    for (const StudyMethod* method : cells.methods()) names.push_back(cells.cell(*method));
+  }
+  return names;
+}
+
+Json study_identity(const StudyPlan& plan) {
+  Json identity = {
+      {"plan", plan.name}, {"plan_sha256", plan.sha256}, {"version", version().number}};
+  for (const StudyExperiment& experiment : plan.experiments) {
+    for (const std::string& dataset : experiment.datasets)
+      identity["data"][dataset] = load_recipe(dataset).sha256;
+  }
+  return identity;
+}
+
+void run_study(const StudyPlan& plan, StudyStore& store, const std::string& folder,
+               const Execution& execution) {
+  const std::size_t total = study_cells(plan).size();
+  std::mutex mutex;
+  std::size_t done = store.names().size();
+  std::string stage = "study";
+  const Progress progress = [&](const ProgressState&) {
+    const std::scoped_lock lock(mutex);
+    return !execution.progress ||
+           execution.progress({.stage = stage, .done = done, .total = total});
+  };
+  for (const FoldCells& cells : fold_cells(plan)) {
+    std::vector<const StudyMethod*> missing;
+    for (const StudyMethod* method : cells.methods()) {
+      if (!store.has(cells.cell(*method).text())) missing.push_back(method);
+    }
+    if (missing.empty()) continue;
+    stage = fmt::format("{} {}, fold {}", cells.dataset, enum_name(cells.model), cells.fold);
+    const Dataset rows = study_rows(cells.dataset, cells.experiment->mode, plan.seed);
+    const std::string cache =
+        fmt::format("{}/models-{}-{}-{}-{}.bin", folder, enum_name(cells.experiment->mode),
+                    cells.dataset, enum_name(cells.model), cells.fold);
+    const FoldRun run(plan, rows, cells, cache,
+                      {.threads = execution.threads, .progress = progress});
+    parallel_for(stage, missing.size(), {.threads = execution.threads, .progress = progress},
+                 [&](std::size_t k) {
+                   const CellName name = cells.cell(*missing[k]);
+                   store.add(name.text(), to_json(run.run(*missing[k], name,
+                                                          {.threads = 1, .progress = progress})));
+                   const std::scoped_lock lock(mutex);
+                   ++done;
+                 });
+    std::filesystem::remove(cache);
+  }
+}
+
+}  // namespace ellice
