@@ -147,7 +147,8 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
   const Problem& problem = run.request.problem;
   if (!has_several_targets(problem)) return make_generator(arguments, run, problem);
   return std::make_unique<AnyClass>(
-      problem, [&](const Problem& single) { return make_generator(arguments, run, single); });
+      problem, [&](const Problem& single) { return make_generator(arguments, run, single); },
+      arguments.exact.sparse);
 }
 
 /// The models, rows and request of a command line, in the order in which they depend on each other.

@@ -30,6 +30,11 @@ struct VerifyArguments {
 // A table names every failure, and at most so many answers that hold.
 constexpr std::size_t most_shown = 50;
 
+/// Whether an answer of this status says anything about the models of the set.
+bool makes_a_claim(Status status) {
+  return is_certified(status) || status == Status::infeasible;
+}
+
 /// A file holds one certificate, or the answers of a whole run.
 std::vector<AnswerAudit> audit(const Json& document, const Model& model,
                                const std::vector<const Model*>& ensemble, const StoredRows* rows,
@@ -89,7 +94,10 @@ std::string verification_text(const std::vector<AnswerAudit>& all, std::size_t f
       if (++shown > most_shown) continue;
     }
     table.row({std::to_string(one.query_index), std::to_string(one.plan),
-               std::string(enum_name(one.status)), one.holds() ? "holds" : "FAILS",
+               std::string(enum_name(one.status)),
+               !one.holds()                ? "FAILS"
+               : makes_a_claim(one.status) ? "holds"
+                                           : "no claim",
                rounded(one.epsilon), rounded(one.threshold),
                has_certificate ? rounded(one.robust_logit, 6) : "-",
                one.holds() ? "" : one.failures.front()});

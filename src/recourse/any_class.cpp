@@ -30,9 +30,11 @@ int rank_of(const Recourse& answer) {
   }
 }
 
-bool is_better(const Recourse& a, const Recourse& b) {
+bool is_better(const Recourse& a, const Recourse& b, bool fewest_first) {
   if (rank_of(a) != rank_of(b)) return rank_of(a) < rank_of(b);
   if (a.status == Status::reduced) return *a.attained_epsilon > *b.attained_epsilon;
+  if (fewest_first && a.counterfactual && a.distance.changed != b.distance.changed)
+    return a.distance.changed < b.distance.changed;
   return a.counterfactual && a.distance.weighted < b.distance.weighted;
 }
 
@@ -61,7 +63,8 @@ bool has_several_targets(const Problem& problem) {
   return problem.set.contest && acceptable_classes(*problem.model, *problem.set.contest).size() > 1;
 }
 
-AnyClass::AnyClass(const Problem& problem, const Factory& factory) {
+AnyClass::AnyClass(const Problem& problem, const Factory& factory, bool fewest_first)
+    : fewest_first_(fewest_first) {
   require(problem.set.contest.has_value(), "a problem without classes has no acceptable ones");
   for (const Index winner : acceptable_classes(*problem.model, *problem.set.contest)) {
     Candidate candidate{.problem = std::make_unique<Problem>(problem)};
@@ -79,7 +82,7 @@ std::vector<Recourse> AnyClass::generate(const std::vector<Query>& queries,
     Plans plans;
     const auto offer = [&] {
       if (plans.empty()) return;
-      if (best[at].empty() || is_better(plans.front(), best[at].front())) {
+      if (best[at].empty() || is_better(plans.front(), best[at].front(), fewest_first_)) {
         best[at] = std::move(plans);
       }
       plans.clear();

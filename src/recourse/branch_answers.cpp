@@ -69,6 +69,8 @@ Recourse best_over_branches(const FeasibleSet& feasible,
   std::vector<Recourse> answers;
   for (const FeasibleSet& branch : branches) {
     answers.push_back(answer(branch));
+    // What the query breaks is a matter of what was asked for, not of what a branch supposes.
+    answers.back().query_violations = feasible.query_violations();
     if (answers.back().status == Status::already_robust || branches.size() == 1)
       return std::move(answers.back());
   }

@@ -34,32 +34,36 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
   FrontierCurve curve{.query_index = query.index};
   Problem problem = *problem_;
   problem.display_steps.clear();
+  std::vector<FrontierPoint> found;  // each is an answer to every smaller ε, too
   double reached = 0;
   for (const double epsilon : epsilons) {
+    problem.set = problem_->set;
+    problem.epsilon = epsilon;
+    // Of a single model all sets are the same, and the true one is not known that well.
+    if (epsilon == 0 && problem_->set.kind == SetKind::true_set) problem.set = {};
+    const std::vector<Recourse> answers =
+        automatic_generator(problem, rows_)->generate({query}, {.threads = 1});
+    const Recourse& answer = answers.front();
+    if (answer.infeasible) {  // proved: larger ε have no answer either
+      reached = std::max(reached, answer.infeasible->max_epsilon);
+      break;
+    }
+    if (!is_certified(answer.status)) continue;
+    found.push_back({.epsilon = answer.attained_epsilon.value_or(epsilon),
+                     .distance = answer.distance.l2,
+                     .cost = answer.distance.weighted});
+    reached = std::max(reached, found.back().epsilon);
+  }
+  for (const double epsilon : epsilons) {
     FrontierPoint point{.epsilon = epsilon, .feasible = false};
-    if (!curve.max_epsilon) {  // what fails at one level is not tried at larger ones
-      problem.set = problem_->set;
-      problem.epsilon = epsilon;
-      // Of a single model all sets are the same, and the true one is not known that well.
-      if (epsilon == 0 && problem_->set.kind == SetKind::true_set) problem.set = {};
-      const std::vector<Recourse> answers =
-          automatic_generator(problem, rows_)->generate({query}, {.threads = 1});
-      const Recourse& answer = answers.front();
-      if (is_certified(answer.status) && answer.status != Status::reduced) {
-        point = {.epsilon = epsilon,
-                 .feasible = true,
-                 .distance = answer.distance.l2,
-                 .cost = answer.distance.weighted};
-        reached = epsilon;
-      } else {
-        // A local search may attain less than what it found for the level before.
-        curve.max_epsilon = answer.infeasible
-                                ? answer.infeasible->max_epsilon
-                                : std::max(answer.attained_epsilon.value_or(0), reached);
-      }
+    for (const FrontierPoint& one : found) {
+      if (one.epsilon < epsilon || (point.feasible && point.cost <= one.cost)) continue;
+      point = one;
+      point.epsilon = epsilon;
     }
     curve.points.push_back(point);
   }
+  if (!curve.points.empty() && !curve.points.back().feasible) curve.max_epsilon = reached;
   return curve;
 }
 

@@ -238,12 +238,14 @@ MixedExact::Found MixedExact::search(const FeasibleSet& feasible, const Plans& e
         found.result.found &&
         (!best.result.found || changes(found) < changes(best) ||
          (changes(found) == changes(best) && found.result.objective < best.result.objective));
+    // Among rows with the fewest changes, the bound is that of the branches which have them.
+    const bool equal = changes(found) == changes(best) && found.result.found && best.result.found;
+    const double winner = better ? found.result.lower_bound : best.result.lower_bound;
     const std::size_t nodes = best.result.nodes + found.result.nodes;
     if (better) best = std::move(found);
     best.result.nodes = nodes;
     best.fewest_proved = proved;
-    // Among rows with the fewest changes the bound is that of the branch which has them.
-    best.result.lower_bound = options_.sparse ? best.result.lower_bound : bound;
+    best.result.lower_bound = options_.sparse && !equal ? winner : bound;
     if (limited) best.result.status = MixedStatus::limit;
   }
   return best;

@@ -71,9 +71,10 @@ void require_consistent_rules(const Encoder& encoder) {
   }
   std::vector<std::string> texts;
   for (const Rule* rule : rules) texts.push_back(fmt::format("\"{}\"", rule->text));
-  require(rules.size() > 1,
-          "no row within the schema's ranges keeps the rule {}; change one of them", texts.front());
-  fail(ErrorCode::argument,
+  require_input(rules.size() > 1,
+                "no row within the schema's ranges keeps the rule {}; change one of them",
+                texts.front());
+  fail(ErrorCode::input,
        "no row within the schema's ranges keeps the rules {} together; change one of them",
        fmt::join(texts, " and "));
 }

@@ -142,6 +142,7 @@ void NetworkSearch::add_plans(std::vector<Recourse>& plans, const Query& query) 
   Recourse missing = plans.front();
   missing = {.query_index = missing.query_index,
              .id = missing.id,
+             .target = missing.target,
              .query = missing.query,
              .query_violations = missing.query_violations};
   missing.plan = static_cast<int>(plans.size());

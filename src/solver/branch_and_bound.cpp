@@ -314,8 +314,8 @@ std::optional<Cut> MixedSearch::violated_cut(Vector x) {
     mixes_ = true;
     const double sign = value > rule.upper ? -1 : 1;
     const double bound = value > rule.upper ? rule.upper : rule.lower;
-    result =
-        make_cut(sign * rule.coefficients, sign * (bound - rule.coefficients.dot(problem_->query)));
+    const double need = sign * (bound - rule.coefficients.dot(problem_->query));
+    result = make_cut(sign * rule.coefficients, need - rule.tolerance - rounding(need));
   }
   return result;
 }

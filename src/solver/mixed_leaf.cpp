@@ -139,7 +139,12 @@ std::optional<Cut> MixedSearch::make_cut(const IntersectionProblem& box, const C
   if (!(size > 0)) return std::nullopt;
   const Vector plane = combined_half_space(box, weights) / size;
   const Index d = problem_->query.size();
-  return make_cut(plane.head(d), -plane[d] - plane.head(d).dot(problem_->query));
+  double tolerance = 0;
+  for (std::size_t r = 0; r < problem_->rules.size(); ++r)
+    tolerance +=
+        std::abs(weights.rules[static_cast<Index>(r)]) / size * problem_->rules[r].tolerance;
+  const double need = -plane[d] - plane.head(d).dot(problem_->query);
+  return make_cut(plane.head(d), need - tolerance - rounding(need));
 }
 
 void MixedSearch::add_relaxed_cut(MixedNode& node) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <unordered_set>
@@ -74,6 +75,9 @@ class MixedSearch {
   /// cone that the point misses by most, or in which it has the least to spare.
   [[nodiscard]] virtual RobustLogit::State evaluate(Vector x) const;
   [[nodiscard]] Cut make_cut(const RobustLogit::State& state) const;
+  /// What rounding may take from a rule's half-space: a grid may lie exactly on it, and answers
+  /// keep no distance from rules as they do from cones.
+  [[nodiscard]] static double rounding(double need) { return 1e-11 * (1 + std::abs(need)); }
   /// The half-space gradientᵀ(x − query) ≥ need.
   [[nodiscard]] Cut make_cut(Vector gradient, double need) const;
   [[nodiscard]] std::optional<Cut> make_cut(const IntersectionProblem& box,

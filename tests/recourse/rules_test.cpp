@@ -133,7 +133,7 @@ TEST(Rules, ThatContradictEachOtherAreRefusedByName) {
   const auto refusal = [](const std::vector<std::string>& rules) {
     const Model model = model_with_rules(rules);
     const Problem problem{.model = &model, .epsilon = 0.01};
-    return message_of(ErrorCode::argument, [&] {
+    return message_of(ErrorCode::input, [&] {
       validate(problem);
       return 0;
     });

@@ -18,8 +18,9 @@ class AnyClass final : public Generator {
   /// Makes the generator of a problem, which outlives it.
   using Factory = std::function<std::unique_ptr<Generator>(const Problem&)>;
 
-  /// The problem's contest says what is acceptable: all classes that are no rivals.
-  AnyClass(const Problem& problem, const Factory& factory);
+  /// The problem's contest says what is acceptable: all classes that are no rivals. The answer with
+  /// the fewest changes counts, and only then the cheapest, where that is asked for.
+  AnyClass(const Problem& problem, const Factory& factory, bool fewest_first = false);
 
   [[nodiscard]] std::vector<Recourse> generate(const std::vector<Query>& queries,
                                                const Execution& execution) const override;
@@ -30,6 +31,7 @@ class AnyClass final : public Generator {
     std::unique_ptr<Generator> generator = {};
   };
   std::vector<Candidate> candidates_;  // one for each acceptable class
+  bool fewest_first_;
 };
 
 /// Whether a problem names more than one acceptable class.
