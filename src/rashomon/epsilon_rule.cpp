@@ -49,7 +49,8 @@ double for_accuracy(double loss, const Model& model, const SetChoice& set,
       "--epsilon {}: the accuracy of boundary models is measured for models with one logit, not "
       "for softmax models; give a number or a share of the objective, e.g. 5%",
       rule);
-  require(set.kind == SetKind::last_layer && !set.damping,
+  const bool is_known = set.kind == SetKind::last_layer || set.kind == SetKind::true_set;
+  require(is_known && !set.damping,
           "--epsilon {}: boundary models are sampled from the set last-layer with the objective's "
           "own l2; use --set last-layer without --damping, or give a number",
           rule);

@@ -58,9 +58,12 @@ std::string no_survival_reason(const Model& model, const SetChoice& set) {
     return "survival under retraining is predicted for models with one logit, not for softmax "
            "models; give a number or a share of the objective, e.g. 5%";
   }
-  if (set.kind != SetKind::last_layer) {
+  // To second order the true set is the last-layer set, and ε means the same in both.
+  const bool is_known = set.kind == SetKind::last_layer || set.kind == SetKind::true_set;
+  if (!is_known) {
     return fmt::format(
-        "survival under retraining is predicted for the set last-layer, not for {}; run `ellice "
+        "survival under retraining is predicted for the sets last-layer and true, not for {}; run "
+        "`ellice "
         "calibrate`, which measures it",
         enum_name(set.kind));
   }

@@ -86,6 +86,15 @@ class TrueSet(CliTestCase):
         self.expect_failure(WRONG_USAGE, ["--plans", "leave out"], "explain", "m.json", "people.csv", "--epsilon", "1%",
                             "--set", "true", "--dataset", "lending", "--plans", "2")
 
+    def test_rules_for_epsilon_mean_what_they_mean_for_the_ellipsoid(self):
+        for rule in ("auto", "survival:90%", "accuracy:5%", "2%"):
+            values = []
+            for kind in ("true", "last-layer"):
+                self.ellice("explain", "m.json", "people.csv", "--epsilon", rule, "--set", kind, "--dataset", "lending",
+                            "--format", "json", "-o", "rule.json", "--quiet")
+                values.append(self.read_json("rule.json")["epsilon"]["value"])
+            self.assertEqual(values[0], values[1], rule)
+
     def test_the_nearest_training_row_is_found(self):
         plans = self.explain("--dataset", "lending", "--method", "data")
         self.assertLessEqual({answer["status"] for answer in plans["results"]}, {"certified", "already_robust", "not_found"})
