@@ -25,7 +25,7 @@ struct EpsilonContext {
 ///   survival:95%  what an answer needs to survive a retraining with this probability;
 ///   accuracy:5%   the largest at which no sampled boundary model loses more accuracy than this;
 ///   auto          what calibration stored in the model file for the set; survival:95% for the
-///                 last-layer set where it stored nothing.
+///                 last-layer and the true set where it stored nothing.
 struct EpsilonRule {
   enum class Kind { value, share, target, survival, accuracy, automatic };
   Kind kind = Kind::value;
