@@ -20,6 +20,7 @@ constexpr std::size_t most_searches = 60;
 
 std::vector<Recourse> NetworkSearch::answer(const Query& query) const {
   std::vector<Recourse> plans = {answer_without(query, {})};
+  if (!problem_->model->schema().constraints.empty()) improve(plans.front(), query);
   if (options_.plans > 1 && plans.front().status == Status::certified) add_plans(plans, query);
   // What the query breaks is a matter of the constraints that were asked for, not of what a search
   // locked besides.
@@ -27,6 +28,18 @@ std::vector<Recourse> NetworkSearch::answer(const Query& query) const {
                           problem_->display_steps);
   for (Recourse& plan : plans) plan.query_violations = asked.query_violations();
   return plans;
+}
+
+void NetworkSearch::improve(Recourse& best, const Query& query) const {
+  if (best.status != Status::certified) return;
+  const std::vector<Change> changes = best.changes;
+  for (const Change& change : changes) {
+    Recourse other = answer_without(query, {*problem_->model->schema().find(change.feature)});
+    const bool fewer = options_.sparse && other.distance.changed < best.distance.changed;
+    const bool no_more = !options_.sparse || other.distance.changed <= best.distance.changed;
+    const bool cheaper = no_more && other.distance.weighted < best.distance.weighted;
+    if (other.status == Status::certified && (fewer || cheaper)) best = std::move(other);
+  }
 }
 
 FeasibleSet NetworkSearch::feasible_without(const Query& query, const Features& kept,

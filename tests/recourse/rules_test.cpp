@@ -351,7 +351,8 @@ TEST(Rules, NetworksFindAnswersOnTightRules) {
       const double y1 = number(answer.query, 1);
       if (std::abs(x0 + x1 - y0 - y1) < 0.2) continue;
       Dataset data = problem_zoo::mixed_dataset(seed, false);
-      const double bound = 0.5 * (x0 + x1 + y0 + y1);
+      // As the rule writes it, with six decimals.
+      const double bound = std::round(0.5e6 * (x0 + x1 + y0 + y1)) / 1e6;
       data.schema.constraints = {parse_rule(
           "x0 + x1 " + std::string(x0 + x1 > y0 + y1 ? "<= " : ">= ") + std::to_string(bound))};
       Model ruled = mixed.model;

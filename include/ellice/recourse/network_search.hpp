@@ -76,6 +76,9 @@ class NetworkSearch final : public Generator {
 
   /// The first plan and, if asked for, others.
   [[nodiscard]] std::vector<Recourse> answer(const Query& query) const;
+  /// Tight rules are borders along which steps get stuck: tries again with each feature that
+  /// changes kept as it is.
+  void improve(Recourse& best, const Query& query) const;
   void add_plans(std::vector<Recourse>& plans, const Query& query) const;
   /// The answer that keeps these features, with as few changes as the options ask for.
   [[nodiscard]] Recourse answer_without(const Query& query, const Features& kept) const;
