@@ -125,8 +125,8 @@ NetworkFit fit_network(LabelledRows rows, LabelledRows validation, LossKind kind
     }
   }
   if (judge && best_epoch > 0) {
-    fitting.restore(best);
-    fit.validation_objective = best_value;
+    if (options.keep_best || fit.stopped_early) fitting.restore(best);
+    fit.validation_objective = judge->value(fitting.network());
   }
   fit.objective = fitting.objective();
   if (!std::isfinite(fit.objective)) {

@@ -44,6 +44,7 @@ TrainingOptions training_options(StudyModel kind, const std::string& dataset,
   if (kind == StudyModel::mlp) {
     options.model = NetworkKind::mlp;
     options.network.hidden = plan.hidden.at(dataset);
+    options.network.keep_best = plan.variant == Variant::corrected;
   }
   return options;
 }

@@ -135,6 +135,30 @@ TEST(FitNetwork, EarlyStoppingReturnsTheBestValidationState) {
   EXPECT_EQ(patient.validation_objective, judge.value(patient.network));
 }
 
+TEST(FitNetwork, EndsWithTheLastStateWhereAskedToAndNothingStoppedIt) {
+  const auto data = problem_zoo::random_rows(60, 8, 5);
+  const auto validation = problem_zoo::random_rows(60, 8, 6);
+  NetworkOptions options{
+      .hidden = {32}, .learning_rate = 0.02, .epochs = 300, .patience = 0, .keep_best = false};
+  const Penalty penalty{.l2 = 1e-3};
+  const auto fit = [&](LabelledRows judge) {
+    return fit_network(view(data), judge, LossKind::logistic, penalty, options, Random(7));
+  };
+  const NetworkFit last = fit(view(validation));
+  EXPECT_EQ(parameter_vector(last.network), parameter_vector(fit({}).network));
+  NetworkObjective judge(view(validation), LossKind::logistic, penalty);
+  EXPECT_EQ(last.validation_objective, judge.value(last.network));
+  options.keep_best = true;
+  EXPECT_LT(fit(view(validation)).validation_objective, last.validation_objective);
+
+  // Early stopping goes back to the best state either way.
+  options.patience = 10;
+  const NetworkFit best = fit(view(validation));
+  options.keep_best = false;
+  EXPECT_TRUE(best.stopped_early);
+  EXPECT_EQ(parameter_vector(fit(view(validation)).network), parameter_vector(best.network));
+}
+
 TEST(FitNetworks, AreTheSameForAnyNumberOfThreads) {
   const auto data = ring(300, 1);
   const auto validation = ring(100, 2);

@@ -18,6 +18,7 @@ struct NetworkOptions {
   double learning_rate = 1e-3;
   int epochs = 600;
   int patience = 10;
+  bool keep_best = true;
   int batch_size = 0;
 
   static void fields(auto& self, auto&& visit) {
@@ -28,6 +29,9 @@ struct NetworkOptions {
     visit("epochs", self.epochs, at_least(1), "passes over the rows at most");
     visit("patience", self.patience, at_least(0),
           "epochs without a better validation objective after which to stop; 0 for none");
+    visit("keep_best", self.keep_best, any_value(),
+          "end with the best state on the validation rows also where patience did not run out, "
+          "rather than with the last one");
     visit("batch_size", self.batch_size, at_least(0), "rows per step; 0 for all of them");
   }
   bool operator==(const NetworkOptions&) const = default;
@@ -42,9 +46,10 @@ struct NetworkFit {
 };
 
 /// Weights and biases uniform in ±1/√(inputs of the layer), then Adam (Kingma and Ba, 2015). With
-/// validation rows, the state with the smallest validation objective is returned, whether or not
-/// `patience` ran out. The result depends on the rows, the options and `random` only. An empty
-/// `hidden` gives a model without hidden layers, fitted the same way.
+/// validation rows, the state with the smallest validation objective is returned; where `patience`
+/// did not run out, only if `keep_best`, and the last state otherwise. The result depends on the
+/// rows, the options and `random` only. An empty `hidden` gives a model without hidden layers,
+/// fitted the same way.
 [[nodiscard]] NetworkFit fit_network(LabelledRows rows, LabelledRows validation, LossKind kind,
                                      Penalty penalty, const NetworkOptions& options, Random random);
 
