@@ -69,6 +69,8 @@ ExitStatus run(const StudyArguments& arguments) {
   }
   const StudyResults results(plan, store);
   write_study(results, paper, arguments.folder, command);
+  write_file((std::filesystem::path(arguments.folder) / "plan.yaml").string(),
+             read_file(arguments.plan));
   console.info(fmt::format("{} of {} cells; {}/index.html", results.finished(), results.planned(),
                            arguments.folder));
   std::string text;

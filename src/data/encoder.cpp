@@ -12,13 +12,6 @@ bool is_standardised(const Feature& feature) {
   return feature.is_number() || feature.kind == FeatureKind::ordinal;
 }
 
-/// A number that says yes or no, which is encoded as a binary feature is.
-bool is_indicator(const Feature& feature, VectorArg values) {
-  return feature.kind == FeatureKind::numeric &&
-         std::all_of(values.begin(), values.end(), [](double v) { return v == 0 || v == 1; }) &&
-         values.minCoeff() < values.maxCoeff();
-}
-
 std::size_t level_of(const Feature& feature, double raw) {
   const bool valid = raw >= 0 && raw < static_cast<double>(feature.levels.size());
   require(valid, "feature \"{}\": level index {} must be >= 0 and < {}", feature.name, raw,
@@ -158,7 +151,7 @@ Encoder Encoder::fit(const Dataset& data) {
     }
     result.min_[first] = statistics.min[source];
     result.max_[first] = statistics.max[source];
-    if (!is_standardised(feature) || is_indicator(feature, data.raw.col(source))) continue;
+    if (!is_standardised(feature)) continue;
     result.mean_[first] = statistics.mean[source];
     result.scale_[first] = statistics.scale[source];
     require_input(result.scale_[first] > 0 && std::isfinite(result.scale_[first]),

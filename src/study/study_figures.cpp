@@ -127,7 +127,7 @@ Figure trade_off(const StudyResults& results, const StudyExperiment& experiment,
     for (const std::string& dataset : experiment.datasets) {
       Figure::Panel panel{
           .title = fmt::format("{}, {}", dataset_title(dataset), enum_name(set.kind)),
-          .x = {.label = "L2", .low = 0},
+          .x = {.label = "L2"},
           .y = {.label = "robustness", .low = 0, .high = 1.02}};
       for (const StudyMethod& method : experiment.methods) {
         Figure::Series series{
@@ -259,6 +259,12 @@ std::vector<NamedFigure> study_figures(const StudyResults& results) {
                                   "size of the data.",
                        .figure = times(results, experiment)});
   }
+  // Some say nothing here, such as curves along ε of methods whose values are none.
+  std::erase_if(figures, [](const NamedFigure& named) {
+    const auto& panels = named.figure.panels;
+    return std::all_of(panels.begin(), panels.end(),
+                       [](const Figure::Panel& panel) { return panel.series.empty(); });
+  });
   return figures;
 }
 

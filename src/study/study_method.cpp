@@ -8,6 +8,7 @@
 #include "ellice/data/csv.hpp"
 #include "ellice/data/schema.hpp"
 #include "ellice/rashomon/epsilon_rule.hpp"
+#include "ellice/rashomon/true_set.hpp"
 #include "ellice/recourse/automatic.hpp"
 #include "ellice/recourse/data_supported.hpp"
 #include "ellice/recourse/delta_rows.hpp"
@@ -43,6 +44,43 @@ E choice(const StudyMethod& method, const std::string& option, E otherwise) {
   return *value;
 }
 
+constexpr std::string_view target_word = "target";
+constexpr std::string_view reach_word = "reach";
+
+/// The factor of «word» (1) or «word*0.5»; nothing for other texts.
+std::optional<double> factor_of(const std::string& value, std::string_view word) {
+  if (value == word) return 1.0;
+  const std::string start = fmt::format("{}*", word);
+  if (!value.starts_with(start)) return std::nullopt;
+  return number_of(value.substr(start.size()), "factor");
+}
+
+/// The ε up to which the row that bears most under the set's first-order picture stays accepted:
+/// beyond it hardly a training row is an answer. 0 where no row is accepted.
+double row_reach(const Model& model, const SetChoice& set, double threshold) {
+  SetChoice picture = set;
+  if (set.kind == SetKind::true_set) picture.kind = SetKind::last_layer;
+  const RowMatrix& rows = set.rows->encoded;
+  const Vector logits = model.network.logits(rows);
+  // At ε = 1/2 the penalty √(2ε)·κ is κ.
+  const Vector penalties = logits - robust_logits(*make_set(model, picture), 0.5, rows);
+  double reach = 0;
+  Index best = 0;
+  for (Index i = 0; i < rows.rows(); ++i) {
+    const double margin = std::max(0.0, logits(i) - threshold);
+    const double epsilon =
+        penalties(i) > 0 ? margin * margin / (2 * penalties(i) * penalties(i)) : 0;
+    if (epsilon <= reach) continue;
+    reach = epsilon;
+    best = i;
+  }
+  if (reach > 0 && set.kind == SetKind::true_set) {
+    const Vector features = model.network.row_features(rows.row(best)).row(0).transpose();
+    reach = true_set(model, *set.rows, reach).robustness_radius(with_one(features), threshold);
+  }
+  return reach;
+}
+
 bool takes_epsilon(const std::string& method) {
   return method == "auto" || method == "network" || method == "gradient" || method == "data";
 }
@@ -61,13 +99,14 @@ const std::vector<std::string>& study_options() {
 }
 
 bool follows_target(const std::string& value) {
-  return value == "target" || value.starts_with("target*");
+  return factor_of(value, target_word).has_value();
 }
 
 struct StudyMethodFactory::Shared {
   std::once_flag once = {};
   Vector largest_deltas = {};
   Vector stabilities = {};
+  double reach = 0;
   double seconds = 0;
 };
 
@@ -91,11 +130,16 @@ StudyMethodFactory::~StudyMethodFactory() = default;
 double StudyMethodFactory::epsilon(const std::string& value, const SetChoice& set,
                                    std::optional<double> target) const {
   double epsilon = 0;
-  if (follows_target(value)) {
+  if (const std::optional<double> factor = factor_of(value, target_word)) {
     require(target.has_value(), "{}: \"{}\" needs a target", method_->name, value);
-    const double factor =
-        value == "target" ? 1 : number_of(value.substr(std::string("target*").size()), "factor");
-    epsilon = factor * *target;
+    epsilon = *factor * *target;
+  } else if (const std::optional<double> share = factor_of(value, reach_word)) {
+    std::call_once(shared_->once, [&] {
+      const ThreadStopwatch watch;
+      shared_->reach = row_reach(fold_->model, set, fold_->model.decision.threshold);
+      shared_->seconds = watch.seconds();
+    });
+    epsilon = *share * shared_->reach;
   } else {
     epsilon = parse_epsilon_rule(value).resolve(fold_->model, set, {.rows = &fold_->fitted});
   }
@@ -104,7 +148,7 @@ double StudyMethodFactory::epsilon(const std::string& value, const SetChoice& se
 
 const Vector& StudyMethodFactory::largest_deltas_of(const Problem& problem) const {
   std::call_once(shared_->once, [&] {
-    const Stopwatch watch;
+    const ThreadStopwatch watch;
     shared_->largest_deltas = largest_deltas(problem, fold_->fitted.encoded, plan_->variant);
     shared_->seconds = watch.seconds();
   });
@@ -135,7 +179,7 @@ std::unique_ptr<Generator> StudyMethodFactory::make(const Problem& problem,
     if (plan_->variant == Variant::published)  // whose noise is another one for every tau
       return std::make_unique<Trex>(problem, fold_->fitted_raw, options);
     std::call_once(shared_->once, [&] {
-      const Stopwatch watch;
+      const ThreadStopwatch watch;
       shared_->stabilities = stabilities(problem, fold_->fitted.encoded, options);
       shared_->seconds = watch.seconds();
     });
@@ -169,7 +213,7 @@ PreparedMethod StudyMethodFactory::prepare(const std::string& value,
   problem.threshold = fold_->model.decision.threshold;
   problem.set = set_;
   const double before = shared_->seconds;
-  const Stopwatch watch;
+  const ThreadStopwatch watch;
   if (takes_epsilon(method_->method)) problem.epsilon = epsilon(value, set_, target);
   prepared.generator = make(problem, value);
   prepared.seconds = watch.seconds() + before;

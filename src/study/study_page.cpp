@@ -32,14 +32,15 @@ code{background:color-mix(in srgb,var(--ink) 8%,transparent);padding:.1rem .3rem
 std::string headline_table(const std::vector<Headline>& lines) {
   std::string text =
       "<table><thead><tr><th class=\"label\">answers</th><th class=\"label\">method</th>"
-      "<th>cells</th><th>as robust</th><th>as short</th><th>both</th></tr></thead><tbody>";
+      "<th>cells</th><th>as robust</th><th>as short</th><th>both</th>"
+      "<th>best here</th></tr></thead><tbody>";
   for (const Headline& line : lines) {
     if (line.cells == 0) continue;
     text += fmt::format(
         "<tr><th class=\"label\">{}</th><th class=\"label\">{}</th><td>{}</td><td>{}</td><td>{}"
-        "</td><td>{}</td></tr>",
+        "</td><td>{}</td><td>{}</td></tr>",
         enum_name(line.mode), svg::escape(line.method), line.cells, line.as_robust, line.as_short,
-        line.both);
+        line.both, line.beats_rivals);
   }
   return text + "</tbody></table>";
 }
@@ -77,7 +78,9 @@ std::string study_page(const StudyResults& results, const PaperValues& paper,
   page +=
       "<h2 id=\"headline\">Headline</h2><p>A cell is a data set, model and evaluator for which the "
       "paper prints both numbers. «As robust»: robustness at least that of the best of the "
-      "paper's methods there. «As short»: mean length at most that of the paper's ElliCE.</p>";
+      "paper's methods there. «As short»: mean length at most that of the paper's ElliCE. «Best "
+      "here»: robustness at least that of every other method of the paper as run in this study, "
+      "by the same models on the same people.</p>";
   page += headline_table(headlines(results, paper));
   page +=
       "<h2 id=\"tables\">Tables</h2><p>Small numbers: the paper's value for the method of the same "

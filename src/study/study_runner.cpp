@@ -14,6 +14,7 @@
 #include "ellice/study/study_method.hpp"
 #include "ellice/study/tuning.hpp"
 #include "model_cache.hpp"
+#include "remembered_evaluator.hpp"
 
 namespace ellice {
 
@@ -91,6 +92,10 @@ class FoldRun {
         Random(plan.seed).split(evaluator_stream).split(static_cast<std::uint64_t>(cells.fold));
     evaluators_ = cached_evaluators(cache, fold_.source(), evaluator_kinds(plan), fold_.targets,
                                     evaluator_options(plan), seeds, execution);
+    if (cells.experiment->mode != StudyMode::data_supported) return;
+    for (EvaluatorPointer& evaluator : evaluators_) {
+      if (evaluator->models() != nullptr) evaluator = remembered(evaluator);
+    }
   }
 
   [[nodiscard]] StudyCell run(const StudyMethod& method, const CellName& name,
@@ -123,15 +128,16 @@ class FoldRun {
 
   [[nodiscard]] Answered answer(const StudyMethodFactory& factory, const std::string& value,
                                 std::optional<double> target, const std::vector<Query>& queries,
+                                const std::vector<EvaluatorPointer>& evaluators,
                                 const Execution& execution) const {
     const PreparedMethod method = factory.prepare(value, target);
-    const Stopwatch watch;
+    const ThreadStopwatch watch;
     const std::vector<Recourse> answers = method.generator->generate(queries, execution);
     Answered result{.preparation = method.seconds, .seconds = watch.seconds()};
     const EvaluationSetup setup{.model = &fold_.model,
                                 .threshold = fold_.model.decision.threshold,
                                 .variant = plan_->variant,
-                                .evaluators = evaluators_,
+                                .evaluators = evaluators,
                                 .plausibility = &plausibility_,
                                 .intervals = {.resamples = 100}};
     result.evaluation = evaluate(answer_batch(answers, fold_.model, fold_.model.decision.threshold),
@@ -141,13 +147,21 @@ class FoldRun {
 
   [[nodiscard]] StudyRun tune(const StudyMethodFactory& factory, const std::string& value,
                               const Execution& execution) const {
-    const Answered answered = answer(factory, value, {}, fold_.tuning, execution);
+    const Answered answered = answer(factory, value, {}, fold_.tuning, evaluators_, execution);
     return named(summarise_run(answered.evaluation, fold_.targets), value, answered);
   }
+  /// Judged by the sets for which the value was chosen.
   [[nodiscard]] StudyTest test(const StudyMethodFactory& factory, const std::string& value,
-                               std::optional<double> target, const Execution& execution) const {
-    const Answered answered = answer(factory, value, target, fold_.test, execution);
+                               std::optional<double> target, std::vector<SetName> chosen_for,
+                               const Execution& execution) const {
+    std::vector<EvaluatorPointer> judges;
+    for (const EvaluatorPointer& evaluator : evaluators_) {
+      if (std::find(chosen_for.begin(), chosen_for.end(), name_of(*evaluator)) != chosen_for.end())
+        judges.push_back(evaluator);
+    }
+    const Answered answered = answer(factory, value, target, fold_.test, judges, execution);
     StudyTest result = summarise_test(answered.evaluation, fold_.targets);
+    result.chosen_for = std::move(chosen_for);
     result.run = named(std::move(result.run), value, answered);
     return result;
   }
@@ -159,17 +173,17 @@ class FoldRun {
     return run;
   }
 
+  [[nodiscard]] SetName name_of(const Evaluator& evaluator) const {
+    SetName set{.kind = evaluator.summary().kind};
+    if (const std::optional<double> epsilon = evaluator.summary().epsilon) {
+      set.target = static_cast<std::size_t>(
+          std::find(fold_.targets.begin(), fold_.targets.end(), *epsilon) - fold_.targets.begin());
+    }
+    return set;
+  }
   [[nodiscard]] std::vector<SetName> sets() const {
     std::vector<SetName> result;
-    for (const EvaluatorPointer& evaluator : evaluators_) {
-      SetName set{.kind = evaluator->summary().kind};
-      if (const std::optional<double> epsilon = evaluator->summary().epsilon) {
-        set.target = static_cast<std::size_t>(
-            std::find(fold_.targets.begin(), fold_.targets.end(), *epsilon) -
-            fold_.targets.begin());
-      }
-      result.push_back(set);
-    }
+    for (const EvaluatorPointer& evaluator : evaluators_) result.push_back(name_of(*evaluator));
     return result;
   }
 
@@ -177,8 +191,7 @@ class FoldRun {
                 const std::vector<std::string>& values, const Execution& execution) const {
     // One value is not tuned.
     if (values.size() == 1) {
-      cell.tests.push_back(test(factory, values.front(), {}, execution));
-      cell.tests.back().chosen_for = sets();
+      cell.tests.push_back(test(factory, values.front(), {}, sets(), execution));
       return;
     }
     for (const std::string& value : values) {
@@ -188,19 +201,18 @@ class FoldRun {
     std::map<std::size_t, std::vector<SetName>> chosen;
     for (const SetName& set : sets())
       chosen[choose_run(cell.walk, set, plan_->variant)].push_back(set);
-    for (const auto& [run, of_sets] : chosen) {
-      cell.tests.push_back(test(factory, cell.walk[run].value, {}, execution));
-      cell.tests.back().chosen_for = of_sets;
-    }
+    for (const auto& [run, of_sets] : chosen)
+      cell.tests.push_back(test(factory, cell.walk[run].value, {}, of_sets, execution));
   }
 
   void run_targets(StudyCell& cell, const StudyMethodFactory& factory, const std::string& value,
                    const Execution& execution) const {
     for (std::size_t k = 0; k < fold_.targets.size(); ++k) {
-      cell.tests.push_back(test(factory, value, fold_.targets[k], execution));
+      std::vector<SetName> of_target;
       for (const SetName& set : sets()) {
-        if (set.target == k || (!set.target && k == 0)) cell.tests.back().chosen_for.push_back(set);
+        if (set.target == k || (!set.target && k == 0)) of_target.push_back(set);
       }
+      cell.tests.push_back(test(factory, value, fold_.targets[k], std::move(of_target), execution));
     }
   }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "ellice/study/study_results.hpp"
 
@@ -152,50 +153,134 @@ ResultTable metrics(const StudyResults& results, StudyMode mode) {
   return table;
 }
 
+/// The mean over the runs of a cell on tuning rows, or of its tests where nothing was tuned.
+std::optional<double> mean_over_runs(const StudyCell& cell,
+                                     const std::function<double(const StudyRun&)>& number) {
+  double sum = 0;
+  std::size_t count = 0;
+  const auto add = [&](const StudyRun& run) {
+    sum += number(run);
+    ++count;
+  };
+  for (const StudyRun& run : cell.walk) add(run);
+  if (count == 0) {
+    for (const StudyTest& test : cell.tests) add(test.run);
+  }
+  return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));
+}
+
+Measured ratio(const Measured& a, const Measured& b) {
+  if (!a.mean || !b.mean || *b.mean <= 0) return {};
+  return {.mean = *a.mean / *b.mean};
+}
+
 ResultTable run_times(const StudyResults& results, const PaperValues& paper, StudyMode mode) {
   ResultTable table{
       .name = fmt::format("runtime-{}", enum_name(mode)),
       .caption =
-          "Seconds for preparation and all answers on tuning rows, mean over folds and grid "
-          "values (the paper's: its authors' Python on their machine, quoted as theirs); "
-          "milliseconds per answer, preparation apart.",
+          "Processor seconds of one thread for preparation and all answers on tuning rows, mean "
+          "over folds and grid values (the paper's: its authors' Python on their machine, quoted "
+          "as theirs); as a multiple of ElliCE's; milliseconds per answer, preparation apart.",
       .labels = {"data", "model", "method"},
       .columns = {{.name = "seconds", .better = Better::lower, .decimals = 4},
+                  {.name = "times ElliCE", .decimals = 1},
                   {.name = "ms per answer", .better = Better::lower, .decimals = 4},
                   {.name = "preparation ms", .better = Better::lower, .decimals = 3}}};
+  const auto all = [](const StudyRun& run) { return run.preparation + run.seconds; };
+  const auto per_answer = [](const StudyRun& run) {
+    return 1e3 * run.seconds / static_cast<double>(std::max<std::size_t>(1, run.rows));
+  };
+  const auto preparation = [](const StudyRun& run) { return 1e3 * run.preparation; };
   for_each_row(results, mode, [&](const auto& folds, const CellName& name) {
-    const auto mean_over_runs = [](const StudyCell& cell, const auto& number) {
-      double sum = 0;
-      std::size_t count = 0;
-      const auto add = [&](const StudyRun& run) {
-        sum += number(run);
-        ++count;
-      };
-      for (const StudyRun& run : cell.walk) add(run);
-      if (count == 0) {
-        for (const StudyTest& test : cell.tests) add(test.run);  // methods that are not tuned
-      }
-      return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));
+    const auto measured = [](const auto& of_folds, const auto& number) {
+      return StudyResults::over(
+          of_folds, [&](const StudyCell& cell) { return mean_over_runs(cell, number); });
     };
+    CellName reference = name;
+    reference.method = paper_method;
+    const Measured seconds = measured(folds, all);
+    const Measured theirs = beside(paper, name, "runtime", "seconds");
+    const Measured of_reference =
+        measured(results.folds(mode, name.dataset, name.model, reference.method), all);
     ResultTable::Row row{.labels = labels_of(name)};
-    const auto add = [&](const auto& number, const Measured& theirs) {
-      row.cells.push_back(
-          {.ours = StudyResults::over(
-               folds, [&](const StudyCell& cell) { return mean_over_runs(cell, number); }),
-           .paper = theirs,
-           .note = note_of(folds)});
+    const auto add = [&](const Measured& ours, const Measured& of_paper) {
+      row.cells.push_back({.ours = ours, .paper = of_paper, .note = note_of(folds)});
     };
-    add([](const StudyRun& run) { return run.preparation + run.seconds; },
-        beside(paper, name, "runtime", "seconds"));
-    add(
-        [](const StudyRun& run) {
-          return 1e3 * run.seconds / static_cast<double>(std::max<std::size_t>(1, run.rows));
-        },
-        {});
-    add([](const StudyRun& run) { return 1e3 * run.preparation; }, {});
+    add(seconds, theirs);
+    add(ratio(seconds, of_reference),
+        ratio(theirs, beside(paper, reference, "runtime", "seconds")));
+    add(measured(folds, per_answer), {});
+    add(measured(folds, preparation), {});
     table.rows.push_back(std::move(row));
   });
   return table;
+}
+
+/// What the folds of each data set consist of.
+ResultTable data_sets(const StudyResults& results, StudyMode mode) {
+  const StudyPlan& plan = results.plan();
+  ResultTable table{
+      .name = fmt::format("datasets-{}", enum_name(mode)),
+      .caption = fmt::format(
+          "Rows that a base model was fitted on, columns of model space, people explained, ε = {} "
+          "of the base's objective, and models in the evaluators' sets there; mean ± standard "
+          "deviation over folds.",
+          plan.targets[headline_target]),
+      .labels = {"data", "model"},
+      .columns = {{.name = "rows", .decimals = 0},
+                  {.name = "columns", .decimals = 0},
+                  {.name = "tuning", .decimals = 0},
+                  {.name = "test", .decimals = 0},
+                  {.name = "ε", .decimals = 4}}};
+  const std::vector<SetName> sets = results.sets(headline_target);
+  for (const SetName& set : sets)
+    table.columns.push_back({.name = std::string(enum_name(set.kind)), .decimals = 0});
+  for_each_row(results, mode, [&](const auto& folds, const CellName& name) {
+    const std::vector<std::string> labels = {dataset_title(name.dataset),
+                                             std::string(enum_name(name.model))};
+    if (!table.rows.empty() && table.rows.back().labels == labels) return;  // by another method
+    ResultTable::Row row{.labels = labels};
+    const auto add = [&](const CellNumber& number) {
+      row.cells.push_back({.ours = StudyResults::over(folds, number)});
+    };
+    add([](const StudyCell& cell) { return static_cast<double>(cell.fitted_rows); });
+    add([](const StudyCell& cell) { return static_cast<double>(cell.columns); });
+    add([](const StudyCell& cell) {
+      return cell.walk.empty() ? std::nullopt
+                               : std::optional(static_cast<double>(cell.walk.front().rows));
+    });
+    add([](const StudyCell& cell) {
+      return cell.tests.empty() ? std::nullopt
+                                : std::optional(static_cast<double>(cell.tests.front().run.rows));
+    });
+    add([](const StudyCell& cell) { return cell.targets[headline_target]; });
+    for (const SetName& set : sets) {
+      add(of_chosen(set, [set](const StudyRun& run) -> std::optional<double> {
+        const StudyRun::Score* score = run.find(set);
+        if (score == nullptr) return std::nullopt;
+        return static_cast<double>(score->models);
+      }));
+    }
+    table.rows.push_back(std::move(row));
+  });
+  return table;
+}
+
+constexpr std::array<std::string_view, 6> paper_methods = {"ElliCE", "ElliCE+R", "DeltaRob",
+                                                           "T:Rex",  "PROPLACE", "ROAR"};
+
+/// The largest robustness that another of the paper's methods has in this study.
+std::optional<double> best_rival(const StudyResults& results, const CellName& name,
+                                 const SetName& set) {
+  std::optional<double> best;
+  for (const std::string_view method : paper_methods) {
+    if (method == name.method) continue;
+    const Measured robustness = StudyResults::over(
+        results.folds(name.mode, name.dataset, name.model, std::string(method)),
+        [&](const StudyCell& cell) { return robustness_of(cell, set, results.plan().variant); });
+    if (robustness.mean) best = std::max(best.value_or(0), *robustness.mean);
+  }
+  return best;
 }
 
 }  // namespace
@@ -206,6 +291,7 @@ std::vector<ResultTable> study_tables(const StudyResults& results, const PaperVa
     tables.push_back(performance(results, paper, experiment.mode));
     tables.push_back(metrics(results, experiment.mode));
     tables.push_back(run_times(results, paper, experiment.mode));
+    tables.push_back(data_sets(results, experiment.mode));
   }
   return tables;
 }
@@ -229,8 +315,7 @@ std::vector<Headline> headlines(const StudyResults& results, const PaperValues& 
         const Measured paper_length = paper.find(key);
         key.metric = "robustness";
         std::optional<double> best;
-        for (const std::string_view method :
-             {"ElliCE", "ElliCE+R", "DeltaRob", "T:Rex", "PROPLACE", "ROAR"}) {
+        for (const std::string_view method : paper_methods) {
           key.method = method;
           const Measured theirs = paper.find(key);
           if (theirs.mean) best = std::max(best.value_or(0), *theirs.mean);
@@ -247,6 +332,8 @@ std::vector<Headline> headlines(const StudyResults& results, const PaperValues& 
         line->as_robust += as_robust ? 1 : 0;
         line->as_short += as_short ? 1 : 0;
         line->both += as_robust && as_short ? 1 : 0;
+        const std::optional<double> rival = best_rival(results, name, set);
+        line->beats_rivals += !rival || *robustness.mean >= *rival - 5e-4 ? 1 : 0;
       }
     });
   }

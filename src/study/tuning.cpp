@@ -29,10 +29,10 @@ std::size_t choose_run(const std::vector<StudyRun>& walk, const SetName& set, Va
       robustness = variant == Variant::published ? score->valid_only.value_or(0)
                                                  : score->robustness.value_or(0);
     }
-    const double length = variant == Variant::corrected && run.l2
-                              ? run.l2->mean
-                              : std::numeric_limits<double>::infinity();
-    return std::tuple(run.validity(), robustness, -length);
+    if (variant == Variant::published) return std::tuple(run.validity(), robustness, 0.0);
+    // Robustness of all people counts those without a valid answer already.
+    const double length = run.l2 ? run.l2->mean : std::numeric_limits<double>::infinity();
+    return std::tuple(robustness, run.validity(), -length);
   };
   std::size_t best = 0;
   for (std::size_t k = 1; k < walk.size(); ++k) {

@@ -22,7 +22,7 @@ experiments:
     datasets: [lending]
     models: [linear, mlp]
     methods:
-      ElliCE: {method: data, grid: [0.002, 0.02]}
+      ElliCE: {method: data, grid: [0.002, reach*0.5]}
       DeltaRob: {method: delta, grid: [10%, 60%]}
   continuous:
     datasets: [lending]
@@ -51,6 +51,7 @@ class Study(CliTestCase):
         page = (self.folder / "out" / "index.html").read_text(encoding="utf-8")
         self.assertIn(f"{CELLS} of {CELLS} cells", page)
         self.assertNotIn("nan", page.lower().replace("finance", ""))
+        self.assertEqual((self.folder / "out" / "plan.yaml").read_text(encoding="utf-8"), PLAN)
         self.assertTrue((self.folder / "out" / "figures" / "robustness-continuous-linear.svg").exists())
         self.assertEqual(list((self.folder / "out").glob("models-*")), [], "models are kept only while they are needed")
         # Our own folder against itself: nothing differs.

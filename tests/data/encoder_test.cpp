@@ -171,15 +171,6 @@ TEST(Encoder, AConstantColumnHasScaleOneAndEncodesToZero) {
   EXPECT_TRUE((encoder.encode(data.raw).col(6).array() == 0).all());
 }
 
-TEST(Encoder, TakesNumbersThatAreZeroOrOneAsTheyAre) {
-  Dataset data = small_data();
-  data.raw.col(0) << 0, 1, 1, 1;
-  const Encoder encoder = Encoder::fit(data);
-  EXPECT_EQ(encoder.encode(data.raw).col(0), data.raw.col(0));
-  data.raw.col(0) << 1, 2, 2, 2;  // two values, but neither yes nor no
-  EXPECT_EQ(Encoder::fit(data).mean()(0), 1.75);
-}
-
 TEST(Encoder, RefusesValuesThatCannotBeStandardised) {
   Dataset data = small_data();
   data.raw.col(0) << 1e308, -1e308, 1e308, 1;

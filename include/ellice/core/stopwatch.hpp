@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <ctime>
 
 namespace ellice {
 
@@ -14,6 +15,21 @@ class Stopwatch {
  private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point start_ = Clock::now();
+};
+
+/// Processor seconds of the calling thread since construction: what work costs, however busy the
+/// machine. Work that is handed to other threads is not counted.
+class ThreadStopwatch {
+ public:
+  [[nodiscard]] double seconds() const { return now() - start_; }
+
+ private:
+  static double now() {
+    std::timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+  double start_ = now();
 };
 
 }  // namespace ellice

@@ -35,8 +35,9 @@ class StudyMethodFactory {
   StudyMethodFactory(const StudyMethod& method, const StudyFold& fold, const StudyPlan& plan);
   ~StudyMethodFactory();
 
-  /// A value is ε by any rule of `--epsilon`, τ or δ, as the method has it; a δ in percent is a
-  /// share of the largest for which some training row is robust. `target` is what «target» means.
+  /// A value is ε by any rule of `--epsilon`, τ or δ, as the method has it; a δ in percent
+  /// and an ε «reach*0.5» are shares of the largest for which some training row is robust. `target`
+  /// is what «target» means.
   [[nodiscard]] PreparedMethod prepare(const std::string& value,
                                        std::optional<double> target = {}) const;
 

@@ -50,9 +50,10 @@ class StudyResults {
   std::vector<StudyCell> cells_;
 };
 
-/// Tables of the paper: robustness and length by evaluator, all metrics, run times; one of each for
-/// every mode of the plan, at its first target. Numbers of the paper stand beside those of the
-/// method of the same name; a method that the paper does not have stands beside its ElliCE.
+/// Tables of the paper: robustness and length by evaluator, all metrics, run times, what the folds
+/// consist of; one of each for every mode of the plan, at its first target. Numbers of the paper
+/// stand beside those of the method of the same name; a method that the paper does not have stands
+/// beside its ElliCE.
 [[nodiscard]] std::vector<ResultTable> study_tables(const StudyResults& results,
                                                     const PaperValues& paper);
 
@@ -71,6 +72,7 @@ struct Headline {
   std::size_t as_robust = 0;  // robustness at least the best of the paper's methods
   std::size_t as_short = 0;   // length at most the paper's ElliCE
   std::size_t both = 0;
+  std::size_t beats_rivals = 0;  // robustness at least the best of the paper's methods, run here
 };
 [[nodiscard]] std::vector<Headline> headlines(const StudyResults& results,
                                               const PaperValues& paper);

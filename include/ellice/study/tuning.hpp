@@ -11,9 +11,10 @@ namespace ellice {
 /// published: also when validity has fallen from above 0 to 0, or from above 0.9 to below 0.5.
 [[nodiscard]] bool walk_ends(const std::vector<StudyRun>& walk, Variant variant);
 
-/// The run that tuning chooses for a set: largest validity, then largest robustness. published:
-/// robustness of valid answers, the first of equals; corrected: of all rows, the shortest mean l2
-/// of equals. The walk must not be empty.
+/// The run that tuning chooses for a set. published: largest validity, then largest robustness of
+/// valid answers, the first of equals. corrected: largest robustness of all rows (which counts a
+/// row without a valid answer as lost), then validity, then the shortest mean l2. The walk must not
+/// be empty.
 [[nodiscard]] std::size_t choose_run(const std::vector<StudyRun>& walk, const SetName& set,
                                      Variant variant);
 
