@@ -50,6 +50,7 @@ class YamlEntry {
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] bool is_null() const { return node_.IsNull(); }
   [[nodiscard]] bool is_list() const { return node_.IsSequence(); }
+  [[nodiscard]] bool is_map() const { return node_.IsMap(); }
   [[nodiscard]] std::vector<YamlEntry> list(std::string_view expected) const;
   /// The members of a map, in order; a key that stands twice is refused.
   [[nodiscard]] std::vector<std::pair<std::string, YamlEntry>> members(

@@ -124,6 +124,28 @@ StudyExperiment experiment_of(StudyMode mode, const YamlEntry& entry, const Stud
   return experiment;
 }
 
+/// A number of models, or {all: a number, and others by data set}.
+StudyEvaluator evaluator_of(const std::string& name, const YamlEntry& entry,
+                            const StudyNames& known) {
+  StudyEvaluator evaluator{.name = name};
+  if (!entry.is_map()) {
+    evaluator.models = whole(entry, 1);
+    return evaluator;
+  }
+  for (const auto& [key, models] : entry.members("a number, or a map from data set to number")) {
+    if (key == "all") {
+      evaluator.models = whole(models, 1);
+    } else if (std::find(known.datasets.begin(), known.datasets.end(), key) ==
+               known.datasets.end()) {
+      models.fault("unknown data set \"{}\"; {}", key, suggestion(key, known.datasets));
+    } else {
+      evaluator.exceptions[key] = whole(models, 1);
+    }
+  }
+  if (evaluator.models == 0) entry.fault("expected `all: N`, the models of the other data sets");
+  return evaluator;
+}
+
 void read_folds(const YamlEntry& entry, StudyPlan& plan) {
   const YamlRecord record(entry, {"count", "run"}, "folds");
   plan.folds = whole(record.at("count", "a whole number from 2"), 2);
@@ -164,8 +186,10 @@ Json identity(const StudyPlan& plan) {
                {"hidden", plan.hidden}};
   json["tuning_rows"] = plan.tuning_rows ? Json(*plan.tuning_rows) : Json();
   json["test_rows"] = plan.test_rows ? Json(*plan.test_rows) : Json();
-  for (const StudyEvaluator& evaluator : plan.evaluators)
+  for (const StudyEvaluator& evaluator : plan.evaluators) {
     json["evaluators"][evaluator.name] = evaluator.models;
+    if (!evaluator.exceptions.empty()) json["exceptions"][evaluator.name] = evaluator.exceptions;
+  }
   const auto names = [](const std::vector<StudyModel>& models) {
     Json list = Json::array();
     for (const StudyModel model : models) list.push_back(std::string(enum_name(model)));
@@ -194,6 +218,11 @@ Json identity(const StudyPlan& plan) {
 }
 
 }  // namespace
+
+int StudyEvaluator::wanted(const std::string& dataset) const {
+  const auto exception = exceptions.find(dataset);
+  return exception == exceptions.end() ? models : exception->second;
+}
 
 bool StudyMethod::runs_on(StudyModel model) const {
   return models.empty() || std::find(models.begin(), models.end(), model) != models.end();
@@ -247,7 +276,7 @@ StudyPlan parse_plan(const std::string& text, const std::string& source, const S
         known.evaluators.end()) {
       entry.fault("unknown evaluator \"{}\"; {}", name, suggestion(name, known.evaluators));
     }
-    plan.evaluators.push_back({.name = name, .models = whole(entry, 1)});
+    plan.evaluators.push_back(evaluator_of(name, entry, known));
   }
   if (plan.evaluators.empty()) evaluators.wrong("at least one evaluator");
   if (const YamlEntry* hidden = top.find("hidden")) {

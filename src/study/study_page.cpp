@@ -48,8 +48,12 @@ std::string headline_table(const std::vector<Headline>& lines) {
 std::string what_was_run(const StudyResults& results) {
   const StudyPlan& plan = results.plan();
   std::vector<std::string> evaluators;
-  for (const StudyEvaluator& evaluator : plan.evaluators)
-    evaluators.push_back(fmt::format("{} ({} models)", evaluator.name, evaluator.models));
+  for (const StudyEvaluator& evaluator : plan.evaluators) {
+    std::string models = fmt::format("{} models", evaluator.models);
+    for (const auto& [dataset, count] : evaluator.exceptions)
+      models += fmt::format(", {} on {}", count, dataset_title(dataset));
+    evaluators.push_back(fmt::format("{} ({})", evaluator.name, models));
+  }
   const auto rows = [](const std::optional<int>& most) {
     return most ? fmt::format("at most {}", *most) : std::string("all");
   };

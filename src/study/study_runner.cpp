@@ -62,14 +62,15 @@ std::vector<FoldCells> fold_cells(const StudyPlan& plan) {
   return result;
 }
 
-EvaluatorOptions evaluator_options(const StudyPlan& plan) {
+EvaluatorOptions evaluator_options(const StudyPlan& plan, const std::string& dataset) {
   EvaluatorOptions options{.variant = plan.variant};
   for (const StudyEvaluator& evaluator : plan.evaluators) {
-    if (evaluator.name == "retrain") options.retrain_models = evaluator.models;
-    if (evaluator.name == "dropout") options.dropout_models = evaluator.models;
-    if (evaluator.name == "awp") options.awp_models = evaluator.models;
-    if (evaluator.name == "bootstrap") options.bootstrap_models = evaluator.models;
-    if (evaluator.name == "shift") options.shift_models = evaluator.models;
+    const int models = evaluator.wanted(dataset);
+    if (evaluator.name == "retrain") options.retrain_models = models;
+    if (evaluator.name == "dropout") options.dropout_models = models;
+    if (evaluator.name == "awp") options.awp_models = models;
+    if (evaluator.name == "bootstrap") options.bootstrap_models = models;
+    if (evaluator.name == "shift") options.shift_models = models;
   }
   return options;
 }
@@ -91,7 +92,7 @@ class FoldRun {
     const Random seeds =
         Random(plan.seed).split(evaluator_stream).split(static_cast<std::uint64_t>(cells.fold));
     evaluators_ = cached_evaluators(cache, fold_.source(), evaluator_kinds(plan), fold_.targets,
-                                    evaluator_options(plan), seeds, execution);
+                                    evaluator_options(plan, cells.dataset), seeds, execution);
     if (cells.experiment->mode != StudyMode::data_supported) return;
     for (EvaluatorPointer& evaluator : evaluators_) {
       if (evaluator->models() != nullptr) evaluator = remembered(evaluator);
@@ -254,36 +255,47 @@ void run_study(const StudyPlan& plan, StudyStore& store, const std::string& fold
                const Execution& execution) {
   const std::size_t total = study_cells(plan).size();
   std::mutex mutex;
-  std::size_t done = store.names().size();
+  std::size_t done = 0;
   std::string stage = "study";
   const Progress progress = [&](const ProgressState&) {
     const std::scoped_lock lock(mutex);
     return !execution.progress ||
            execution.progress({.stage = stage, .done = done, .total = total});
   };
+  std::vector<FoldCells> unfinished;
   for (const FoldCells& cells : fold_cells(plan)) {
-    std::vector<const StudyMethod*> missing;
-    for (const StudyMethod* method : cells.methods()) {
-      if (!store.has(cells.cell(*method).text())) missing.push_back(method);
-    }
-    if (missing.empty()) continue;
-    stage = fmt::format("{} {}, fold {}", cells.dataset, enum_name(cells.model), cells.fold);
-    const Dataset rows = study_rows(cells.dataset, cells.experiment->mode, plan.seed);
-    const std::string cache =
-        fmt::format("{}/models-{}-{}-{}-{}.bin", folder, enum_name(cells.experiment->mode),
-                    cells.dataset, enum_name(cells.model), cells.fold);
-    const FoldRun run(plan, rows, cells, cache,
-                      {.threads = execution.threads, .progress = progress});
-    parallel_for(stage, missing.size(), {.threads = execution.threads, .progress = progress},
-                 [&](std::size_t k) {
-                   const CellName name = cells.cell(*missing[k]);
-                   store.add(name.text(), to_json(run.run(*missing[k], name,
-                                                          {.threads = 1, .progress = progress})));
-                   const std::scoped_lock lock(mutex);
-                   ++done;
-                 });
-    std::filesystem::remove(cache);
+    const std::vector<const StudyMethod*> methods = cells.methods();
+    const auto finished = std::count_if(methods.begin(), methods.end(), [&](const auto* method) {
+      return store.has(cells.cell(*method).text());
+    });
+    done += static_cast<std::size_t>(finished);
+    if (std::cmp_less(finished, methods.size())) unfinished.push_back(cells);
   }
+  // A fold's methods one after another and folds side by side: no thread waits for a fold's slowest
+  // method.
+  parallel_for(
+      "study", unfinished.size(), {.threads = execution.threads, .progress = progress},
+      [&](std::size_t k) {
+        const FoldCells& cells = unfinished[k];
+        {
+          const std::scoped_lock lock(mutex);
+          stage = fmt::format("{} {}, fold {}", cells.dataset, enum_name(cells.model), cells.fold);
+        }
+        const Execution alone{.threads = 1, .progress = progress};
+        const Dataset rows = study_rows(cells.dataset, cells.experiment->mode, plan.seed);
+        const std::string cache =
+            fmt::format("{}/models-{}-{}-{}-{}.bin", folder, enum_name(cells.experiment->mode),
+                        cells.dataset, enum_name(cells.model), cells.fold);
+        const FoldRun run(plan, rows, cells, cache, alone);
+        for (const StudyMethod* method : cells.methods()) {
+          const CellName name = cells.cell(*method);
+          if (store.has(name.text())) continue;
+          store.add(name.text(), to_json(run.run(*method, name, alone)));
+          const std::scoped_lock lock(mutex);
+          ++done;
+        }
+        std::filesystem::remove(cache);
+      });
 }
 
 }  // namespace ellice

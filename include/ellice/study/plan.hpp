@@ -57,8 +57,11 @@ struct StudyExperiment {
 };
 
 struct StudyEvaluator {
-  std::string name = {};  // as `evaluate --evaluators` calls it
-  int models = 0;         // wanted per set
+  std::string name = {};                       // as `evaluate --evaluators` calls it
+  int models = 0;                              // wanted per set
+  std::map<std::string, int> exceptions = {};  // other numbers, by data set
+
+  [[nodiscard]] int wanted(const std::string& dataset) const;
 };
 
 struct StudyPlan {
