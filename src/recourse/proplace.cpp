@@ -8,8 +8,8 @@
 #include "ellice/core/stopwatch.hpp"
 #include "ellice/model/network_pass.hpp"
 #include "ellice/recourse/delta_rows.hpp"
+#include "recourse/comparison.hpp"
 #include "recourse/hull_program.hpp"
-#include "recourse/supported_rows.hpp"
 
 namespace ellice {
 
@@ -94,23 +94,14 @@ RowMatrix Proplace::corners(VectorArg query) const {
 
 std::vector<Recourse> Proplace::generate(const std::vector<Query>& queries,
                                          const Execution& execution) const {
-  std::vector<Recourse> answers(queries.size());
-  parallel_for("solving programs", queries.size(), execution,
-               [&](std::size_t i) { answers[i] = answer(queries[i]); });
-  return answers;
-}
-
-Recourse Proplace::answer(const Query& query) const {
-  const bool corrected = options_.variant == Variant::corrected;
-  const FeasibleSet feasible =
-      feasible_set(*problem_, query, corrected ? Rounding::as_displayed : Rounding::none);
-  Recourse result = assembler_.begin(query, feasible);
-  if (!corrected) {
-    answer_published(result, feasible);
-  } else if (!assembler_.already_robust(result, feasible)) {
-    answer_corrected(result, feasible);
-  }
-  return result;
+  const SpaceMethod method{
+      .progress = "solving programs",
+      .published = [&](std::size_t /*index*/,
+                       const FeasibleSet& feasible) { return run_published(feasible); },
+      .is_enough = [&](const Vector& x) { return check_.is_robust(x, options_.delta); },
+      .corrected = [&](Recourse& answer,
+                       const FeasibleSet& feasible) { run_corrected(answer, feasible); }};
+  return answer_in_space(*problem_, assembler_, options_.variant, method, queries, execution);
 }
 
 RowMatrix Proplace::region(const FeasibleSet& feasible) const {
@@ -158,19 +149,13 @@ Proplace::Attempt Proplace::cutting_set(const RowMatrix& hull, const FeasibleSet
   }
 }
 
-void Proplace::answer_published(Recourse& answer, const FeasibleSet& feasible) const {
+std::optional<Vector> Proplace::run_published(const FeasibleSet& feasible) const {
   const RowMatrix hull = region(feasible);
-  Attempt attempt;
-  if (hull.rows() >= options_.hull_rows)
-    attempt = cutting_set(hull, feasible, nullptr, first_margin);
-  if (attempt.point) {
-    assembler_.take(answer, decode_freely(feasible, *attempt.point), feasible);
-  } else {
-    return_query(assembler_, answer, feasible);
-  }
+  if (hull.rows() < options_.hull_rows) return std::nullopt;
+  return cutting_set(hull, feasible, nullptr, first_margin).point;
 }
 
-void Proplace::answer_corrected(Recourse& answer, const FeasibleSet& feasible) const {
+void Proplace::run_corrected(Recourse& answer, const FeasibleSet& feasible) const {
   answer.status = Status::not_found;
   const RowMatrix hull = region(feasible);
   if (hull.rows() == 0) {

@@ -52,7 +52,8 @@ struct ProplaceOptions {
 /// Result 43); a cutting set with the exact adversary for two. The query's ranges and fixed
 /// features are bounds of the program; grids, whole numbers and levels are rounded to afterwards,
 /// and the row as it is written must be robust, else the margin is raised (three times at most).
-/// not_found otherwise, also when time is up. published: a cutting set as the paper's authors ran
+/// not_found otherwise, also when time is up; a query that is robust itself stays as it is.
+/// published: a cutting set as the paper's authors ran
 /// it: unsound choice of corners, no query among them, no answer with fewer than `hull_rows` of
 /// them, and for linear models the wrong sign. Where it finds nothing it returns the query. Unlike
 /// theirs it forgets the models of other queries.
@@ -80,9 +81,8 @@ class Proplace final : public Generator {
     std::optional<Vector> point = {};  // model space
     std::string failure = {};
   };
-  [[nodiscard]] Recourse answer(const Query& query) const;
-  void answer_published(Recourse& answer, const FeasibleSet& feasible) const;
-  void answer_corrected(Recourse& answer, const FeasibleSet& feasible) const;
+  [[nodiscard]] std::optional<Vector> run_published(const FeasibleSet& feasible) const;
+  void run_corrected(Recourse& answer, const FeasibleSet& feasible) const;
   /// All corners, the query among them where it is to be.
   [[nodiscard]] RowMatrix region(const FeasibleSet& feasible) const;
   [[nodiscard]] Attempt one_program(const RowMatrix& hull, const FeasibleSet& feasible,
