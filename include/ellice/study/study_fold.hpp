@@ -32,9 +32,9 @@ struct StudyFold {
 [[nodiscard]] Dataset study_rows(const std::string& dataset, StudyMode mode, std::uint64_t seed);
 
 /// `fold` counts from 1. published: the linear base minimises the sum of losses + |w|²/2000, its
-/// bias free, and is not the minimiser of the objective from which ε is counted; corrected: it is. A
-/// published network keeps its last state where early stopping did not end its training.
-/// Throws Error{input} where a class has fewer rows than folds.
+/// bias free, and is not the minimiser of the objective from which ε is counted; corrected: it is.
+/// A published network keeps its last state where early stopping did not end its training. Throws
+/// Error{input} where a class has fewer rows than folds.
 [[nodiscard]] StudyFold prepare_fold(const Dataset& rows, const std::string& dataset,
                                      StudyModel kind, int fold, const StudyPlan& plan);
 
