@@ -103,6 +103,29 @@ TEST(Proplace, NoRandomPointOfTheHullIsNearerAndEveryAnswerIsRobust) {
   }
 }
 
+TEST(Proplace, WhenTimeIsUpTheNearestRobustPointSeenIsTheAnswer) {
+  SKIP_WITHOUT_CBC();
+  const Setting s = setting({5, 4}, 3);
+  const Problem problem{
+      .model = &s.model, .epsilon = 1e-6, .constraints = {.range = RangePolicy::off}};
+  const std::vector<Query> queries = random_queries(s.model, 12, 5);
+  const std::vector<Recourse> whole =
+      Proplace(problem, s.rows, {.delta = s.delta, .hull_rows = 6}).generate(queries, {});
+  const std::vector<Recourse> hasty =
+      Proplace(problem, s.rows, {.delta = s.delta, .hull_rows = 6, .query_seconds = 1e-9})
+          .generate(queries, {});
+  const IntervalRobustness check(s.model.network);
+  int unfinished = 0;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    ASSERT_TRUE(hasty[i].counterfactual) << hasty[i].message;
+    EXPECT_TRUE(check.is_robust(s.model.encoder.encode(*hasty[i].counterfactual), s.delta));
+    EXPECT_GE(hasty[i].distance.l1, (1 - 2e-6) * whole[i].distance.l1);
+    EXPECT_EQ(whole[i].message.find("may exist"), std::string::npos);
+    unfinished += hasty[i].message.find("may exist") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GE(unfinished, 4);
+}
+
 TEST(Proplace, HoldsFixedFeaturesAndRangesInTheProgram) {
   SKIP_WITHOUT_CBC();
   const Setting s = setting({6}, 8);
