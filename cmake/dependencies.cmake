@@ -10,12 +10,16 @@ find_package(SQLite3 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
 # Linear and mixed-integer programs; only the comparison methods delta and proplace need it.
-pkg_check_modules(CBC QUIET cbc)
+if(ELLICE_WITH_CBC)
+  pkg_check_modules(CBC QUIET cbc)
+else()
+  set(CBC_FOUND FALSE)
+endif()
 if(CBC_FOUND)
   set(ELLICE_CBC "CBC ${CBC_VERSION}")
 else()
   set(ELLICE_CBC "no CBC")
-  message(STATUS "CBC (Debian: coinor-libcbc-dev) is not here: explain --method proplace, and --method delta "
+  message(STATUS "CBC (Debian: coinor-libcbc-dev) is not used: explain --method proplace, and --method delta "
     "for two hidden layers, will say so instead of answering")
 endif()
 

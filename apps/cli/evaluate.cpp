@@ -2,6 +2,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
@@ -74,6 +75,8 @@ AnswerBatch read_answers(const std::string& path, const EvaluateArguments& argum
   if (queries) {
     complete_answers(file, *queries, model, threshold, arguments.explained, arguments.missing,
                      source);
+  } else {
+    require_all_answers(file, source);
   }
   if (file.model_sha256 && *file.model_sha256 != model.sha256) {
     console.warning(fmt::format("{}: these answers were made for another model than {}", source,
@@ -93,6 +96,20 @@ AnswerBatch read_answers(const std::string& path, const EvaluateArguments& argum
   return batch;
 }
 
+/// How many rows, class included, are also among others.
+std::size_t common_rows(const StoredRows& rows, const StoredRows& others) {
+  const auto key = [](const StoredRows& of, Index i) {
+    std::vector<double> values(of.encoded.row(i).begin(), of.encoded.row(i).end());
+    values.push_back(of.labels[static_cast<std::size_t>(i)]);
+    return values;
+  };
+  std::set<std::vector<double>> known;
+  for (Index i = 0; i < others.encoded.rows(); ++i) known.insert(key(others, i));
+  std::size_t count = 0;
+  for (Index i = 0; i < rows.encoded.rows(); ++i) count += known.contains(key(rows, i)) ? 1 : 0;
+  return count;
+}
+
 /// Rows that the model has not seen, for the evaluator shift.
 StoredRows other_rows(const EvaluateArguments& arguments, const Model& model,
                       const TrainingRows& rows, const Console& console) {
@@ -101,7 +118,17 @@ StoredRows other_rows(const EvaluateArguments& arguments, const Model& model,
     const Dataset data = read_dataset(table, model.schema(), console.progress());
     require_input(data.schema == model.schema(), "{}: its schema is not the model's",
                   arguments.shift_data);
-    return {.encoded = model.encoder.encode(data.raw), .labels = data.labels};
+    StoredRows other{.encoded = model.encoder.encode(data.raw), .labels = data.labels};
+    const std::size_t known = common_rows(other, rows.fitted.rows);
+    require_input(known < other.labels.size(),
+                  "{}: all of its {} rows are rows that the model was trained on; the evaluator "
+                  "shift needs rows that it has not seen",
+                  arguments.shift_data, other.labels.size());
+    if (known > 0) {
+      console.warning(fmt::format("{}: {} of its {} rows are rows that the model was trained on",
+                                  arguments.shift_data, known, other.labels.size()));
+    }
+    return other;
   }
   require(!rows.holdout.rows.labels.empty(),
           "the evaluator shift trains on rows that the model has not seen: give --shift-data "
@@ -191,7 +218,10 @@ ExitStatus run_evaluate(const EvaluateArguments& arguments) {
       setup.measures.end()) {
     plausibility.emplace(make_plausibility(arguments.plausibility, rows.fitted.rows, execution));
     setup.plausibility = &*plausibility;
-    request.plausibility.lof_neighbours = plausibility->neighbours();
+    if (plausibility->neighbours() < arguments.plausibility.lof_neighbours) {
+      request.lof_neighbours_asked = arguments.plausibility.lof_neighbours;
+      request.plausibility.lof_neighbours = plausibility->neighbours();
+    }
   }
   setup.evaluators = make_evaluators(source, kinds, {request.epsilon}, arguments.options,
                                      Random(arguments.common.seed), execution);

@@ -33,7 +33,7 @@ DeltaRows::DeltaRows(const Problem& problem, RowMatrixArg rows, const DeltaOptio
 
 DeltaRows::DeltaRows(const Problem& problem, RowMatrixArg rows, const Vector& largest,
                      const DeltaOptions& options)
-    : options_(options), all_(rows.rows()) {
+    : options_(options), check_(problem.model->network, problem.threshold), all_(rows.rows()) {
   validate(options, "DeltaOptions");
   require(largest.size() == rows.rows(), "{} deltas for {} rows", largest.size(), rows.rows());
   std::vector<Index> chosen;
@@ -48,7 +48,8 @@ DeltaRows::~DeltaRows() = default;
 
 std::vector<Recourse> DeltaRows::generate(const std::vector<Query>& queries,
                                           const Execution& execution) const {
-  return rows_->answer(queries, execution, [&] {
+  const auto is_enough = [&](const Vector& x) { return check_.is_robust(x, options_.delta); };
+  return rows_->answer(queries, execution, is_enough, [&] {
     if (robust_ > 0)
       return fmt::format("{} of the {} training rows are robust at delta = {}", robust_, all_,
                          options_.delta);

@@ -8,6 +8,7 @@
 #include "branch_answers.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/model/loss.hpp"
+#include "recourse/comparison.hpp"
 #include "solver/adam.hpp"
 
 namespace ellice {
@@ -72,8 +73,8 @@ class Descent {
   Adam adam_;
 };
 
-/// Raw numbers of a point, not brought back into any range.
-Vector decode_freely(const FeasibleSet& feasible, const Vector& z) {
+/// Raw numbers of a point, not brought back into any range; nothing but numbers has moved.
+Vector decode_numbers(const FeasibleSet& feasible, const Vector& z) {
   const Encoder& encoder = feasible.encoder();
   Vector raw = feasible.query_raw();
   for (std::size_t j = 0; j < encoder.schema().features.size(); ++j) {
@@ -182,7 +183,9 @@ Recourse GradientSearch::answer(const Query& query, const FeasibleSet& feasible)
   }
   const Vector point =
       settings_.preset == GradientPreset::printed ? run_printed(feasible) : run_as_run(feasible);
-  assembler_.take(result, decode_freely(feasible, point), feasible);
+  Vector row = decode_numbers(feasible, point);
+  round_as_displayed(*problem_, feasible, row);
+  assembler_.take(result, row, feasible);
   return result;
 }
 

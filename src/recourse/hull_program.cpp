@@ -7,8 +7,15 @@
 
 namespace ellice {
 
+namespace {
+
+// How much bounds are widened, relative to themselves.
+constexpr double rounding = 1e-12;
+
+}  // namespace
+
 HullProgram::HullProgram(RowMatrixArg corners, VectorArg query, const Box* box)
-    : corners_(corners) {
+    : corners_(corners), query_(query) {
   MixedInteger::Row total{.lower = 1, .upper = 1};
   for (Index i = 0; i < corners_.rows(); ++i)
     total.terms.push_back({program_.add_variable({.upper = 1}), 1});
@@ -16,6 +23,7 @@ HullProgram::HullProgram(RowMatrixArg corners, VectorArg query, const Box* box)
   for (Index j = 0; j < corners_.cols(); ++j) {
     // e ≥ |x − query|; with Σλ = 1 the query is part of the coefficients.
     const Index e = program_.add_variable({.cost = 1});
+    moves_.push_back(e);
     MixedInteger::Row up{.lower = 0};
     MixedInteger::Row down{.lower = 0};
     MixedInteger::Row inside;
@@ -39,12 +47,89 @@ HullProgram::HullProgram(RowMatrixArg corners, VectorArg query, const Box* box)
   }
 }
 
+void HullProgram::require_within(double distance) {
+  reach_ = std::min(reach_, distance);
+  MixedInteger::Row row{.upper = distance};
+  for (const Index e : moves_) row.terms.push_back({e, 1});
+  program_.add_row(row);
+}
+
+double HullProgram::largest(const Line& line) const {
+  double value = (corners_ * line.slope).maxCoeff();
+  if (std::isfinite(reach_)) {
+    const double near_query =
+        line.slope.dot(query_) + reach_ * line.slope.lpNorm<Eigen::Infinity>();
+    value = std::min(value, near_query);
+  }
+  value += line.constant;
+  return value + rounding * (1 + std::abs(value));
+}
+
+double HullProgram::smallest(const Line& line) const {
+  return -largest({.slope = -line.slope, .constant = -line.constant});
+}
+
 HullProgram::Affine HullProgram::affine(const Eigen::Ref<const Eigen::RowVectorXd>& weights,
                                         double bias) const {
   const Vector values = (corners_ * weights.transpose()).array() + bias;
-  Affine result{.least = values.minCoeff(), .most = values.maxCoeff()};
+  Affine result{.low = {.slope = weights.transpose(), .constant = bias}};
+  result.high = result.low;
+  result.least = smallest(result.low);
+  result.most = largest(result.high);
   for (Index i = 0; i < values.size(); ++i) result.terms.push_back({i, values[i]});
   return result;
+}
+
+HullProgram::Affine HullProgram::weighted_sum(const std::vector<Affine>& units,
+                                              const Eigen::Ref<const Eigen::RowVectorXd>& weights,
+                                              double bias) const {
+  Affine sum{.low = {.slope = Vector::Zero(corners_.cols()), .constant = bias},
+             .least = bias,
+             .most = bias};
+  sum.high = sum.low;
+  // The bias times Σλ.
+  for (Index i = 0; i < corners_.rows(); ++i) sum.terms.push_back({i, bias});
+  for (std::size_t j = 0; j < units.size(); ++j) {
+    const Affine& unit = units[j];
+    const double weight = weights[static_cast<Index>(j)];
+    if (unit.terms.empty() || weight == 0) continue;
+    for (const MixedInteger::Term& term : unit.terms)
+      sum.terms.push_back({term.variable, weight * term.factor});
+    sum.least += std::min(weight * unit.least, weight * unit.most);
+    sum.most += std::max(weight * unit.least, weight * unit.most);
+    const Line& low = weight > 0 ? unit.low : unit.high;
+    const Line& high = weight > 0 ? unit.high : unit.low;
+    sum.low.slope += weight * low.slope;
+    sum.low.constant += weight * low.constant;
+    sum.high.slope += weight * high.slope;
+    sum.high.constant += weight * high.constant;
+  }
+  // Lines know what units have in common, intervals do not.
+  sum.least = std::max(sum.least, smallest(sum.low));
+  sum.most = std::min(sum.most, largest(sum.high));
+  return sum;
+}
+
+HullProgram::Affine HullProgram::relu(const Affine& z, std::optional<bool> is_on) {
+  if (z.most <= 0) return {};
+  if (z.least >= 0) return z;
+  if (is_on) {
+    MixedInteger::Row side{.terms = z.terms};
+    (*is_on ? side.lower : side.upper) = 0;
+    program_.add_row(side);
+    return *is_on ? z : Affine{};
+  }
+  const Index a = add_at_most_relu(z);
+  MixedInteger::Row row{.terms = z.terms, .upper = 0};
+  row.terms.push_back({a, -1});
+  program_.add_row(row);
+  // Between the chord above and the better of 0 and z below.
+  const double slope = z.most / (z.most - z.least);
+  Affine unit{.terms = {{a, 1}}, .low = z.low, .high = z.high, .least = 0, .most = z.most};
+  unit.high.slope *= slope;
+  unit.high.constant = slope * (unit.high.constant - z.least);
+  if (z.most < -z.least) unit.low = {.slope = Vector::Zero(corners_.cols())};
+  return unit;
 }
 
 Index HullProgram::norm() {
@@ -93,45 +178,32 @@ Index HullProgram::add_at_least_relu(const Affine& z) {
 }
 
 void HullProgram::require_accepted(const Network& network, double margin) {
-  std::vector<Affine> units;  // the present layer's activations, as expressions with bounds
-  const std::vector<Layer>& layers = network.layers;
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    const Layer& layer = layers[l];
+  add_network(network, margin, nullptr);
+}
+
+void HullProgram::require_accepted_beside(const Network& network, double margin, VectorArg point) {
+  const Vector beside = point;
+  add_network(network, margin, &beside);
+}
+
+void HullProgram::add_network(const Network& network, double margin, const Vector* beside) {
+  std::vector<Affine> units;  // the present layer's activations
+  Vector at_point = beside != nullptr ? *beside : Vector();
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    const Layer& layer = network.layers[l];
     std::vector<Affine> next;
+    if (beside != nullptr) at_point = (layer.weights * at_point + layer.bias).eval();
     for (Index k = 0; k < layer.bias.size(); ++k) {
-      Affine z;
-      if (l == 0) {
-        z = affine(layer.weights.row(k), layer.bias[k]);
-      } else {
-        // The bias times Σλ.
-        for (Index i = 0; i < corners_.rows(); ++i) z.terms.push_back({i, layer.bias[k]});
-        z.least = z.most = layer.bias[k];
-        for (std::size_t j = 0; j < units.size(); ++j) {
-          const double weight = layer.weights(k, static_cast<Index>(j));
-          for (const MixedInteger::Term& term : units[j].terms)
-            z.terms.push_back({term.variable, weight * term.factor});
-          z.least += std::min(weight * units[j].least, weight * units[j].most);
-          z.most += std::max(weight * units[j].least, weight * units[j].most);
-        }
-      }
-      if (l + 1 == layers.size()) {
+      const Affine z = l == 0 ? affine(layer.weights.row(k), layer.bias[k])
+                              : weighted_sum(units, layer.weights.row(k), layer.bias[k]);
+      if (l + 1 == network.layers.size()) {
         program_.add_row({.terms = z.terms, .lower = margin});
         return;
       }
-      if (z.most <= 0) {
-        next.push_back({});
-      } else if (z.least >= 0) {
-        next.push_back(z);
-      } else {
-        // Both sides: what the unit feeds may want it small or large.
-        const Index a = add_at_most_relu(z);
-        MixedInteger::Row row{.terms = z.terms, .upper = 0};
-        row.terms.push_back({a, -1});
-        program_.add_row(row);
-        next.push_back({.terms = {{a, 1}}, .least = 0, .most = z.most});
-      }
+      next.push_back(relu(z, beside != nullptr ? std::optional(at_point[k] > 0) : std::nullopt));
     }
     units = std::move(next);
+    at_point = at_point.cwiseMax(0.0);
   }
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "ellice/model/network.hpp"
@@ -15,8 +17,12 @@ class HullProgram {
   /// Corners in rows; `box`, where given, bounds x.
   HullProgram(RowMatrixArg corners, VectorArg query, const Box* box);
 
+  /// ‖x − query‖₁ ≤ distance. What is added afterwards profits from the smaller region.
+  void require_within(double distance);
   /// f(x; Θ) ≥ margin for one relu network. Units whose sign the hull settles need no binary.
   void require_accepted(const Network& network, double margin);
+  /// The same where every unit is on or off as it is at a point: no binaries, and a smaller region.
+  void require_accepted_beside(const Network& network, double margin, VectorArg point);
   /// f(x; Θ) ≥ margin for every Θ of the box |Θ−Θ̂| ≤ δ; at most one hidden layer (theory.md, Result
   /// 43).
   void require_robust(const Network& network, double delta, double margin);
@@ -29,14 +35,31 @@ class HullProgram {
 
  private:
   using Terms = std::vector<MixedInteger::Term>;
-  struct Affine {  // in λ, so that a constant is one: Σλ = 1
+  /// slopeᵀx + constant.
+  struct Line {
+    Vector slope = {};
+    double constant = 0;
+  };
+  struct Affine {  // in the variables; in λ a constant is one, as Σλ = 1
     Terms terms = {};
-    double least = 0;  // over the hull
+    Line low = {};  // bounds of its value, linear in x
+    Line high = {};
+    double least = 0;  // over the region
     double most = 0;
   };
   /// wᵀx + b.
   [[nodiscard]] Affine affine(const Eigen::Ref<const Eigen::RowVectorXd>& weights,
                               double bias) const;
+  /// Σ weight·unit + b.
+  [[nodiscard]] Affine weighted_sum(const std::vector<Affine>& units,
+                                    const Eigen::Ref<const Eigen::RowVectorXd>& weights,
+                                    double bias) const;
+  /// max(0, z), exactly; `is_on`, where given, settles which.
+  Affine relu(const Affine& z, std::optional<bool> is_on);
+  void add_network(const Network& network, double margin, const Vector* beside);
+  /// The largest value of a line over the region.
+  [[nodiscard]] double largest(const Line& line) const;
+  [[nodiscard]] double smallest(const Line& line) const;
   /// a ≤ max(0, z) with a ≥ 0, z an affine expression within [least, most]; −1 where it is 0.
   Index add_at_most_relu(const Affine& z);
   /// a ≥ max(0, z).
@@ -45,7 +68,10 @@ class HullProgram {
   [[nodiscard]] Index norm();
 
   RowMatrix corners_;
+  Vector query_;
+  double reach_ = std::numeric_limits<double>::infinity();  // l1, from the query
   MixedInteger program_;
+  std::vector<Index> moves_;  // variables that are at least |x − query|
   Index norm_ = -1;
 };
 

@@ -253,6 +253,7 @@ bool IntervalRobustness::is_robust(const FirstLayer& first, double delta) const 
 }
 
 bool IntervalRobustness::is_robust(VectorArg x, double delta) const {
+  if (!(network_.logit(x) > 0)) return false;  // of the box itself
   return is_robust(first_layer(x), delta);
 }
 

@@ -8,8 +8,9 @@
 #include "ellice/core/stopwatch.hpp"
 #include "ellice/model/network_pass.hpp"
 #include "ellice/recourse/delta_rows.hpp"
+#include "recourse/comparison.hpp"
+#include "recourse/cutting_set.hpp"
 #include "recourse/hull_program.hpp"
-#include "recourse/supported_rows.hpp"
 
 namespace ellice {
 
@@ -94,41 +95,33 @@ RowMatrix Proplace::corners(VectorArg query) const {
 
 std::vector<Recourse> Proplace::generate(const std::vector<Query>& queries,
                                          const Execution& execution) const {
-  std::vector<Recourse> answers(queries.size());
-  parallel_for("solving programs", queries.size(), execution,
-               [&](std::size_t i) { answers[i] = answer(queries[i]); });
-  return answers;
+  const SpaceMethod method{
+      .progress = "solving programs",
+      .published = [&](std::size_t /*index*/,
+                       const FeasibleSet& feasible) { return run_published(feasible); },
+      .is_enough = [&](const Vector& x) { return check_.is_robust(x, options_.delta); },
+      .corrected = [&](Recourse& answer,
+                       const FeasibleSet& feasible) { run_corrected(answer, feasible); }};
+  return answer_in_space(*problem_, assembler_, options_.variant, method, queries, execution);
 }
 
-Recourse Proplace::answer(const Query& query) const {
-  const bool corrected = options_.variant == Variant::corrected;
-  const FeasibleSet feasible =
-      feasible_set(*problem_, query, corrected ? Rounding::as_displayed : Rounding::none);
-  Recourse result = assembler_.begin(query, feasible);
-  if (!corrected) {
-    answer_published(result, feasible);
-  } else if (!assembler_.already_robust(result, feasible)) {
-    answer_corrected(result, feasible);
-  }
-  return result;
+bool Proplace::has_query_corner() const {
+  return options_.hull_query == QueryInHull::automatic ? options_.variant == Variant::corrected
+                                                       : options_.hull_query == QueryInHull::yes;
 }
 
 RowMatrix Proplace::region(const FeasibleSet& feasible) const {
   RowMatrix result = corners(feasible.query());
-  const bool with_query = options_.hull_query == QueryInHull::automatic
-                              ? options_.variant == Variant::corrected
-                              : options_.hull_query == QueryInHull::yes;
-  if (with_query && result.rows() > 0) {
+  if (has_query_corner() && result.rows() > 0) {
     result.conservativeResize(result.rows() + 1, Eigen::NoChange);
     result.bottomRows(1) = feasible.query().transpose();
   }
   return result;
 }
 
-std::optional<WorstInBox> Proplace::adversary(const Vector& point) const {
-  if (options_.variant == Variant::corrected || network_.layers.size() > 1)
-    return check_.worst(point, options_.delta);
-  // Published, linear: infeasible where 1 + Σx is negative, otherwise the wrong sign for x < 0.
+std::optional<WorstInBox> Proplace::published_adversary(const Vector& point) const {
+  if (network_.layers.size() > 1) return check_.worst(point, options_.delta);
+  // Linear: infeasible where 1 + Σx is negative, otherwise the wrong sign for x < 0.
   if (1 + point.sum() < 0) return std::nullopt;
   WorstInBox worst{.network = network_};
   worst.network.layers.front().weights.array() -= options_.delta;
@@ -138,39 +131,33 @@ std::optional<WorstInBox> Proplace::adversary(const Vector& point) const {
 }
 
 Proplace::Attempt Proplace::cutting_set(const RowMatrix& hull, const FeasibleSet& feasible,
-                                        const Box* box, double margin) const {
+                                        double margin) const {
+  const CuttingSet::Result result =
+      CuttingSet(hull, feasible.query(), feasible.relaxed(), network_, options_.delta, margin)
+          .solve(options_.query_seconds);
+  if (result.status == MixedIntegerStatus::optimal) return {.point = result.point};
+  const std::string why = why_unsolved(result.status, options_.query_seconds);
+  return result.point ? Attempt{.point = result.point, .doubt = why} : Attempt{.failure = why};
+}
+
+std::optional<Vector> Proplace::run_published(const FeasibleSet& feasible) const {
   const Stopwatch watch;
-  HullProgram program(hull, feasible.query(), box);
-  program.require_accepted(network_, margin);
-  while (true) {
-    const double left = options_.variant == Variant::published
-                            ? options_.query_seconds
-                            : options_.query_seconds - watch.seconds();
-    if (left <= 0 || watch.seconds() > options_.query_seconds)
-      return {.failure = why_unsolved(MixedIntegerStatus::time_limit, options_.query_seconds)};
-    const HullProgram::Solution solution = program.solve(left);
-    if (solution.status != MixedIntegerStatus::optimal)
-      return {.failure = why_unsolved(solution.status, options_.query_seconds)};
-    const std::optional<WorstInBox> worst = adversary(solution.point);
-    if (!worst) return {.failure = "the search for the worst network failed"};
-    if (worst->logit >= 0) return {.point = solution.point};
-    program.require_accepted(worst->network, margin);
-  }
-}
-
-void Proplace::answer_published(Recourse& answer, const FeasibleSet& feasible) const {
   const RowMatrix hull = region(feasible);
-  Attempt attempt;
-  if (hull.rows() >= options_.hull_rows)
-    attempt = cutting_set(hull, feasible, nullptr, first_margin);
-  if (attempt.point) {
-    assembler_.take(answer, decode_freely(feasible, *attempt.point), feasible);
-  } else {
-    return_query(assembler_, answer, feasible);
+  if (hull.rows() < options_.hull_rows) return std::nullopt;
+  HullProgram program(hull, feasible.query(), nullptr);
+  program.require_accepted(network_, first_margin);
+  while (watch.seconds() <= options_.query_seconds) {
+    const HullProgram::Solution solution = program.solve(options_.query_seconds);
+    if (solution.status != MixedIntegerStatus::optimal) break;
+    const std::optional<WorstInBox> worst = published_adversary(solution.point);
+    if (!worst) break;
+    if (worst->logit >= 0) return solution.point;
+    program.require_accepted(worst->network, first_margin);
   }
+  return std::nullopt;
 }
 
-void Proplace::answer_corrected(Recourse& answer, const FeasibleSet& feasible) const {
+void Proplace::run_corrected(Recourse& answer, const FeasibleSet& feasible) const {
   answer.status = Status::not_found;
   const RowMatrix hull = region(feasible);
   if (hull.rows() == 0) {
@@ -182,9 +169,8 @@ void Proplace::answer_corrected(Recourse& answer, const FeasibleSet& feasible) c
   const Encoder& encoder = feasible.encoder();
   double margin = first_margin;
   for (int raise = 0; raise <= most_raises; ++raise, margin *= 10) {
-    const Attempt attempt = network_.layers.size() <= 2
-                                ? one_program(hull, feasible, margin)
-                                : cutting_set(hull, feasible, &feasible.relaxed(), margin);
+    const Attempt attempt = network_.layers.size() <= 2 ? one_program(hull, feasible, margin)
+                                                        : cutting_set(hull, feasible, margin);
     if (!attempt.point) {
       if (raise == 0) answer.message = attempt.failure;
       return;
@@ -195,6 +181,10 @@ void Proplace::answer_corrected(Recourse& answer, const FeasibleSet& feasible) c
     encoder.encode({row.data(), static_cast<std::size_t>(row.size())}, z);
     if (check_.is_robust(z, options_.delta)) {
       assembler_.take(answer, row, feasible);
+      if (!attempt.doubt.empty()) {
+        answer.message += fmt::format("{}a nearer robust point may exist: {}",
+                                      answer.message.empty() ? "" : "; ", attempt.doubt);
+      }
       return;
     }
     answer.message =

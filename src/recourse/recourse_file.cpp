@@ -59,11 +59,12 @@ std::string RecourseWriter::begin() const {
 std::string RecourseWriter::answer(const Recourse& recourse) {
   const Json json = to_json(recourse, request_->problem.model->schema());
   const std::string text = indented(without_line_end(to_text(json)), 4);
+  explained_ += recourse.plan == 0 ? 1 : 0;
   return (std::exchange(first_, false) ? "\n    " : ",\n    ") + text;
 }
 
 std::string RecourseWriter::end() const {
-  return first_ ? "]\n}\n" : "\n  ]\n}\n";
+  return fmt::format("{}],\n  \"explained\": {}\n}}\n", first_ ? "" : "\n  ", explained_);
 }
 
 }  // namespace ellice

@@ -12,7 +12,7 @@
 #include "ellice/core/stopwatch.hpp"
 #include "ellice/model/loss.hpp"
 #include "ellice/model/network_pass.hpp"
-#include "recourse/supported_rows.hpp"
+#include "recourse/comparison.hpp"
 
 namespace ellice {
 
@@ -177,30 +177,20 @@ double Roar::worst(VectorArg x) const {
 
 std::vector<Recourse> Roar::generate(const std::vector<Query>& queries,
                                      const Execution& execution) const {
-  std::vector<Recourse> answers(queries.size());
-  parallel_for("descending", queries.size(), execution,
-               [&](std::size_t i) { answers[i] = answer(queries[i]); });
-  return answers;
-}
-
-Recourse Roar::answer(const Query& query) const {
-  const bool corrected = options_.variant == Variant::corrected;
-  const FeasibleSet feasible =
-      feasible_set(*problem_, query, corrected ? Rounding::as_displayed : Rounding::none);
-  Recourse result = assembler_.begin(query, feasible);
-  result.held = feasible.held();
-  if (!corrected) {
-    assembler_.take(result, decode_freely(feasible, run_published(feasible)), feasible);
-  } else if (!assembler_.already_robust(result, feasible)) {
-    run_corrected(result, feasible);
-  }
-  return result;
+  const SpaceMethod method{
+      .progress = "descending",
+      .published = [&](std::size_t /*index*/,
+                       const FeasibleSet& feasible) { return run_published(feasible); },
+      .is_enough = [&](const Vector& x) { return worst(x) >= 0; },
+      .corrected = [&](Recourse& answer,
+                       const FeasibleSet& feasible) { run_corrected(answer, feasible); }};
+  return answer_in_space(*problem_, assembler_, options_.variant, method, queries, execution);
 }
 
 Vector Roar::run_published(const FeasibleSet& feasible) const {
   const Vector& query = feasible.query();
   const UncertainLine line = surrogate(query);
-  const Box& box = feasible.boxes().front();
+  const Box& box = feasible.relaxed();
   Vector x = query;
   AmsGrad optimizer(x.size());
   double previous = 0;
@@ -246,27 +236,32 @@ Vector Roar::solve(const FeasibleSet& feasible, const Box& box, double least) co
 
 void Roar::run_corrected(Recourse& answer, const FeasibleSet& feasible) const {
   const Encoder& encoder = feasible.encoder();
-  std::optional<Recourse> nearest;
   double highest = -std::numeric_limits<double>::infinity();
-  for (const Box& box : feasible.boxes()) {
-    // A row that loses its margin to rounding is tried again with a larger one.
-    for (const double least : {1e-9, 1e-3, 1e-2, 1e-1}) {
-      const Vector point = solve(feasible, box, least);
-      const Vector row = allowed_row(feasible, surrogate(point).slope, point);
-      Vector z(point.size());
-      encoder.encode({row.data(), static_cast<std::size_t>(row.size())}, z);
-      const double reached = worst(z);
-      highest = std::max(highest, reached);
-      if (reached < 0) continue;
-      Recourse found = answer;
-      assembler_.take(found, row, feasible);
-      if (!nearest || found.distance.l1 < nearest->distance.l1) nearest = std::move(found);
-      break;
+  const std::vector<SearchStage> stages = search_stages(feasible);
+  answer.held = stages.front().held;
+  for (const SearchStage& stage : stages) {
+    std::optional<Recourse> nearest;
+    for (const Box& box : stage.boxes) {
+      // A row that loses its margin to rounding is tried again with a larger one.
+      for (const double least : {1e-9, 1e-3, 1e-2, 1e-1}) {
+        const Vector point = solve(feasible, box, least);
+        const Vector row = allowed_row(feasible, surrogate(point).slope, point);
+        Vector z(point.size());
+        encoder.encode({row.data(), static_cast<std::size_t>(row.size())}, z);
+        const double reached = worst(z);
+        highest = std::max(highest, reached);
+        if (reached < 0) continue;
+        Recourse found = answer;
+        assembler_.take(found, row, feasible);
+        if (!nearest || found.distance.l1 < nearest->distance.l1) nearest = std::move(found);
+        break;
+      }
     }
-  }
-  if (nearest) {
-    answer = std::move(*nearest);
-    return;
+    if (nearest) {
+      answer = std::move(*nearest);
+      answer.held = stage.held;
+      return;
+    }
   }
   answer.status = Status::not_found;
   answer.message = fmt::format(

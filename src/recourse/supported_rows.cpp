@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ellice/core/error.hpp"
+#include "recourse/comparison.hpp"
 
 namespace ellice {
 
@@ -50,12 +51,16 @@ std::optional<Index> SupportedRows::nearest(const FeasibleSet& feasible) const {
 
 std::vector<Recourse> SupportedRows::answer(const std::vector<Query>& queries,
                                             const Execution& execution,
+                                            const std::function<bool(const Vector&)>& is_enough,
                                             const std::function<std::string()>& why_nothing) const {
   std::vector<Recourse> answers(queries.size());
   parallel_for("searching rows", queries.size(), execution, [&](std::size_t i) {
     const FeasibleSet feasible = feasible_set(*problem_, queries[i], Rounding::none);
     Recourse& answer = answers[i] = assembler_.begin(queries[i], feasible);
-    if (variant_ == Variant::corrected && assembler_.already_robust(answer, feasible)) return;
+    if (variant_ == Variant::corrected && is_enough(feasible.query())) {
+      keep_query(assembler_, answer, feasible);
+      return;
+    }
     if (const std::optional<Index> row = nearest(feasible)) {
       assembler_.take(answer, raw_.row(*row).transpose(), feasible);
     } else if (variant_ == Variant::published) {
@@ -67,29 +72,6 @@ std::vector<Recourse> SupportedRows::answer(const std::vector<Query>& queries,
     }
   });
   return answers;
-}
-
-void return_query(const Assembler& assembler, Recourse& answer, const FeasibleSet& feasible) {
-  assembler.take(answer, feasible.query_raw(), feasible);
-  answer.message = "nothing was found, and the query itself is returned, as in the paper's runs";
-}
-
-FeasibleSet feasible_set(const Problem& problem, const Query& query, Rounding rounding) {
-  static const std::vector<std::optional<double>> no_steps;
-  return {problem.model->encoder, problem.constraints, query.index, query.raw,
-          rounding == Rounding::none ? no_steps : problem.display_steps};
-}
-
-Vector decode_freely(const FeasibleSet& feasible, VectorArg z) {
-  const Encoder& encoder = feasible.encoder();
-  Vector raw = encoder.raw(encoder.decode(z));
-  for (std::size_t j = 0; j < encoder.schema().features.size(); ++j) {
-    const Index first = encoder.first_column(j);
-    const Index count = encoder.column_count(j);
-    if (z.segment(first, count) == feasible.query().segment(first, count))
-      raw[static_cast<Index>(j)] = feasible.query_raw()[static_cast<Index>(j)];
-  }
-  return raw;
 }
 
 }  // namespace ellice

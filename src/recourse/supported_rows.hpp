@@ -15,7 +15,7 @@ namespace ellice {
 /// comparison methods that need training rows.
 ///
 /// corrected: the row must meet the query's constraints; without one the status is not_found. A
-/// query that is already certified is its own answer.
+/// query that meets the method's own rule is its own answer.
 /// published: constraints are not looked at, and a query without an answer gets itself.
 class SupportedRows {
  public:
@@ -27,8 +27,11 @@ class SupportedRows {
   /// of the rows as given).
   void look_at(Index count, std::vector<bool> passes);
 
+  /// `is_enough` says of a point of model space whether it is what the method looks for; asked in
+  /// the corrected variant only.
   [[nodiscard]] std::vector<Recourse> answer(const std::vector<Query>& queries,
                                              const Execution& execution,
+                                             const std::function<bool(const Vector&)>& is_enough,
                                              const std::function<std::string()>& why_nothing) const;
 
  private:
@@ -43,17 +46,5 @@ class SupportedRows {
   Index looked_at_ = 0;                // 0: all
   std::vector<bool> passes_;
 };
-
-/// Fills in x0 itself, as the paper's runs did for everything that they did not find.
-void return_query(const Assembler& assembler, Recourse& answer, const FeasibleSet& feasible);
-
-/// The constraints of one query, with the problem's display steps for answers that are rounded.
-enum class Rounding { as_displayed, none };
-[[nodiscard]] FeasibleSet feasible_set(const Problem& problem, const Query& query,
-                                       Rounding rounding);
-
-/// Raw numbers of a point, brought into no range: a published answer. Features that did not move
-/// keep the query's value; whole numbers and levels are the nearest.
-[[nodiscard]] Vector decode_freely(const FeasibleSet& feasible, VectorArg z);
 
 }  // namespace ellice

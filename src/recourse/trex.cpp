@@ -10,6 +10,7 @@
 #include "ellice/core/stopwatch.hpp"
 #include "ellice/model/loss.hpp"
 #include "ellice/model/network_pass.hpp"
+#include "recourse/comparison.hpp"
 #include "recourse/stability.hpp"
 #include "recourse/supported_rows.hpp"
 #include "solver/adam.hpp"
@@ -41,6 +42,10 @@ Stability corrected_stability(const Problem& problem, const TrexOptions& options
   if (network.layers.size() == 1) return {network, problem.threshold};
   return {network, problem.threshold,
           stability_noise(corrected_draws, network.inputs(), true, stream_of(options))};
+}
+
+bool is_accepted(const Problem& problem, const Vector& x) {
+  return problem.model->network.logit(x) >= problem.threshold;
 }
 
 Vector encoded_row(const FeasibleSet& feasible, const Vector& raw) {
@@ -151,7 +156,7 @@ Trex::Trex(const Problem& problem, RowMatrixArg rows, const TrexOptions& options
 
 Trex::Trex(const Problem& problem, RowMatrixArg rows, const Vector& stability,
            const TrexOptions& options)
-    : options_(options) {
+    : problem_(&problem), options_(options) {
   validate(options, "TrexOptions");
   require(stability.size() == rows.rows(), "{} stabilities for {} rows", stability.size(),
           rows.rows());
@@ -168,14 +173,21 @@ Trex::Trex(const Problem& problem, RowMatrixArg rows, const Vector& stability,
     if (is_stable || !corrected) chosen.push_back(i);
   }
   rows_ = std::make_unique<SupportedRows>(problem, rows, chosen, options.variant);
-  if (!corrected) rows_->look_at(published_rows, std::move(passes));
+  if (corrected) {
+    stability_ = std::make_unique<Stability>(corrected_stability(problem, options));
+  } else {
+    rows_->look_at(published_rows, std::move(passes));
+  }
 }
 
 Trex::~Trex() = default;
 
 std::vector<Recourse> Trex::generate(const std::vector<Query>& queries,
                                      const Execution& execution) const {
-  return rows_->answer(queries, execution, [&] {
+  const auto is_enough = [&](const Vector& x) {
+    return is_accepted(*problem_, x) && stability_->value(x) > options_.tau;
+  };
+  return rows_->answer(queries, execution, is_enough, [&] {
     return fmt::format("{} of the {} accepted training rows have a stability above tau = {}",
                        stable_ == 0 ? "none" : std::to_string(stable_), accepted_, options_.tau);
   });
@@ -193,30 +205,22 @@ TrexContinuous::~TrexContinuous() = default;
 
 std::vector<Recourse> TrexContinuous::generate(const std::vector<Query>& queries,
                                                const Execution& execution) const {
-  std::vector<Recourse> answers(queries.size());
-  parallel_for("climbing", queries.size(), execution,
-               [&](std::size_t i) { answers[i] = answer(queries[i]); });
-  return answers;
-}
-
-Recourse TrexContinuous::answer(const Query& query) const {
-  const bool corrected = options_.variant == Variant::corrected;
-  const FeasibleSet feasible =
-      feasible_set(*problem_, query, corrected ? Rounding::as_displayed : Rounding::none);
-  Recourse result = assembler_.begin(query, feasible);
-  result.held = feasible.held();
-  if (!corrected) {
-    assembler_.take(result, decode_freely(feasible, run_published(query.index, feasible)),
-                    feasible);
-  } else if (!assembler_.already_robust(result, feasible)) {
-    run_corrected(result, feasible);
-  }
-  return result;
+  const SpaceMethod method{
+      .progress = "climbing",
+      .published = [&](std::size_t index,
+                       const FeasibleSet& feasible) { return run_published(index, feasible); },
+      .is_enough =
+          [&](const Vector& x) {
+            return is_accepted(*problem_, x) && stability_->value(x) >= options_.tau;
+          },
+      .corrected = [&](Recourse& answer,
+                       const FeasibleSet& feasible) { run_corrected(answer, feasible); }};
+  return answer_in_space(*problem_, assembler_, options_.variant, method, queries, execution);
 }
 
 Vector TrexContinuous::run_published(std::size_t index, const FeasibleSet& feasible) const {
   const Network& network = problem_->model->network;
-  const Box& box = feasible.boxes().front();
+  const Box& box = feasible.relaxed();
   WayToYes way(*problem_, box);
   Vector x = feasible.query();
   Vector gradient(x.size());
@@ -242,21 +246,26 @@ Vector TrexContinuous::run_published(std::size_t index, const FeasibleSet& feasi
 
 void TrexContinuous::run_corrected(Recourse& answer, const FeasibleSet& feasible) const {
   double highest = 0;
-  std::optional<Recourse> nearest;
-  // Each piece of the feasible set by itself: steps from one to another do not exist.
-  for (const Box& box : feasible.boxes()) {
-    const Climb way = climb(box, feasible.query());
-    highest = std::max(highest, way.value);
-    if (way.value < options_.tau) continue;
-    const std::optional<Vector> row = first_stable_row(way, feasible);
-    if (!row) continue;
-    Recourse found = answer;
-    assembler_.take(found, *row, feasible);
-    if (!nearest || found.distance.l2 < nearest->distance.l2) nearest = std::move(found);
-  }
-  if (nearest) {
-    answer = std::move(*nearest);
-    return;
+  const std::vector<SearchStage> stages = search_stages(feasible);
+  answer.held = stages.front().held;
+  for (const SearchStage& stage : stages) {
+    std::optional<Recourse> nearest;
+    // Each piece of the feasible set by itself: steps from one to another do not exist.
+    for (const Box& box : stage.boxes) {
+      const Climb way = climb(box, feasible.query());
+      highest = std::max(highest, way.value);
+      if (way.value < options_.tau) continue;
+      const std::optional<Vector> row = first_stable_row(way, feasible);
+      if (!row) continue;
+      Recourse found = answer;
+      assembler_.take(found, *row, feasible);
+      if (!nearest || found.distance.l2 < nearest->distance.l2) nearest = std::move(found);
+    }
+    if (nearest) {
+      answer = std::move(*nearest);
+      answer.held = stage.held;
+      return;
+    }
   }
   answer.status = Status::not_found;
   answer.message = fmt::format(

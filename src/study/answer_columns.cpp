@@ -34,7 +34,9 @@ AnswerColumns::AnswerColumns(RowSource& table, const Schema& schema) : table_(&t
   index_ = *index;
   plan_ = own("plan", schema);
   status_ = own("status", schema);
-  seconds_ = own("seconds", schema);
+  for (const char* const name : {"seconds", "distance_l2", "distance_l1"}) {
+    if (const std::optional<std::size_t> cell = own(name, schema)) numbers_[name] = *cell;
+  }
   std::set<std::size_t> hidden;
   for (const char* const name :
        {"query_index", "plan", "status", "seconds", "id", "distance_l2", "distance_l1",
@@ -104,12 +106,13 @@ std::optional<Status> AnswerColumns::status() const {
   return status;
 }
 
-std::optional<double> AnswerColumns::seconds() const {
-  if (!seconds_ || is_blank(row_[*seconds_])) return std::nullopt;
+std::optional<double> AnswerColumns::number(std::string_view name) const {
+  const auto found = numbers_.find(name);
+  if (found == numbers_.end() || is_blank(row_[found->second])) return std::nullopt;
   double value = 0;
-  require_input(parse_number(row_[*seconds_], value) && value >= 0,
-                "{}: line {}: seconds is \"{}\", expected a number >= 0", name(), line(),
-                row_[*seconds_]);
+  require_input(parse_number(row_[found->second], value) && value >= 0,
+                "{}: line {}: {} is \"{}\", expected a number >= 0", this->name(), line(), name,
+                row_[found->second]);
   return value;
 }
 

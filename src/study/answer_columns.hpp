@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,7 +32,9 @@ class AnswerColumns final : public RowSource {
   [[nodiscard]] std::string_view index() const { return row_[index_]; }
   [[nodiscard]] int plan() const;  // 0 without such a column
   [[nodiscard]] std::optional<Status> status() const;
-  [[nodiscard]] std::optional<double> seconds() const;
+  [[nodiscard]] std::optional<double> seconds() const { return number("seconds"); }
+  /// Of one of our columns that hold a number >= 0; nothing where it is absent or empty.
+  [[nodiscard]] std::optional<double> number(std::string_view name) const;
   [[nodiscard]] bool is_empty() const { return is_empty_; }  // of features
 
  private:
@@ -49,7 +53,7 @@ class AnswerColumns final : public RowSource {
   std::size_t index_ = 0;
   std::optional<std::size_t> plan_;
   std::optional<std::size_t> status_;
-  std::optional<std::size_t> seconds_;
+  std::map<std::string, std::size_t, std::less<>> numbers_;
   std::span<const std::string_view> row_;
   std::vector<std::string_view> cells_;
   bool is_empty_ = false;

@@ -20,6 +20,7 @@ namespace {
 constexpr double farthest = 1e100;
 // Queries of a recourse file are written in full precision; rows of a table may be rounded.
 constexpr double same_query = 1e-9;
+constexpr double same_distance = 1e-4;
 
 void require_near(const Vector& z, const std::string& place) {
   require_input(z.allFinite() && z.lpNorm<Eigen::Infinity>() <= farthest,
@@ -104,6 +105,33 @@ bool is_json_lines(const std::string& text) {
   return first.is_object() && !first.contains("format");
 }
 
+/// The first few of a list of rows.
+std::string some_of(const std::vector<std::size_t>& rows) {
+  const std::size_t shown = std::min<std::size_t>(rows.size(), 5);
+  return fmt::format(
+      "{}{}", fmt::join(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+      rows.size() > shown ? ", …" : "");
+}
+
+/// Whole numbers as any numbers.
+Schema without_whole_numbers(Schema schema) {
+  for (Feature& feature : schema.features)
+    if (feature.kind == FeatureKind::integer) feature.kind = FeatureKind::numeric;
+  return schema;
+}
+
+/// Refuses an answer that is as far from its query as the table says from another.
+void require_stated_distance(const AnswerColumns& columns, std::string_view name, double found,
+                             std::size_t index, const std::string& place) {
+  const std::optional<double> stated = columns.number(name);
+  if (!stated || std::abs(*stated - found) <= same_distance * (1 + found)) return;
+  fail(ErrorCode::input,
+       "{}: {} is {}, but row {} of the query file is {} away: these are other queries, or in "
+       "another order, than those that were explained, or answers for another model; without the "
+       "columns of distances they are judged all the same",
+       place, name, *stated, index, found);
+}
+
 std::size_t parse_index(std::string_view cell, std::size_t rows, const RowSource& table) {
   double value = 0;
   const bool is_whole = parse_number(cell, value) && value >= 0 && value == std::floor(value);
@@ -125,6 +153,11 @@ AnswerFile answers_from_json(const std::string& text, const Model& model,
   AnswerFile file{.model_sha256 = top.string("model_sha256"),
                   .threshold = top.object("options").number("threshold"),
                   .method = top.string("method")};
+  if (top.has("explained")) {
+    const std::int64_t explained = top.integer("explained");
+    if (explained < 0) top.wrong("explained", "a number of queries");
+    file.explained = static_cast<std::size_t>(explained);
+  }
   read_records(top.objects("results"), model, "results", file);
   return file;
 }
@@ -132,7 +165,8 @@ AnswerFile answers_from_json(const std::string& text, const Model& model,
 AnswerFile answers_from_table(RowSource& table, const std::vector<Query>& queries,
                               const Model& model) {
   AnswerColumns columns(table, model.schema());
-  const RowParser parser(model.schema(), columns, RowParser::Columns::exact);
+  const Schema schema = without_whole_numbers(model.schema());
+  const RowParser parser(schema, columns, RowParser::Columns::exact);
   const std::size_t features = model.schema().features.size();
   AnswerFile file;
   Seen seen;
@@ -158,7 +192,12 @@ AnswerFile answers_from_table(RowSource& table, const std::vector<Query>& querie
                       place, model.schema().features[j].name);
       }
       answer.counterfactual = model.encoder.values({raw.data(), features});
-      require_near(model.encoder.encode(*answer.counterfactual), place);
+      Vector move(model.encoder.columns());
+      model.encoder.encode({raw.data(), features}, move);
+      require_near(move, place);
+      move -= model.encoder.encode(answer.query);
+      require_stated_distance(columns, "distance_l2", move.norm(), answer.query_index, place);
+      require_stated_distance(columns, "distance_l1", move.lpNorm<1>(), answer.query_index, place);
     }
     file.answers.push_back(std::move(answer));
   }
@@ -198,13 +237,24 @@ void complete_answers(AnswerFile& file, const std::vector<Query>& queries, const
     file.answers.push_back(std::move(nothing));
   }
   if (lacking.empty() || missing == MissingAnswers::not_found) return;
-  const std::size_t shown = std::min<std::size_t>(lacking.size(), 5);
   fail(ErrorCode::input,
-       "{}: {} of {} queries have no answer: query_index {}{}; if nothing was found for them, say "
+       "{}: {} of {} queries have no answer: query_index {}; if nothing was found for them, say "
        "so with --missing not-found, and they count as not robust",
-       source, lacking.size(), queries.size(),
-       fmt::join(lacking.begin(), lacking.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-       lacking.size() > shown ? ", …" : "");
+       source, lacking.size(), queries.size(), some_of(lacking));
+}
+
+void require_all_answers(const AnswerFile& file, const std::string& source) {
+  std::set<std::size_t> answered;
+  for (const Recourse& answer : file.answers) answered.insert(answer.query_index);
+  const std::size_t last = answered.empty() ? 0 : *answered.rbegin() + 1;
+  const std::size_t explained = std::max(last, file.explained.value_or(0));
+  std::vector<std::size_t> lacking;
+  for (std::size_t i = 0; i < explained; ++i)
+    if (!answered.contains(i)) lacking.push_back(i);
+  require_input(lacking.empty(),
+                "{}: {} of {} queries have no answer any more: query_index {}; with --queries "
+                "FILE.csv and --missing not-found they count as not robust",
+                source, lacking.size(), explained, some_of(lacking));
 }
 
 }  // namespace ellice

@@ -43,6 +43,14 @@ Json evaluator_json(const EvaluatorResult& result) {
   return json;
 }
 
+/// Answers that break the schema.
+std::vector<const MeasuredAnswer*> violating(const EvaluationResult& evaluation) {
+  std::vector<const MeasuredAnswer*> result;
+  for (const EvaluatedAnswer& answer : evaluation.answers)
+    if (!answer.measured.violations.empty()) result.push_back(&answer.measured);
+  return result;
+}
+
 Json answer_json(const EvaluationResult& evaluation, std::size_t i) {
   const EvaluatedAnswer& answer = evaluation.answers[i];
   const MeasuredAnswer& measured = answer.measured;
@@ -50,6 +58,7 @@ Json answer_json(const EvaluationResult& evaluation, std::size_t i) {
                {"found", measured.is_found},
                {"valid", measured.is_valid}};
   if (measured.is_found) json["logit"] = measured.logit;
+  if (!measured.violations.empty()) json["violations"] = measured.violations;
   for (const MeasureResult& wanted : evaluation.measures) {
     const std::optional<double> value = measured.value(wanted.measure);
     if (wanted.measure == Measure::validity || !value) continue;
@@ -204,6 +213,18 @@ std::string remarks(const EvaluationResult& evaluation, const EvaluationRequest&
           "model itself\n";
     }
   }
+  if (request.lof_neighbours_asked) {
+    text += fmt::format(
+        "the outlier factor is of {} neighbours, not of {}: there are too few rows to compare "
+        "with\n",
+        request.plausibility.lof_neighbours, *request.lof_neighbours_asked);
+  }
+  if (const std::vector<const MeasuredAnswer*> broken = violating(evaluation); !broken.empty()) {
+    text += fmt::format(
+        "{} of {} answers break the schema, and are judged all the same; first query {}: {}\n",
+        grouped(broken.size()), grouped(evaluation.found), broken.front()->query_index,
+        fmt::join(broken.front()->violations, "; "));
+  }
   return text;
 }
 
@@ -221,12 +242,15 @@ Json to_json(const EvaluationResult& evaluation, const EvaluationRequest& reques
   document["options"].erase("variant");
   document["options"].update(fields_to_json(request.plausibility));
   document["options"].update(fields_to_json(request.intervals));
+  if (request.lof_neighbours_asked)
+    document["options"]["lof_neighbours_asked"] = *request.lof_neighbours_asked;
   document["options"]["rows"] = std::string(enum_name(request.explained));
   document["columns"] = request.columns;
   document["features"] = request.features;
   document["rows"] = evaluation.rows;
   document["found"] = evaluation.found;
   document["valid"] = evaluation.valid;
+  document["violating"] = violating(evaluation).size();
   document["left_out"] = {{"accepted", request.accepted},
                           {"unreadable", request.unreadable},
                           {"further_plans", request.further_plans}};

@@ -5,6 +5,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/schema.hpp"
+#include "ellice/recourse/feasible_set.hpp"
 
 namespace ellice {
 
@@ -28,6 +29,19 @@ void measure_move(const Encoder& encoder, const Vector& move, MeasuredAnswer& re
     result.changed += is_changed ? 1 : 0;
   }
   result.l2_features = std::sqrt(squares);
+}
+
+/// Raw numbers of a row, whole or not.
+Vector raw_numbers(const Schema& schema, const RawRow& row) {
+  Vector raw(static_cast<Index>(row.size()));
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const double* const number = std::get_if<double>(&row[j]);
+    raw(static_cast<Index>(j)) =
+        number != nullptr
+            ? *number
+            : static_cast<double>(*schema.features[j].level_index(std::get<std::string>(row[j])));
+  }
+  return raw;
 }
 
 }  // namespace
@@ -72,6 +86,7 @@ AnswerBatch answer_batch(const std::vector<Recourse>& answers, const Model& mode
   const Encoder& encoder = model.encoder;
   batch.queries.resize(static_cast<Index>(kept.size()), encoder.columns());
   batch.points.resize(static_cast<Index>(kept.size()), encoder.columns());
+  const Constraints schema_alone{.range = RangePolicy::off};
   Index next = 0;
   for (std::size_t i = 0; i < kept.size(); ++i) {
     const Recourse& answer = *kept[i];
@@ -86,11 +101,16 @@ AnswerBatch answer_batch(const std::vector<Recourse>& answers, const Model& mode
     batch.found.push_back(answer.counterfactual.has_value());
     batch.seconds.push_back(answer.seconds);
     batch.queries.row(next) = query.transpose();
+    batch.violations.emplace_back();
+    Vector point = query;
     if (answer.counterfactual) {
-      batch.points.row(next) = encoder.encode(*answer.counterfactual).transpose();
-    } else {
-      batch.points.row(next) = query.transpose();
+      const Vector raw = raw_numbers(model.schema(), *answer.counterfactual);
+      encoder.encode({raw.data(), static_cast<std::size_t>(raw.size())}, point);
+      batch.violations.back() =
+          FeasibleSet(encoder, schema_alone, answer.query_index, encoder.raw(answer.query))
+              .violations(raw);
     }
+    batch.points.row(next) = point.transpose();
     ++next;
   }
   batch.queries.conservativeResize(next, Eigen::NoChange);
@@ -136,6 +156,7 @@ std::vector<MeasuredAnswer> measure_answers(const AnswerBatch& batch, const Mode
     MeasuredAnswer answer{.query_index = batch.query_index[k],
                           .is_found = batch.found[k],
                           .seconds = batch.seconds[k]};
+    if (!batch.violations.empty()) answer.violations = batch.violations[k];
     if (answer.is_found) {
       answer.logit = logits(i);
       answer.is_valid = answer.logit >= threshold;

@@ -1,4 +1,5 @@
 """The methods of others on the command line."""
+import json
 import unittest
 
 from cli_test_case import CliTestCase
@@ -14,6 +15,22 @@ class Baselines(CliTestCase):
         super().setUp()
         self.ellice("train", "--dataset", "lending", "-o", "m.json")
         self.ellice("demo", "--people", "4", "-o", "demo.html", "--csv", "people.csv")
+
+    def methods(self):
+        """Those of this build: one without CBC cannot solve programs."""
+        has_cbc = "no CBC" not in self.ellice("--version")
+        return [options for options in METHODS if has_cbc or options[0] != "proplace"]
+
+    def test_without_cbc_says_what_to_install(self):
+        if "no CBC" not in self.ellice("--version"):
+            self.skipTest("skipped: built with CBC")
+        self.train_network("--hidden", "6,6")
+        for model, method in (("m.json", "proplace"), ("n.json", "proplace"), ("n.json", "delta")):
+            text = self.refused(model, "--set", "last-layer", "--method", method, "--delta", "0.01", "--dataset", "lending")
+            self.assertIn("coinor-libcbc-dev", text)
+            self.assertIn("build again", text)
+        # One hidden layer and linear models need no program.
+        self.explain("m.json", "delta", "--delta", "0.01")
 
     def train_network(self, *options):
         self.ellice(*TRAIN, "--model", "mlp", *options, "-o", "n.json")
@@ -32,7 +49,7 @@ class Baselines(CliTestCase):
         self.train_network("--hidden", "8")
         for model in ("m.json", "n.json"):
             for variant in ("published", "corrected"):
-                for options in METHODS:
+                for options in self.methods():
                     answers = self.explain(model, *options, "--variant", variant)
                     self.assertEqual(answers["method"], options[0])
                     self.assertEqual(answers["options"][options[0]]["variant"], variant)
@@ -47,7 +64,7 @@ class Baselines(CliTestCase):
                     self.ellice("verify", model, "a.json")
 
     def test_threads_do_not_change_the_answers(self):
-        for options in METHODS:
+        for options in self.methods():
             files = []
             for threads in ("1", "3"):
                 files.append(self.explain("m.json", *options, "--threads", threads))
@@ -76,6 +93,27 @@ class Baselines(CliTestCase):
             self.assertIn("--activation relu", text)
         self.explain("n.json", "roar", "--delta", "0.05")
         self.explain("n.json", "trex-i", "--tau", "0.6")
+
+    def test_verify_says_of_answers_without_a_claim_that_they_have_none(self):
+        answers = self.explain("m.json", "trex-i", "--tau", "0.55")
+        statuses = {r["query_index"]: r["status"] for r in answers["results"]}
+        self.assertIn("uncertified", statuses.values())
+        report = json.loads(self.ellice("verify", "m.json", "a.json", "--format", "json"))
+        for result in report["results"]:
+            claims = statuses[result["query_index"]] in ("certified", "already_robust")
+            self.assertIs(result["holds"], True if claims else None)
+        # What is wrong is wrong without a claim, too.
+        answers["results"][0]["distance"]["l2"] += 1
+        self.write("b.json", answers)
+        run = self.run_ellice("verify", "m.json", "b.json", "--format", "json")
+        self.assertIs(json.loads(run.stdout)["results"][0]["holds"], False)
+
+    def test_tables_show_published_answers_rounded(self):
+        for options in (("trex-i", "--tau", "0.6"), ("roar", "--delta", "0.05")):
+            text = self.ellice("explain", "m.json", "people.csv", "--epsilon", "0.001", "--dataset", "lending", "--method",
+                               *options, "--variant", "published")
+            self.assertNotRegex(text, r"→ +[0-9]+\.[0-9]{5}")
+            self.assertIn("moved like numbers", text)
 
     def test_a_delta_beyond_every_row_names_the_largest(self):
         answers = self.explain("m.json", "delta", "--delta", "50")

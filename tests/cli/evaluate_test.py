@@ -115,6 +115,58 @@ class Evaluate(CliTestCase):
         self.expect_failure(BAD_INPUT, ["none.json"], "evaluate", "m.json", "none.json", "--data", "loans.csv")
         self.expect_failure(BAD_INPUT, ["m.json", "format"], "evaluate", "m.json", "m.json", "--data", "loans.csv")
 
+    def test_notices_other_queries_and_missing_answers(self):
+        self.ellice("explain", "m.json", "people.csv", "--epsilon", "2%", "--range", "off", "--format", "csv", "-o",
+                    "plans.csv", "--quiet")
+        head, *rows = PEOPLE.splitlines()
+        self.write("shuffled.csv", "\n".join([head, *reversed(rows)]) + "\n")
+        judge = ("evaluate", "m.json", "plans.csv", "--data", "loans.csv", "--queries")
+        self.expect_failure(BAD_INPUT, ["plans.csv: line 2", "distance_l2", "row 0", "another order"], *judge, "shuffled.csv")
+        self.expect_failure(BAD_INPUT, ["plans.json", "row 0 is not that row"], "evaluate", "m.json", "plans.json", "--data",
+                            "loans.csv", "--queries", "shuffled.csv")
+        # Rows taken out of our own file would make it look better.
+        plans = self.read_json("plans.json")
+        self.assertEqual(plans["explained"], 4)
+        for kept in ([0, 1, 2], [0, 1, 3], [3]):
+            self.write("fewer.json", {**plans, "results": [plans["results"][i] for i in kept]})
+            missing = next(i for i in range(4) if i not in kept)
+            self.expect_failure(BAD_INPUT, ["fewer.json", f"{4 - len(kept)} of 4", f"query_index {missing}", "--missing not-found"],
+                                "evaluate", "m.json", "fewer.json", "--data", "loans.csv")
+        found = self.evaluate("--queries", "people.csv", "--missing", "not-found", "--evaluators", "ellipsoid",
+                              "--target-epsilon", "2%", file="fewer.json")
+        self.assertEqual((found["rows"], found["found"]), (3, 1))
+        self.assertAlmostEqual(found["evaluators"][0]["robustness"], 1 / 3)
+        lines = [json.dumps(r) for r in plans["results"]]
+        self.write("gap.jsonl", "\n".join(lines[:1] + lines[2:]))
+        self.expect_failure(BAD_INPUT, ["gap.jsonl", "1 of 4", "query_index 1"], "evaluate", "m.json", "gap.jsonl", "--data",
+                            "loans.csv")
+
+    def test_judges_rows_that_nobody_can_have_and_says_so(self):
+        self.write("whole.yaml", "target: {column: approved, favourable: \"yes\"}\nfeatures:\n"
+                   "  income: {kind: integer, min: 0}\n  debt: {kind: numeric, max: 12}\n"
+                   "  purpose: {kind: categorical, levels: [boat, car, home]}\n"
+                   "  city: {kind: binary, levels: [Bonn, Köln], immutable: true}\n")
+        self.ellice("train", "loans.csv", "--schema", "whole.yaml", "-o", "w.json")
+        self.write("theirs.csv", "query_index,income,debt,purpose,city\n0,90000.5,1,car,Bonn\n1,90000,13,boat,Bonn\n"
+                   "2,,,,\n3,90000,1,car,Bonn\n")
+        options = ("evaluate", "w.json", "theirs.csv", "--queries", "people.csv", "--data", "loans.csv", "--evaluators",
+                   "ellipsoid", "--target-epsilon", "0.001")
+        found = json.loads(self.ellice(*options, "--format", "json"))
+        self.assertEqual(found["violating"], 2)
+        by_row = {r["query_index"]: r for r in found["results"]}
+        self.assertEqual(by_row[0]["violations"], ["income: 90000.5 is not an allowed value"])
+        self.assertEqual(len(by_row[1]["violations"]), 2)
+        self.assertNotIn("violations", by_row[3])
+        self.assertTrue(by_row[0]["valid"])
+        self.assertIn("2 of 3 answers break the schema", self.ellice(*options))
+
+    def test_says_how_many_neighbours_there_were(self):
+        found = self.evaluate("--evaluators", "ellipsoid", "--lof-neighbours", "50")
+        self.assertEqual((found["options"]["lof_neighbours"], found["options"]["lof_neighbours_asked"]), (9, 50))
+        self.assertNotIn("lof_neighbours_asked", self.evaluate("--evaluators", "ellipsoid", "--lof-neighbours", "9")["options"])
+        self.assertIn("of 9 neighbours, not of 50", self.ellice("evaluate", "m.json", "plans.json", "--data", "loans.csv",
+                                                                "--evaluators", "ellipsoid", "--lof-neighbours", "50"))
+
     def test_suggests_names(self):
         for option, value, words in (("--evaluators", "retrian", ["retrian", "did you mean \"retrain\"?"]),
                                      ("--metrics", "l2,changd", ["changd", "did you mean \"changed\"?"]),
@@ -128,8 +180,19 @@ class Evaluate(CliTestCase):
         self.expect_failure(BAD_INPUT, ["others.csv", "SHA-256"], "evaluate", "m.json", "plans.json", "--data", "others.csv")
         self.expect_failure(WRONG_USAGE, ["shift", "--shift-data", "--holdout"], "evaluate", "m.json", "plans.json", "--data",
                             "loans.csv", "--evaluators", "shift")
-        found = self.evaluate("--evaluators", "shift", "--shift-data", "loans.csv")
+        head, *rows = LOANS.splitlines()
+        self.write("again.csv", "\n".join([head, *reversed(rows)]))
+        for same in ("loans.csv", "again.csv"):
+            self.expect_failure(BAD_INPUT, [same, "all of its 10 rows", "trained on"], "evaluate", "m.json", "plans.json",
+                                "--data", "loans.csv", "--evaluators", "shift", "--shift-data", same)
+        # Others of the same kind, one of them known.
+        others = [head, rows[0], *(str(int(row.split(",")[0]) + 500) + row[5:] for row in rows[1:])]
+        self.write("others.csv", "\n".join(others))
+        found = self.evaluate("--evaluators", "shift", "--shift-data", "others.csv")
         self.assertEqual(found["evaluators"][0]["models"], 1)
+        run = self.run_ellice("evaluate", "m.json", "plans.json", "--data", "loans.csv", "--evaluators", "shift",
+                              "--shift-data", "others.csv")
+        self.assertIn("1 of its 10 rows", run.stderr)
 
     def test_says_so_where_no_model_is_close_enough(self):
         options = ("evaluate", "m.json", "plans.json", "--data", "loans.csv", "--evaluators", "dropout",

@@ -7,6 +7,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/recourse/delta_rows.hpp"
 #include "solver/mixed_integer.hpp"
+#include "support/messages.hpp"
 #include "support/network_model.hpp"
 #include "support/recourse_cases.hpp"
 
@@ -101,6 +102,46 @@ TEST(Proplace, NoRandomPointOfTheHullIsNearerAndEveryAnswerIsRobust) {
       EXPECT_GE(found, 4);
     }
   }
+}
+
+TEST(Proplace, WhenTimeIsUpTheNearestRobustPointSeenIsTheAnswer) {
+  SKIP_WITHOUT_CBC();
+  const Setting s = setting({5, 4}, 3);
+  const Problem problem{
+      .model = &s.model, .epsilon = 1e-6, .constraints = {.range = RangePolicy::off}};
+  const std::vector<Query> queries = random_queries(s.model, 12, 5);
+  const std::vector<Recourse> whole =
+      Proplace(problem, s.rows, {.delta = s.delta, .hull_rows = 6}).generate(queries, {});
+  const std::vector<Recourse> hasty =
+      Proplace(problem, s.rows, {.delta = s.delta, .hull_rows = 6, .query_seconds = 1e-9})
+          .generate(queries, {});
+  const IntervalRobustness check(s.model.network);
+  int unfinished = 0;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    ASSERT_TRUE(hasty[i].counterfactual) << hasty[i].message;
+    EXPECT_TRUE(check.is_robust(s.model.encoder.encode(*hasty[i].counterfactual), s.delta));
+    EXPECT_GE(hasty[i].distance.l1, (1 - 2e-6) * whole[i].distance.l1);
+    EXPECT_EQ(whole[i].message.find("may exist"), std::string::npos);
+    unfinished += hasty[i].message.find("may exist") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GE(unfinished, 4);
+}
+
+TEST(Proplace, WithoutCbcSaysWhatToInstall) {
+  if (has_mixed_integer()) GTEST_SKIP() << "skipped: built with CBC";
+  const Setting s = setting({6}, 8);
+  const Problem problem{.model = &s.model, .epsilon = 1e-6};
+  const auto expect_refused = [](const auto& call) {
+    testing_support::expect_words(testing_support::message_of(ErrorCode::argument, call),
+                                  {"coinor-libcbc-dev", "build again"});
+  };
+  expect_refused(
+      [&] { return Proplace(problem, s.rows, {.delta = s.delta}).corners(s.rows.row(0)); });
+  // Two hidden layers: where bounds leave the question open.
+  const Model deep = network_model({9, 9}, Activation::relu, 3, 4);
+  const Problem open{.model = &deep, .epsilon = 1e-6};
+  expect_refused(
+      [&] { return largest_deltas(open, deep.encoder.encode(s.rows), Variant::corrected); });
 }
 
 TEST(Proplace, HoldsFixedFeaturesAndRangesInTheProgram) {

@@ -133,6 +133,43 @@ TEST(Roar, AnswersKeepTheirClassForEverySurrogateOfTheBox) {
   }
 }
 
+TEST(Roar, MovesWholeNumbersToTheirGridAndKeepsCategories) {
+  const Model model = problem_zoo::numeric_model(3, 4, [](Schema& schema) {
+    schema.features[0].kind = FeatureKind::integer;
+    schema.features[1].kind = FeatureKind::integer;
+    schema.features[2].kind = FeatureKind::binary;
+    schema.features[2].levels = {"no", "yes"};
+  });
+  const Problem problem{
+      .model = &model, .epsilon = 1e-5, .constraints = {.range = RangePolicy::off}};
+  std::vector<Query> queries = random_queries(model, 30, 6);
+  for (Query& query : queries) {
+    query.raw = query.raw.array().round();
+    query.raw[2] = query.raw[2] > 0 ? 1 : 0;
+  }
+  const double delta = 0.02;
+  int found = 0;
+  for (const Recourse& answer : Roar(problem, {.delta = delta}).generate(queries, {})) {
+    if (answer.changes.empty() || !answer.counterfactual) continue;
+    ++found;
+    for (const std::size_t j : {std::size_t{0}, std::size_t{1}}) {
+      const double value = std::get<double>((*answer.counterfactual)[j]);
+      EXPECT_EQ(value, std::round(value));
+    }
+    EXPECT_EQ((*answer.counterfactual)[2], answer.query[2]);
+    EXPECT_EQ(answer.held.size(), 1U);
+    const Vector x = encoded(model, answer);
+    EXPECT_GE(model.logit(x) - delta * (1 + x.lpNorm<1>()), 0);
+  }
+  EXPECT_GT(found, 4);
+  // As published, everything moves, and the answer says so.
+  const RoarOptions published{.variant = Variant::published, .delta = delta};
+  for (const Recourse& answer : Roar(problem, published).generate(queries, {})) {
+    EXPECT_TRUE(answer.held.empty());
+    EXPECT_NE(answer.message.find("moved like numbers"), std::string::npos) << answer.message;
+  }
+}
+
 TEST(Roar, SaysWhenNoPointIsRobust) {
   const Model model = problem_zoo::numeric_model(3, 2);
   const Problem problem{

@@ -189,6 +189,96 @@ TEST(TrexContinuous, ReachesTauAndNotMuchMore) {
   }
 }
 
+/// All features whole numbers, as German credit has them.
+Model whole_number_model() {
+  return problem_zoo::numeric_model(3, 4, [](Schema& schema) {
+    for (Feature& feature : schema.features) feature.kind = FeatureKind::integer;
+  });
+}
+
+std::vector<Query> whole_queries(const Model& model) {
+  std::vector<Query> queries = random_queries(model, 30, 6);
+  for (Query& query : queries) query.raw = query.raw.array().round();
+  return queries;
+}
+
+TEST(TrexContinuous, MovesWholeNumbersToTheirGrid) {
+  const Model model = whole_number_model();
+  const Problem problem{
+      .model = &model, .epsilon = 1e-5, .constraints = {.range = RangePolicy::off}};
+  const TrexOptions options{.tau = 0.6};
+  int found = 0;
+  for (const Recourse& answer :
+       TrexContinuous(problem, options).generate(whole_queries(model), {})) {
+    if (answer.changes.empty()) continue;
+    ++found;
+    ASSERT_TRUE(answer.counterfactual);
+    for (const Value& value : *answer.counterfactual)
+      EXPECT_EQ(std::get<double>(value), std::round(std::get<double>(value)));
+    EXPECT_TRUE(answer.held.empty());
+    RowMatrix point(1, 3);
+    point.row(0) = model.encoder.encode(*answer.counterfactual).transpose();
+    EXPECT_GE(stabilities(problem, point, options)[0], options.tau);
+  }
+  EXPECT_GT(found, 8);
+}
+
+TEST(TrexContinuous, PublishedMovesWholeNumbersAndSaysSo) {
+  const Model model = whole_number_model();
+  const Problem problem{
+      .model = &model, .epsilon = 1e-5, .constraints = {.range = RangePolicy::off}};
+  const TrexOptions options{.variant = Variant::published, .tau = 0.6};
+  int moved = 0;
+  for (const Recourse& answer :
+       TrexContinuous(problem, options).generate(whole_queries(model), {})) {
+    moved += answer.changes.empty() ? 0 : 1;
+    EXPECT_TRUE(answer.held.empty());
+    EXPECT_NE(answer.message.find("moved like numbers"), std::string::npos) << answer.message;
+  }
+  EXPECT_GT(moved, 4);
+}
+
+TEST(TrexContinuous, AQueryIsItsOwnAnswerByTheMethodsRule) {
+  const Model model = problem_zoo::numeric_model(4, 3);
+  // No set to speak of: every accepted query is certified, whether stable or not.
+  const Problem problem{
+      .model = &model, .epsilon = 1e-12, .constraints = {.range = RangePolicy::off}};
+  const TrexOptions options{.tau = 0.62};
+  int kept = 0;
+  int moved = 0;
+  for (const Recourse& answer :
+       TrexContinuous(problem, options).generate(random_queries(model, 60, 8), {})) {
+    RowMatrix query(1, 4);
+    query.row(0) = model.encoder.encode(answer.query).transpose();
+    const bool is_stable = stabilities(problem, query, options)[0] >= options.tau;
+    EXPECT_EQ(answer.status == Status::already_robust, is_stable);
+    EXPECT_EQ(answer.changes.empty(), is_stable);
+    kept += is_stable ? 1 : 0;
+    moved += !is_stable && model.logit(query.row(0).transpose()) >= 0 ? 1 : 0;
+  }
+  EXPECT_GT(kept, 5);
+  EXPECT_GT(moved, 2);
+}
+
+TEST(Trex, AStableQueryStaysAlsoWhereTheSetRejectsIt) {
+  const Model model = problem_zoo::numeric_model(4, 3);
+  const Problem problem{.model = &model, .epsilon = 10, .constraints = {.range = RangePolicy::off}};
+  const TrexOptions options{.tau = 0.55};
+  const RowMatrix rows = rows_of_model(4, 17);
+  int kept = 0;
+  for (const Recourse& answer :
+       Trex(problem, rows, options).generate(random_queries(model, 60, 8), {})) {
+    RowMatrix query(1, 4);
+    query.row(0) = model.encoder.encode(answer.query).transpose();
+    if (stabilities(problem, query, options)[0] <= options.tau) continue;
+    ++kept;
+    EXPECT_EQ(answer.status, Status::uncertified);
+    EXPECT_TRUE(answer.changes.empty());
+    EXPECT_NE(answer.message.find("own rule"), std::string::npos);
+  }
+  EXPECT_GT(kept, 5);
+}
+
 TEST(TrexContinuous, SaysWhenTauCannotBeReached) {
   const Model model = problem_zoo::numeric_model(3, 3);
   const Problem problem{.model = &model, .epsilon = 1e-3};

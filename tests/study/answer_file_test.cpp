@@ -26,6 +26,8 @@ class AnswerFiles : public testing::Test {
         answer.status = Status::certified;
         answer.counterfactual = encoder.values({mixed.raw.row(i + 10).data(), 7});
         answer.seconds = 0.5;
+        const Vector move = encoder.encode(*answer.counterfactual) - encoder.encode(answer.query);
+        answer.distance = {.l2 = move.norm(), .l1 = move.lpNorm<1>()};
       }
       answers.push_back(answer);
     }
@@ -108,7 +110,48 @@ TEST_F(AnswerFiles, OfOurOwnCsvAreReadBack) {
   for (const Recourse& answer : answers) {
     rows.push_back(split(recourse_csv_row(answer, schema, IdColumn::absent)));
   }
-  expect_same(read_table(split(recourse_csv_header(schema, IdColumn::absent)), rows));
+  const std::vector<std::string> names = split(recourse_csv_header(schema, IdColumn::absent));
+  expect_same(read_table(names, rows));
+  // The distances tell that two queries have changed places.
+  std::swap(queries[0].raw, queries[3].raw);
+  expect_input_error([&] { return read_table(names, rows); },
+                     {"people.csv: line 2", "distance_l2", "row 0 of the query file"});
+}
+
+TEST_F(AnswerFiles, MayHaveFractionsForWholeNumbers) {
+  TextRows::Row row = cells(0);
+  row[3] = "2.5";
+  const AnswerFile file = read_table(header, {row});
+  EXPECT_EQ((*file.answers[0].counterfactual)[2], Value(2.5));
+  const AnswerBatch batch = answer_batch(file.answers, mixed.model, 0, ExplainedRows::all);
+  ASSERT_EQ(batch.violations.size(), 1U);
+  ASSERT_FALSE(batch.violations[0].empty());
+  EXPECT_EQ(batch.violations[0][0], "whole: 2.5 is not an allowed value");
+  const Encoder& encoder = mixed.model.encoder;
+  const Index column = encoder.first_column(2);
+  EXPECT_EQ(batch.points(0, column), (2.5 - encoder.mean()(column)) / encoder.scale()(column));
+}
+
+TEST_F(AnswerFiles, OfOursMustBeWhole) {
+  AnswerFile file = answers_from_json(recourse_file(), mixed.model, "plans.json");
+  EXPECT_EQ(file.explained, 4U);
+  require_all_answers(file, "plans.json");
+  file.answers.pop_back();
+  expect_input_error(
+      [&] {
+        require_all_answers(file, "plans.json");
+        return 0;
+      },
+      {"plans.json", "1 of 4 queries", "query_index 3", "--missing not-found"});
+  file.explained.reset();
+  require_all_answers(file, "plans.jsonl");
+  file.answers.erase(file.answers.begin());
+  expect_input_error(
+      [&] {
+        require_all_answers(file, "plans.jsonl");
+        return 0;
+      },
+      {"1 of 3 queries", "query_index 0"});
 }
 
 TEST_F(AnswerFiles, MatchForeignColumnsByNameInAnyOrder) {

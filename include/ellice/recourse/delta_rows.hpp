@@ -6,6 +6,7 @@
 #include "ellice/core/fields.hpp"
 #include "ellice/rashomon/variant.hpp"
 #include "ellice/recourse/generator.hpp"
+#include "ellice/recourse/interval_robustness.hpp"
 
 namespace ellice {
 
@@ -36,7 +37,8 @@ struct DeltaOptions {
 /// RNCE (Jiang et al., 2024): the nearest training row whose class no network of the box |Θ−Θ̂| ≤ δ
 /// changes (interval_robustness.hpp). Knows neither the set of models nor, by its nature,
 /// constraints: every row is judged afterwards, certified or uncertified. corrected takes only rows
-/// that meet the query's constraints, and is not_found without one; published, with its unsound
+/// that meet the query's constraints, and is not_found without one; a query that is robust itself
+/// stays as it is. published, with its unsound
 /// check, looks at no constraints and returns the query where it finds nothing.
 class DeltaRows final : public Generator {
  public:
@@ -55,6 +57,7 @@ class DeltaRows final : public Generator {
 
  private:
   DeltaOptions options_;
+  IntervalRobustness check_;  // corrected, whatever the variant
   Index all_ = 0;
   Index robust_ = 0;
   double widest_ = 0;  // the largest δ of any row

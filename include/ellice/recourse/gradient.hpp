@@ -114,7 +114,7 @@ class GradientObjective {
 /// moved 0/1 columns like any other, which gives rows that cannot exist.
 ///
 /// printed and as-run promise nothing: their rows are judged afterwards, certified or uncertified,
-/// and are not rounded to display_steps. corrected projects every step onto the query's ranges,
+/// and are rounded to display_steps alone. corrected projects every step onto the query's ranges,
 /// rounds to its grids, and returns the first point that is certified; otherwise not_found. Where
 /// the query lies outside a range, it descends both into the range and at the query's own value and
 /// returns the cheaper end.

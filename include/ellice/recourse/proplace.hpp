@@ -49,13 +49,15 @@ struct ProplaceOptions {
 /// models and relu networks of one or two hidden layers; by CBC.
 ///
 /// corrected: one linear or mixed-integer program for at most one hidden layer, exact (theory.md,
-/// Result 43); a cutting set with the exact adversary for two. The query's ranges and fixed
+/// Result 43); for two a cutting set with the exact adversary, to a gap of 1e-6, and when time is
+/// up the nearest robust point that was seen, whose message says so. The query's ranges and fixed
 /// features are bounds of the program; grids, whole numbers and levels are rounded to afterwards,
 /// and the row as it is written must be robust, else the margin is raised (three times at most).
-/// not_found otherwise, also when time is up. published: a cutting set as the paper's authors ran
-/// it: unsound choice of corners, no query among them, no answer with fewer than `hull_rows` of
-/// them, and for linear models the wrong sign. Where it finds nothing it returns the query. Unlike
-/// theirs it forgets the models of other queries.
+/// not_found otherwise; a query that is robust itself stays as it is.
+/// published: a cutting set as the paper's authors ran it: unsound choice of corners, no query
+/// among them, no answer with fewer than `hull_rows` of them, and for linear models the wrong sign.
+/// Where it finds nothing it returns the query. Unlike theirs it forgets the models of other
+/// queries.
 ///
 /// Knows nothing of the set of models: rows are judged afterwards, certified or uncertified.
 class Proplace final : public Generator {
@@ -78,20 +80,19 @@ class Proplace final : public Generator {
  private:
   struct Attempt {
     std::optional<Vector> point = {};  // model space
-    std::string failure = {};
+    std::string failure = {};          // why there is none
+    std::string doubt = {};            // why a nearer one may exist
   };
-  [[nodiscard]] Recourse answer(const Query& query) const;
-  void answer_published(Recourse& answer, const FeasibleSet& feasible) const;
-  void answer_corrected(Recourse& answer, const FeasibleSet& feasible) const;
+  [[nodiscard]] std::optional<Vector> run_published(const FeasibleSet& feasible) const;
+  void run_corrected(Recourse& answer, const FeasibleSet& feasible) const;
+  [[nodiscard]] bool has_query_corner() const;
   /// All corners, the query among them where it is to be.
   [[nodiscard]] RowMatrix region(const FeasibleSet& feasible) const;
   [[nodiscard]] Attempt one_program(const RowMatrix& hull, const FeasibleSet& feasible,
                                     double margin) const;
-  /// The nearest point for some networks of the box; the one that is worst there joins them, until
-  /// it accepts the point, too.
   [[nodiscard]] Attempt cutting_set(const RowMatrix& hull, const FeasibleSet& feasible,
-                                    const Box* box, double margin) const;
-  [[nodiscard]] std::optional<WorstInBox> adversary(const Vector& point) const;
+                                    double margin) const;
+  [[nodiscard]] std::optional<WorstInBox> published_adversary(const Vector& point) const;
 
   const Problem* problem_;
   ProplaceOptions options_;

@@ -43,6 +43,7 @@ class RecourseWriter {
  private:
   const Request* request_;
   bool first_ = true;
+  std::size_t explained_ = 0;  // queries: each has one first plan
 };
 
 /// What an independent look at one answer of a file found.

@@ -47,14 +47,15 @@ struct UncertainLine {
 ///
 /// published: the surrogate of a network is LIME's regression of the *probability* on samples
 /// around the training mean, used as if it were a logit; Adam with amsgrad, at most 2000 steps of
-/// 0.01, until the loss changes by at most 0.001. Returned whatever it is, rounded to no grid and
-/// brought into no range. corrected: linear models are solved exactly, inside the query's ranges,
-/// with the loss's weight raised until f_w ≥ 0. For networks the logit is linearised at the present
-/// point, solved within a trust region and linearised again, at most 50 times: a heuristic without
-/// any guarantee. not_found unless f_w ≥ 0 at the row as it is written.
+/// 0.01, until the loss changes by at most 0.001. Returned whatever it is, brought into no range
+/// and rounded to whole numbers and levels only, which move like numbers. corrected: linear models
+/// are solved exactly, inside the query's ranges, with the loss's weight raised until f_w ≥ 0. For
+/// networks the logit is linearised at the present point, solved within a trust region and
+/// linearised again, at most 50 times: a heuristic without any guarantee. not_found unless f_w ≥ 0
+/// at the row as it is written; a query with f_w ≥ 0 stays as it is. Whole numbers and ordinal
+/// levels move like numbers and are rounded, categories keep the query's level.
 ///
-/// Features that the query's constraints fix, whole numbers and levels keep their values. Knows
-/// nothing of the set of models: rows are judged afterwards, certified or uncertified.
+/// Knows nothing of the set of models: rows are judged afterwards, certified or uncertified.
 class Roar final : public Generator {
  public:
   /// `problem` must outlive the generator. `rows` (model space) are those of the training; only
@@ -72,7 +73,6 @@ class Roar final : public Generator {
 
  private:
   struct Lime;
-  [[nodiscard]] Recourse answer(const Query& query) const;
   [[nodiscard]] Vector run_published(const FeasibleSet& feasible) const;
   void run_corrected(Recourse& answer, const FeasibleSet& feasible) const;
   /// The end of the linearisations inside one box.

@@ -43,8 +43,8 @@ struct TrexOptions {
 ///
 /// Knows neither the set of models nor, by its nature, constraints: every row is judged afterwards,
 /// certified or uncertified. corrected takes only rows that meet the query's constraints, and is
-/// not_found without one; published looks at no constraints, and returns the query where it finds
-/// nothing.
+/// not_found without one; a query that is accepted and stable itself stays as it is. published
+/// looks at no constraints, and returns the query where it finds nothing.
 class Trex final : public Generator {
  public:
   /// `rows` as in Dataset::raw. `problem` must outlive the generator.
@@ -60,7 +60,9 @@ class Trex final : public Generator {
                                                const Execution& execution) const override;
 
  private:
+  const Problem* problem_;
   TrexOptions options_;
+  std::unique_ptr<Stability> stability_;  // corrected
   Index accepted_ = 0;
   Index stable_ = 0;
   std::unique_ptr<SupportedRows> rows_;
@@ -70,11 +72,11 @@ class Trex final : public Generator {
 ///
 /// published: Adam on the loss (at most 100 steps of 0.1), then Adam on R (at most 200 steps of
 /// 0.01, noise drawn anew in each step); what comes out is returned, whatever it is, rounded to no
-/// grid and brought into no range.
-/// corrected: fixed noise, ascent with a line search inside the query's ranges, then the first
-/// point of the way back whose row, as it is written, has R ≥ τ; otherwise not_found.
-///
-/// Features that the query's constraints fix, whole numbers and levels keep their values in both.
+/// grid of the schema and brought into no range. Whole numbers and levels move like numbers, too,
+/// and end at the nearest. corrected: fixed noise, ascent with a line search inside the query's
+/// ranges, then the first point of the way back whose row, as it is written, has R ≥ τ; otherwise
+/// not_found. Whole numbers and ordinal levels move like numbers and are rounded, categories keep
+/// the query's level. A query that is accepted and stable itself stays as it is.
 class TrexContinuous final : public Generator {
  public:
   explicit TrexContinuous(const Problem& problem, const TrexOptions& options = {});
@@ -84,7 +86,6 @@ class TrexContinuous final : public Generator {
                                                const Execution& execution) const override;
 
  private:
-  [[nodiscard]] Recourse answer(const Query& query) const;
   [[nodiscard]] Vector run_published(std::size_t index, const FeasibleSet& feasible) const;
   void run_corrected(Recourse& answer, const FeasibleSet& feasible) const;
   struct Climb;

@@ -25,6 +25,7 @@ struct AnswerFile {
   std::optional<std::string> model_sha256 = {};
   std::optional<double> threshold = {};
   std::string method = {};
+  std::optional<std::size_t> explained = {};  // queries, by the file's own count
 };
 
 /// A recourse file, or its records one per line. Throws Error{input} naming the place.
@@ -34,8 +35,10 @@ struct AnswerFile {
 /// A table with the column query_index (row of the query file, from 0) and the features in original
 /// units, matched by name in any order; the columns of our own CSV (plan, status, distances …) are
 /// understood, and `seconds`; a one-hot group may also be one column that names its level. A row
-/// whose features are all empty says that nothing was found. Throws Error{input} for any other
-/// column, an index beyond the queries or one that is there twice.
+/// whose features are all empty says that nothing was found. Whole numbers may be fractions here:
+/// what an answer breaks of the schema is found later (answer_batch). Throws Error{input} for any
+/// other column, an index beyond the queries or one that is there twice, and where a distance of
+/// the table is not the one from that query.
 [[nodiscard]] AnswerFile answers_from_table(RowSource& table, const std::vector<Query>& queries,
                                             const Model& model);
 
@@ -51,6 +54,10 @@ template <>
 struct EnumNames<MissingAnswers> {
   static constexpr std::array<std::string_view, 2> names = {"error", "not-found"};
 };
+
+/// Without a query file: Error{input} where answers are missing from our own file, by its count of
+/// queries or by a gap in query_index. Judged without them a method would look better than it is.
+void require_all_answers(const AnswerFile& file, const std::string& source);
 
 /// Adds an answer `not_found` for each query that has none; where it counts (see ExplainedRows)
 /// that is an Error{input} unless `missing` allows it, and so is an answer whose query is not the

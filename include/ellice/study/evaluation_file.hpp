@@ -44,7 +44,8 @@ struct EvaluationRequest {
   Index columns = 0;          // of model space
   std::size_t features = 0;
   EvaluatorOptions evaluators = {};
-  PlausibilityOptions plausibility = {};
+  PlausibilityOptions plausibility = {};         // as used
+  std::optional<int> lof_neighbours_asked = {};  // where there are too few rows for so many
   IntervalOptions intervals = {};
   ExplainedRows explained = ExplainedRows::declined;
   std::uint64_t seed = 0;

@@ -60,6 +60,8 @@ struct AnswerBatch {
   RowMatrix points = {};  // rows without an answer are those of the queries
   std::vector<bool> found = {};
   std::vector<std::optional<double>> seconds = {};
+  /// What an answer breaks of the schema: ranges, fixed features, whole numbers and grids, rules.
+  std::vector<std::vector<std::string>> violations = {};
   std::optional<double> preparation_seconds = {};
   // Left out:
   std::size_t accepted = 0;       // queries that the base model accepts
@@ -69,7 +71,8 @@ struct AnswerBatch {
   [[nodiscard]] std::size_t size() const { return query_index.size(); }
 };
 
-/// Of each answer its query, its counterfactual if any, and its seconds are read. Throws
+/// Of each answer its query, its counterfactual if any, and its seconds are read. An answer that no
+/// person could have, such as 1.5 children, is judged, and its violations are noted. Throws
 /// Error{argument} where a query has two first plans.
 [[nodiscard]] AnswerBatch answer_batch(const std::vector<Recourse>& answers, const Model& model,
                                        double threshold,
@@ -88,6 +91,7 @@ struct MeasuredAnswer {
   int changed = 0;
   std::optional<double> lof = {};  // where asked for
   std::optional<double> seconds = {};
+  std::vector<std::string> violations = {};  // of the schema
 
   /// Nothing where there is no such number.
   [[nodiscard]] std::optional<double> value(Measure measure) const;
