@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
+#include "ellice/model/network_objective.hpp"
 
 namespace ellice {
 
@@ -212,6 +213,15 @@ void require_rows_of(const Model& model, const StoredRows& rows) {
       "the rows are not those of the model: its mean loss on them is {}, in the model file "
       "it is {}; give the data that it was trained on",
       loss, training.loss);
+  const double objective =
+      NetworkObjective({.features = &rows.encoded, .labels = &rows.labels}, training.loss_kind,
+                       {.l2 = training.l2, .penalize_bias = training.penalize_bias})
+          .value(model.network);
+  require_input(
+      std::abs(objective - training.objective) <= 1e-9 * std::max(training.objective, 1e-6),
+      "the model file contradicts itself: its training.objective is {}, but on the rows of its "
+      "training the objective is {}; it was altered after training: train it again",
+      training.objective, objective);
 }
 
 TrueSet true_set(const Model& model, const StoredRows& rows, double epsilon) {
