@@ -217,7 +217,7 @@ ExitStatus run_epsilon(const EpsilonArguments& arguments) {
     epsilons.push_back(resolve_epsilon(rule, problem, people,
                                        {.rows = fitted ? fitted->rows : nullptr,
                                         .retraining = problem.retraining,
-                                        .execution = {.threads = arguments.common.threads}}));
+                                        .execution = execution}));
   }
   const bool selects = has_selection_effect(problem);
   if (selects && !fitted) {
@@ -233,8 +233,7 @@ ExitStatus run_epsilon(const EpsilonArguments& arguments) {
       findings.wanted.push_back(
           {.survival = survival,
            .epsilon = resolve_epsilon(rule, problem, people,
-                                      {.retraining = problem.retraining,
-                                       .execution = {.threads = arguments.common.threads}})});
+                                      {.retraining = problem.retraining, .execution = execution})});
       epsilons.push_back(findings.wanted.back().epsilon);
     }
   }
