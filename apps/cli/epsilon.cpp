@@ -217,7 +217,7 @@ ExitStatus run_epsilon(const EpsilonArguments& arguments) {
     epsilons.push_back(resolve_epsilon(rule, problem, people,
                                        {.rows = fitted ? fitted->rows : nullptr,
                                         .retraining = problem.retraining,
-                                        .execution = {.threads = arguments.common.threads}}));
+                                        .execution = execution}));
   }
   const bool selects = has_selection_effect(problem);
   if (selects && !fitted) {
@@ -230,12 +230,17 @@ ExitStatus run_epsilon(const EpsilonArguments& arguments) {
   } else if (linear && no_survival_reason(model, problem.set).empty()) {
     for (const double survival : arguments.survival) {
       const EpsilonRule rule = parse_epsilon_rule(fmt::format("survival:{}%", 100 * survival));
-      findings.wanted.push_back(
-          {.survival = survival,
-           .epsilon = resolve_epsilon(rule, problem, people,
-                                      {.retraining = problem.retraining,
-                                       .execution = {.threads = arguments.common.threads}})});
-      epsilons.push_back(findings.wanted.back().epsilon);
+      try {
+        const double epsilon = resolve_epsilon(
+            rule, problem, people, {.retraining = problem.retraining, .execution = execution});
+        findings.wanted.push_back({.survival = survival, .epsilon = epsilon});
+        epsilons.push_back(epsilon);
+      } catch (const Error& error) {
+        // The others are still worth a table.
+        const bool is_last = survival == arguments.survival.back();
+        if (error.code() != ErrorCode::input || (is_last && findings.wanted.empty())) throw;
+        console.warning(error.what());
+      }
     }
   }
   std::sort(epsilons.begin(), epsilons.end());

@@ -234,11 +234,11 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
     const bool exact = is_exact(problem) || (linear && problem.set.kind == SetKind::true_set);
     request.method = exact ? "exact" : "network";
   }
-  problem.epsilon = resolve_epsilon(request.rule, problem,
-                                    run.rows ? people_of(problem, *run.rows) : std::vector<Query>{},
-                                    {.rows = run.rows ? &run.rows->fitted.rows : nullptr,
-                                     .retraining = problem.retraining,
-                                     .execution = {.threads = arguments.common.threads}});
+  problem.epsilon = resolve_epsilon(
+      request.rule, problem, run.rows ? people_of(problem, *run.rows) : std::vector<Query>{},
+      {.rows = run.rows ? &run.rows->fitted.rows : nullptr,
+       .retraining = problem.retraining,
+       .execution = {.threads = arguments.common.threads, .progress = console.progress()}});
   if (rounds_for_display(arguments.format)) problem.display_steps = sensible_steps(model.encoder);
   validate(problem);
   warn_of_head(problem, console);
@@ -270,10 +270,13 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
       for (Recourse& answer : answers)
         answer.seconds = watch.seconds() / static_cast<double>(answers.size());
     }
-    correct_for_selection(
-        problem, block.queries, answers,
-        [&](const Problem& disturbed) { return make_generator(arguments, run, disturbed); },
-        {.threads = arguments.common.threads});
+    const bool is_plain = request.method == "exact" && arguments.exact == ExactOptions{};
+    correct_for_selection(problem, block.queries, answers,
+                          [&](const Problem& disturbed) {
+                            return is_plain ? disturbed_generator(disturbed)
+                                            : make_generator(arguments, run, disturbed);
+                          },
+                          {.threads = arguments.common.threads, .progress = progress});
     if (arguments.attack) {
       attack_answers(answers, problem, run.rows->fitted.rows,
                      {.threads = arguments.common.threads});

@@ -42,7 +42,10 @@ Json curve_json(const FrontierCurve& curve) {
     points.push_back(json);
   }
   Json json = {{"query_index", curve.query_index}};
-  if (curve.max_epsilon) json["max_epsilon"] = *curve.max_epsilon;
+  if (curve.max_epsilon) {
+    json["max_epsilon"] = *curve.max_epsilon;
+    json["max_epsilon_is_proved"] = curve.is_max_proved;
+  }
   json["points"] = points;
   return json;
 }
@@ -116,7 +119,9 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
       std::vector<std::string> cells = {std::to_string(curve.query_index)};
       for (const FrontierPoint& point : curve.points)
         cells.push_back(point.feasible ? fmt::format("{:.3f}", point.distance) : "-");
-      cells.push_back(curve.max_epsilon ? rounded(*curve.max_epsilon, 3) : "> last");
+      cells.push_back(curve.max_epsilon
+                          ? (curve.is_max_proved ? "" : "≥ ") + rounded(*curve.max_epsilon, 3)
+                          : "> last");
       table.row(cells);
     }
   }

@@ -46,11 +46,13 @@ Objective::Objective(const RowMatrix& features, const std::vector<int>& labels, 
 
 void Objective::evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) const {
   const Index d = features_->cols();
-  if (wanted != Wanted::loss) chunk.hessian.setZero(d + 1, d + 1);
-  if (wanted == Wanted::derivatives) chunk.gradient.setZero(d + 1);
+  const bool wants_hessian = wanted == Wanted::hessian || wanted == Wanted::derivatives;
+  const bool wants_gradient = wanted == Wanted::gradient || wanted == Wanted::derivatives;
+  if (wants_hessian) chunk.hessian.setZero(d + 1, d + 1);
+  if (wants_gradient) chunk.gradient.setZero(d + 1);
   LossBatch losses;
   Vector scores(block_rows);
-  RowMatrix weighted(block_rows, d + 1);
+  RowMatrix weighted(wants_hessian ? block_rows : 0, d + 1);
   for (Index start = 0; start < chunk.count; start += block_rows) {
     const Index n = std::min(block_rows, chunk.count - start);
     const auto rows = features_->middleRows(chunk.first + start, n);
@@ -62,11 +64,11 @@ void Objective::evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) const {
       losses.evaluate(kind_, scores.head(n), signs_.segment(chunk.first + start, n));
       chunk.loss += losses.value().sum();
     }
-    if (wanted == Wanted::derivatives) {
+    if (wants_gradient) {
       chunk.gradient.head(d).noalias() += rows.transpose() * losses.slope();
       chunk.gradient(d) += losses.slope().sum();
     }
-    if (wanted != Wanted::loss) {
+    if (wants_hessian) {
       const Vector root = losses.curvature().cwiseSqrt();
       weighted.topLeftCorner(n, d) = root.asDiagonal() * rows;
       weighted.col(d).head(n) = root;
@@ -113,8 +115,8 @@ double Objective::value(VectorArg theta) const {
   return loss(theta) + penalty_diagonal().dot(theta.cwiseAbs2()) / 2;
 }
 
-double Objective::derivatives(VectorArg theta, Vector& gradient, Matrix& hessian) const {
-  const std::vector<Chunk> chunks = evaluate_all(theta, Wanted::derivatives);
+double Objective::sum_gradients(const std::vector<Chunk>& chunks, VectorArg theta,
+                                Vector& gradient) const {
   const auto n = static_cast<double>(features_->rows());
   double sum = 0;
   gradient.setZero(parameters());
@@ -124,8 +126,17 @@ double Objective::derivatives(VectorArg theta, Vector& gradient, Matrix& hessian
   }
   const Vector diagonal = penalty_diagonal();
   gradient = gradient / n + diagonal.cwiseProduct(theta);
-  hessian = sum_hessians(chunks);
   return sum / n + diagonal.dot(theta.cwiseAbs2()) / 2;
+}
+
+double Objective::gradient(VectorArg theta, Vector& gradient) const {
+  return sum_gradients(evaluate_all(theta, Wanted::gradient), theta, gradient);
+}
+
+double Objective::derivatives(VectorArg theta, Vector& gradient, Matrix& hessian) const {
+  const std::vector<Chunk> chunks = evaluate_all(theta, Wanted::derivatives);
+  hessian = sum_hessians(chunks);
+  return sum_gradients(chunks, theta, gradient);
 }
 
 Matrix Objective::hessian(VectorArg theta) const {

@@ -36,6 +36,18 @@ PlainObjective::PlainObjective(const Model& model, const StoredRows& rows)
   }
   const long double loss = model.training.loss;
   rows_fit_ = std::abs(optimum_ - penalty - loss) <= 1e-9L * std::max(loss, 1e-6L);
+  long double objective = optimum_;
+  for (std::size_t l = 0; l + 1 < model.network.layers.size(); ++l) {
+    const Layer& layer = model.network.layers[l];
+    for (Index k = 0; k < layer.weights.rows(); ++k) {
+      for (Index j = 0; j < layer.weights.cols(); ++j) {
+        objective += l2_ / 2 * layer.weights(k, j) * layer.weights(k, j);
+      }
+      if (penalize_bias_) objective += l2_ / 2 * layer.bias(k) * layer.bias(k);
+    }
+  }
+  const long double stored = model.training.objective;
+  objective_fits_ = std::abs(objective - stored) <= 1e-9L * std::max(stored, 1e-6L);
 }
 
 PlainObjective::Value PlainObjective::evaluate(const LongVector& theta) const {

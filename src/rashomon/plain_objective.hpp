@@ -26,6 +26,9 @@ class PlainObjective {
   [[nodiscard]] long double optimum() const { return optimum_; }
   /// Whether as many rows are there as the model was fitted on, with the loss in its file.
   [[nodiscard]] bool rows_fit() const { return rows_fit_; }
+  /// Whether the objective in its file is the one on these rows, the penalty of all layers
+  /// included.
+  [[nodiscard]] bool objective_fits() const { return objective_fits_; }
 
   /// What no model θ with L(θ) ≤ optimum + ε scores below at x̃, proved from the objective at one
   /// model alone (theory.md, Result 21); −∞ where it proves nothing.
@@ -43,6 +46,7 @@ class PlainObjective {
   std::vector<int> labels_;
   long double optimum_ = 0;
   bool rows_fit_ = false;
+  bool objective_fits_ = false;
 };
 
 }  // namespace ellice

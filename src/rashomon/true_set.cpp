@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
+#include "ellice/model/network_objective.hpp"
 
 namespace ellice {
 
@@ -15,6 +16,8 @@ constexpr double tolerance = 1e-10;
 // No step changes a score by more: beyond that the second-order picture of the logistic loss is
 // worthless.
 constexpr double longest_score_step = 3;
+// A step must bring the error to that share, or the next one gets a Hessian of its own.
+constexpr double enough_progress = 0.1;
 constexpr double rounding_of_objective = 1e-10;
 // A minimiser may miss the minimum by this share of ε.
 constexpr double allowed_decrement = 0.01;
@@ -40,6 +43,10 @@ TrueSet::Rows::Rows(RowMatrix given, std::vector<int> given_labels, LossKind giv
 
 double TrueSet::Rows::rounding_epsilon() const {
   return rounding_of_objective * (1 + optimum);
+}
+
+bool TrueSet::Rows::bounds_by_residual() const {
+  return kind == LossKind::squared || (penalty.l2 > 0 && penalty.penalize_bias);
 }
 
 double TrueSet::Rows::smallest_epsilon() const {
@@ -78,32 +85,45 @@ struct TrueSet::Iterate {
   double tau = 0;
   double excess = 0;  // L(θ) − L̂
   Vector gradient = {};
-  Vector residual = {};          // r
-  Eigen::LLT<Matrix> hessian{};  // of L, and of F
-  Vector newton = {};            // H⁻¹r
-  Vector along = {};             // H⁻¹x̃
+  Vector residual = {};                                    // r
+  std::shared_ptr<const Eigen::LLT<Matrix>> hessian = {};  // of L, and of F, or one nearby
+  Vector newton = {};                                      // H⁻¹r
+  Vector along = {};                                       // H⁻¹x̃
   int iterations = 0;
 };
 
 /// The rule says how far an iterate is from what is wanted beside r = 0 (relatively), and which
-/// change of τ brings its linearisation there.
+/// change of τ brings its linearisation there. A Hessian costs many gradients, so that one is kept
+/// as long as its steps bring enough (Shamanskii's method).
 template <typename Rule>
-TrueSet::Iterate TrueSet::newton(const Vector& x, Vector theta, double tau,
-                                 const Rule& rule) const {
+TrueSet::Iterate TrueSet::newton(const Vector& x, Iterate at, const Rule& rule) const {
   const double accuracy = std::max(tolerance, rounding() / epsilon_);
   const double scale = std::sqrt(2 * epsilon_);
-  Iterate at{.theta = std::move(theta), .tau = tau};
+  const bool keeps = rows_->bounds_by_residual();
+  if (!keeps) at.hessian.reset();
   Matrix hessian;
-  while (true) {
-    at.excess = rows_->objective.derivatives(at.theta, at.gradient, hessian) - rows_->optimum;
-    at.hessian.compute(hessian);
+  double error = infinity;
+  const auto judge = [&] {
     at.residual = at.gradient + at.tau * x;
-    at.newton = at.hessian.solve(at.residual);
+    at.newton = at.hessian->solve(at.residual);
+    at.along = at.hessian->solve(x);
     const double stationarity = std::sqrt(std::max(at.residual.dot(at.newton), 0.0)) / scale;
-    const bool done = stationarity <= accuracy && rule.error(at) <= accuracy;
-    if (done || at.iterations == most_steps) return at;
+    return std::max(stationarity, rule.error(at));
+  };
+  while (true) {
+    const double before = error;
+    if (at.hessian && keeps) {
+      at.excess = rows_->objective.gradient(at.theta, at.gradient) - rows_->optimum;
+      error = judge();
+    }
+    const bool is_slow = error > enough_progress * before && error > accuracy;
+    if (!at.hessian || !keeps || is_slow) {
+      at.excess = rows_->objective.derivatives(at.theta, at.gradient, hessian) - rows_->optimum;
+      at.hessian = std::make_shared<const Eigen::LLT<Matrix>>(hessian);
+      error = judge();
+    }
+    if (error <= accuracy || at.iterations == most_steps) return at;
     ++at.iterations;
-    at.along = at.hessian.solve(x);
     double change = rule.change(at);
     if (!std::isfinite(change)) change = 0;
     change = std::clamp(change, -0.7 * at.tau, 2 * at.tau);
@@ -118,13 +138,12 @@ TrueSet::Iterate TrueSet::newton(const Vector& x, Vector theta, double tau,
 double TrueSet::suboptimality(const Iterate& at) const {
   const double square = at.residual.dot(at.newton);
   if (rows_->kind == LossKind::squared) return square / 2;  // H is the same everywhere
-  const Penalty& penalty = rows_->penalty;
-  if (penalty.l2 > 0 && penalty.penalize_bias) return at.residual.squaredNorm() / (2 * penalty.l2);
+  if (rows_->bounds_by_residual()) return at.residual.squaredNorm() / (2 * rows_->penalty.l2);
   // Without a penalty on everything: self-concordance (theory.md, Result 21).
   Matrix columns(at.theta.size(), rows_->features.rows());
   columns.topRows(at.theta.size() - 1) = rows_->features.transpose();
   columns.bottomRows(1).setOnes();
-  at.hessian.matrixL().solveInPlace(columns);
+  at.hessian->matrixL().solveInPlace(columns);
   const double reach = std::sqrt(square * columns.colwise().squaredNorm().maxCoeff());
   return reach <= 0.5 ? square : infinity;
 }
@@ -154,11 +173,13 @@ TrueWorst TrueSet::worst(VectorArg x_tilde, const TrueWorst* start) const {
   const Vector x = x_tilde;
   Iterate at;
   if (start != nullptr) {
-    at = newton(x, start->stationary, start->multiplier, rule);
+    at = newton(x,
+                {.theta = start->stationary, .tau = start->multiplier, .hessian = start->curvature},
+                rule);
   } else {
     const Vector solved = rows_->factor.solve(x);
     const double tau = rule.target / std::sqrt(x.dot(solved));
-    at = newton(x, rows_->minimiser - tau * solved, tau, rule);
+    at = newton(x, {.theta = rows_->minimiser - tau * solved, .tau = tau}, rule);
   }
   TrueWorst result{.multiplier = at.tau, .iterations = at.iterations};
   // Every θ of the set has τ·θᵀx̃ ≥ min F − L(θ) ≥ F(θ₀) − δ − level.
@@ -170,10 +191,11 @@ TrueWorst TrueSet::worst(VectorArg x_tilde, const TrueWorst* start) const {
   result.model = rows_->minimiser + share * (at.theta - rows_->minimiser);
   result.attained = result.model.dot(x);
   result.stationary = std::move(at.theta);
+  result.curvature = std::move(at.hessian);
   return result;
 }
 
-double TrueSet::robustness_radius(VectorArg x_tilde, double threshold) const {
+double TrueSet::robustness_radius(VectorArg x_tilde, double threshold, const Vector* nearby) const {
   /// θᵀx̃ = t.
   struct ScoreRule {
     const Vector* x;
@@ -191,8 +213,10 @@ double TrueSet::robustness_radius(VectorArg x_tilde, double threshold) const {
   if (margin <= 0) return 0;
   const Vector solved = rows_->factor.solve(x);
   const double tau = margin / x.dot(solved);
-  const Iterate at = newton(x, rows_->minimiser - tau * solved, tau,
-                            ScoreRule{.x = &x, .threshold = threshold, .size = margin});
+  // The step in θ does not depend on τ, so that the ellipsoid's will do for any start.
+  const Iterate at = newton(
+      x, {.theta = nearby != nullptr ? *nearby : rows_->minimiser - tau * solved, .tau = tau},
+      ScoreRule{.x = &x, .threshold = threshold, .size = margin});
   return std::max(
       0.0, at.excess + at.tau * (at.theta.dot(x) - threshold) - suboptimality(at) - rounding());
 }
@@ -212,6 +236,15 @@ void require_rows_of(const Model& model, const StoredRows& rows) {
       "the rows are not those of the model: its mean loss on them is {}, in the model file "
       "it is {}; give the data that it was trained on",
       loss, training.loss);
+  const double objective =
+      NetworkObjective({.features = &rows.encoded, .labels = &rows.labels}, training.loss_kind,
+                       {.l2 = training.l2, .penalize_bias = training.penalize_bias})
+          .value(model.network);
+  require_input(
+      std::abs(objective - training.objective) <= 1e-9 * std::max(training.objective, 1e-6),
+      "the model file contradicts itself: its training.objective is {}, but on the rows of its "
+      "training the objective is {}; it was altered after training: train it again",
+      training.objective, objective);
 }
 
 TrueSet true_set(const Model& model, const StoredRows& rows, double epsilon) {

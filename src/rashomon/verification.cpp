@@ -187,6 +187,11 @@ Verification Verifier::verify(const Certificate& certificate) const {
     require_input(objective_->rows_fit(),
                   "the rows are not those of the model: their number or the model's loss on them "
                   "is not that of its file; give the data that it was trained on");
+    require_input(
+        objective_->objective_fits(),
+        "the model file contradicts itself: its training.objective, {}, is not the one on "
+        "the rows of its training; it was altered after training: train it again",
+        model_->training.objective);
   }
 
   Verification result;

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "ellice/core/error.hpp"
-#include "ellice/recourse/automatic.hpp"
 #include "ellice/recourse/selection_effect.hpp"
 
 namespace ellice {
 
 namespace {
+
+// Parts of each search for whole numbers and levels: shares and medians need no proved optimum.
+constexpr int table_nodes = 300;
 
 /// The columns that some person may move under the constraints of the run.
 std::vector<bool> movable_columns(const Problem& problem) {
@@ -40,11 +42,10 @@ void explain_people(Problem problem, const std::vector<Query>& queries, const St
   problem.epsilon = level.epsilon;
   std::vector<double> distances;
   std::vector<Recourse> answers =
-      automatic_generator(problem, &rows, execution)->generate(queries, execution);
+      sketching_generator(problem, table_nodes, &rows, execution)->generate(queries, execution);
   if (has_selection_effect(problem)) {
-    correct_for_selection(
-        problem, queries, answers,
-        [](const Problem& disturbed) { return automatic_generator(disturbed); }, execution);
+    correct_for_selection(problem, queries, answers, disturbed_generator, execution,
+                          ShiftFor::mean);
     level.survival = mean_survival(answers);
   }
   for (const Recourse& answer : answers) {

@@ -7,8 +7,28 @@
 #include "ellice/core/error.hpp"
 #include "ellice/recourse/automatic.hpp"
 #include "ellice/recourse/linear_exact.hpp"
+#include "recourse/true_search.hpp"
 
 namespace ellice {
+
+namespace {
+
+// How much beyond a largest ε it is proved that there is no answer, relatively.
+constexpr double limit_tolerance = 1e-6;
+
+/// Whether a model of the true set accepts nothing that the query may become. `problem` is one for
+/// which that is so, with a larger ε.
+bool is_unreachable(const Query& query, double epsilon, const Problem& problem) {
+  const Model& model = *problem.model;
+  const TrueSet set = true_set(model, training_rows(problem.set, model), problem.epsilon);
+  const double least = std::clamp(epsilon, set.smallest_epsilon(), problem.epsilon);
+  const FeasibleSet feasible(model.encoder, problem.constraints, query.index, query.raw);
+  return TrueSearch(set.with_epsilon(least), separable_cost(problem.cost, model.encoder),
+                    problem.threshold, 0)
+      .is_unreachable(feasible.relaxed());
+}
+
+}  // namespace
 
 Frontier::Frontier(const Problem& problem, const StoredRows* rows)
     : problem_(&problem), rows_(rows) {
@@ -36,6 +56,7 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
   problem.display_steps.clear();
   std::vector<FrontierPoint> found;  // each is an answer to every smaller ε, too
   double reached = 0;
+  bool is_infeasible = false;
   for (const double epsilon : epsilons) {
     problem.set = problem_->set;
     problem.epsilon = epsilon;
@@ -46,6 +67,7 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
     const Recourse& answer = answers.front();
     if (answer.infeasible) {  // proved: larger ε have no answer either
       reached = std::max(reached, answer.infeasible->max_epsilon);
+      is_infeasible = true;
       break;
     }
     if (!is_certified(answer.status)) continue;
@@ -63,7 +85,12 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
     }
     curve.points.push_back(point);
   }
-  if (!curve.points.empty() && !curve.points.back().feasible) curve.max_epsilon = reached;
+  if (!curve.points.empty() && !curve.points.back().feasible) {
+    curve.max_epsilon = reached;
+    curve.is_max_proved =
+        is_infeasible && (problem.set.kind != SetKind::true_set ||
+                          is_unreachable(query, reached * (1 + limit_tolerance), problem));
+  }
   return curve;
 }
 
@@ -76,7 +103,7 @@ FrontierCurve Frontier::trace(const Query& query, const std::vector<double>& eps
   const FeasibleSet feasible(problem_->model->encoder, problem_->constraints, query.index,
                              query.raw);
   if (!feasible.held().empty()) return search(query, epsilons);  // boxes hold what is discrete
-  FrontierCurve curve{.query_index = query.index, .is_proved = true};
+  FrontierCurve curve{.query_index = query.index, .is_proved = true, .is_max_proved = true};
   std::vector<std::optional<BoxStart>> starts(feasible.boxes().size());
   double limit = 0;
   for (const Box& box : feasible.boxes()) {

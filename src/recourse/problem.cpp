@@ -88,15 +88,36 @@ std::optional<Endurance> endurance(const Problem& problem, const UncertaintySet&
   return result;
 }
 
+Endurance endurance(const Problem& problem, const TrueSet& set, const RetrainedHead* retrained,
+                    VectorArg z, const Vector* worst) {
+  const Vector x = with_one(problem.model->network.features(z));
+  const double margin = set.center().dot(x) - problem.threshold;
+  Endurance result{.robustness_radius = set.robustness_radius(x, problem.threshold, worst)};
+  if (retrained != nullptr && margin >= 0) {
+    result.predicted_survival = retrained->survival(x, margin, 0, problem.retraining);
+  }
+  return result;
+}
+
+std::string no_radius_reason(const Problem& problem) {
+  const SetKind kind = problem.set.kind;
+  if (kind == SetKind::last_layer || kind == SetKind::true_set) return {};
+  return fmt::format("the largest epsilon is stated for the sets last-layer and true, not for {}",
+                     enum_name(kind));
+}
+
+std::string no_survival_reason(const Problem& problem) {
+  const std::string reason = no_survival_reason(*problem.model, problem.set);
+  if (!reason.empty() || problem.model->network.layers.size() == 1) return reason;
+  return "what retraining does to a network moves its hidden layers as well: it is not predicted";
+}
+
 Assembler::Assembler(const Problem& problem)
     : problem_(&problem),
       certifier_(*problem.model, problem.set, problem.epsilon, problem.threshold),
       set_(problem.set.kind == SetKind::true_set ? nullptr
                                                  : make_set(*problem.model, problem.set)) {
-  const Model& model = *problem.model;
-  if (model.network.layers.size() == 1 && no_survival_reason(model, problem.set).empty()) {
-    retrained_.emplace(model);
-  }
+  if (no_survival_reason(problem).empty()) retrained_.emplace(*problem.model);
 }
 
 const UncertaintySet& Assembler::set() const {
@@ -179,8 +200,18 @@ void Assembler::measure(Recourse& answer, VectorArg raw, const FeasibleSet& feas
                      .l1 = move.lpNorm<1>(),
                      .weighted = cost_of(problem_->cost, encoder, feasible.query(), z),
                      .changed = static_cast<int>(answer.changes.size())};
-  const std::optional<Endurance> lasts =
-      set_ ? endurance(*problem_, *set_, retrained_ ? &*retrained_ : nullptr, z) : std::nullopt;
+  const RetrainedHead* retrained = retrained_ ? &*retrained_ : nullptr;
+  std::optional<Endurance> lasts;
+  if (set_) {
+    lasts = endurance(*problem_, *set_, retrained, z);
+  } else {
+    const Vector* worst = answer.certificate ? &answer.certificate->worst_model : nullptr;
+    lasts = endurance(*problem_, *certifier_.heads_of_true_set(), retrained, z, worst);
+    // The certificate proves that much, whatever rounding took from the radius.
+    if (answer.certificate) {
+      lasts->robustness_radius = std::max(lasts->robustness_radius, answer.certificate->epsilon);
+    }
+  }
   if (lasts) {
     answer.robustness_radius = lasts->robustness_radius;
     answer.predicted_survival = lasts->predicted_survival;

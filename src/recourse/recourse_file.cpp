@@ -40,12 +40,17 @@ Json to_json(const Request& request) {
     for (const Index k : acceptable_classes(model, *problem.set.contest)) {
       options["target"].push_back(model.decision.classes[static_cast<std::size_t>(k)]);
     }
-  } else if (problem.set.kind == SetKind::last_layer)
+  } else if (problem.set.kind == SetKind::last_layer || problem.set.kind == SetKind::true_set) {
     options["retrain"] = problem.retraining.text();
+  }
   for (const Model* member : problem.set.members) options["ensemble"].push_back(member->sha256);
   options.update(to_json(problem.constraints));
   options.update(request.method_options);
   result["options"] = options;
+  const std::string no_radius = no_radius_reason(problem);
+  const std::string no_survival = no_survival_reason(problem);
+  if (!no_radius.empty()) result["not_stated"]["robustness_radius"] = no_radius;
+  if (!no_survival.empty()) result["not_stated"]["predicted_survival"] = no_survival;
   if (request.reference) result["reasons"] = to_json(*request.reference);
   return result;
 }

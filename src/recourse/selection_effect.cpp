@@ -8,6 +8,7 @@
 #include "ellice/core/normal.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
 #include "ellice/recourse/automatic.hpp"
+#include "ellice/recourse/linear_exact.hpp"
 
 namespace ellice {
 
@@ -25,8 +26,85 @@ constexpr double disturbance = 0.25;
 constexpr double survival_tolerance = 2e-3;
 constexpr int most_trials = 10;
 
-std::unique_ptr<Generator> by_default(const Problem& problem) {
-  return automatic_generator(problem);
+// Parts of a search for whole numbers and levels, for people and for disturbed models.
+constexpr int sketch_nodes = 300;
+constexpr int disturbed_nodes = 30;
+// Trials that the secant's method usually takes.
+constexpr int expected_trials = 4;
+constexpr std::size_t draw_groups = 4;
+
+/// Whether answers take a search among whole numbers, levels or grid values.
+bool is_discrete(const Schema& schema) {
+  return std::any_of(schema.features.begin(), schema.features.end(), [](const Feature& feature) {
+    return !feature.immutable && (feature.kind != FeatureKind::numeric || feature.step);
+  });
+}
+
+/// selection_shift() where query i sees every `groups`th draw only, beginning with i's own.
+Vector grouped_shift(const Problem& problem, const std::vector<Query>& queries, int draws,
+                     std::size_t groups, const Random& random, const MakeGenerator& make,
+                     const Execution& execution, const ProgressState& begun) {
+  const Matrix factor = RetrainedHead(*problem.model).covariance_factor();
+  const Encoder& encoder = problem.model->encoder;
+  Vector sum = Vector::Zero(static_cast<Index>(queries.size()));
+  Vector count = sum;
+  const Execution inner{.threads = execution.threads};
+  for (int k = 0; k < draws; ++k) {
+    report_progress(execution.progress,
+                    {begun.stage, begun.done + static_cast<std::size_t>(k), begun.total});
+    const Vector u =
+        factor * random.split(static_cast<std::uint64_t>(k)).normal_vector(factor.cols());
+    std::vector<std::size_t> chosen;
+    std::vector<Query> some;
+    for (std::size_t i = static_cast<std::size_t>(k) % groups; i < queries.size(); i += groups) {
+      chosen.push_back(i);
+      some.push_back(queries[i]);
+    }
+    std::array<std::vector<std::optional<RawRow>>, 2> moved;
+    for (const std::size_t side : {0U, 1U}) {
+      Model model = *problem.model;
+      model.network.set_head(model.network.head() + (side == 0 ? disturbance : -disturbance) * u);
+      Problem disturbed = problem;
+      disturbed.model = &model;
+      // A disturbed model is no minimum, and to second order the true set is the ellipsoid.
+      if (disturbed.set.kind == SetKind::true_set) disturbed.set = {};
+      for (const Recourse& answer : make(disturbed)->generate(some, inner)) {
+        if (answer.plan == 0) moved[side].push_back(answer.counterfactual);
+      }
+    }
+    for (std::size_t c = 0; c < chosen.size(); ++c) {
+      if (!moved[0][c] || !moved[1][c]) continue;
+      const auto i = static_cast<Index>(chosen[c]);
+      const Vector step = encoder.encode(*moved[0][c]) - encoder.encode(*moved[1][c]);
+      sum(i) += u.head(step.size()).dot(step) / (2 * disturbance);
+      count(i) += 1;
+    }
+  }
+  return sum.cwiseQuotient(count.cwiseMax(1.0));
+}
+
+void correct(const Problem& problem, const std::vector<Query>& queries,
+             std::vector<Recourse>& answers, const MakeGenerator& make, const Execution& execution,
+             ShiftFor wanted, const ProgressState& begun) {
+  if (!has_selection_effect(problem) || queries.empty()) return;
+  const bool shares = wanted == ShiftFor::mean && is_discrete(problem.model->schema()) &&
+                      queries.size() >= draw_groups * draw_groups;
+  const Vector shifts = grouped_shift(problem, queries, shift_draws, shares ? draw_groups : 1,
+                                      Random(shift_seed), make, execution, begun);
+  const RetrainedHead retrained(*problem.model);
+  Index query = -1;
+  for (Recourse& answer : answers) {
+    if (answer.plan == 0) ++query;
+    if (!answer.predicted_survival) continue;
+    answer.predicted_survival.reset();
+    if (answer.plan > 0) continue;
+    // Who is robust already keeps the row that he has, whatever the model: nothing was selected.
+    const double shift = answer.status == Status::already_robust ? 0 : shifts(query);
+    const Vector x = with_one(problem.model->encoder.encode(*answer.counterfactual));
+    const double margin = problem.model->network.head().dot(x) - problem.threshold;
+    answer.selection_shift = shift;
+    answer.predicted_survival = retrained.survival(x, margin, shift, problem.retraining);
+  }
 }
 
 /// The mean survival at an ε, and how many people have an answer there.
@@ -36,10 +114,11 @@ struct MeanSurvival {
 };
 
 MeanSurvival mean_survival(Problem problem, const std::vector<Query>& people, double epsilon,
-                           const Execution& execution) {
+                           const Execution& execution, const ProgressState& begun) {
   problem.epsilon = epsilon;
-  std::vector<Recourse> answers = automatic_generator(problem)->generate(people, execution);
-  correct_for_selection(problem, people, answers, by_default, execution);
+  std::vector<Recourse> answers =
+      sketching_generator(problem, sketch_nodes)->generate(people, {.threads = execution.threads});
+  correct(problem, people, answers, disturbed_generator, execution, ShiftFor::mean, begun);
   double sum = 0;
   double count = 0;
   for (const Recourse& answer : answers) {
@@ -61,60 +140,36 @@ bool has_selection_effect(const Problem& problem) {
          large_share_of_parameters * static_cast<double>(model.training.rows);
 }
 
+std::unique_ptr<Generator> sketching_generator(const Problem& problem, int nodes,
+                                               const StoredRows* rows, const Execution& execution) {
+  const bool is_linear = is_exact(problem) && problem.set.kind == SetKind::last_layer;
+  if (!is_linear || problem.set.contest) return automatic_generator(problem, rows, execution);
+  return std::make_unique<LinearExact>(problem, ExactOptions{.node_limit = nodes});
+}
+
+std::unique_ptr<Generator> disturbed_generator(const Problem& problem) {
+  return sketching_generator(problem, disturbed_nodes);
+}
+
 Vector selection_shift(const Problem& problem, const std::vector<Query>& queries, int draws,
                        const Random& random, const MakeGenerator& make,
                        const Execution& execution) {
-  const Matrix factor = RetrainedHead(*problem.model).covariance_factor();
-  const Encoder& encoder = problem.model->encoder;
-  Vector sum = Vector::Zero(static_cast<Index>(queries.size()));
-  Vector count = sum;
-  for (int k = 0; k < draws; ++k) {
-    const Vector u =
-        factor * random.split(static_cast<std::uint64_t>(k)).normal_vector(factor.cols());
-    std::array<std::vector<std::optional<RawRow>>, 2> moved;
-    for (const std::size_t side : {0U, 1U}) {
-      Model model = *problem.model;
-      model.network.set_head(model.network.head() + (side == 0 ? disturbance : -disturbance) * u);
-      Problem disturbed = problem;
-      disturbed.model = &model;
-      for (const Recourse& answer : make(disturbed)->generate(queries, execution)) {
-        if (answer.plan == 0) moved[side].push_back(answer.counterfactual);
-      }
-    }
-    for (std::size_t i = 0; i < queries.size(); ++i) {
-      if (!moved[0][i] || !moved[1][i]) continue;
-      const Vector step = encoder.encode(*moved[0][i]) - encoder.encode(*moved[1][i]);
-      sum(static_cast<Index>(i)) += u.head(step.size()).dot(step) / (2 * disturbance);
-      count(static_cast<Index>(i)) += 1;
-    }
-  }
-  return sum.cwiseQuotient(count.cwiseMax(1.0));
+  return grouped_shift(problem, queries, draws, 1, random, make, execution,
+                       {.stage = "disturbing", .total = static_cast<std::size_t>(draws)});
 }
 
 void correct_for_selection(const Problem& problem, const std::vector<Query>& queries,
                            std::vector<Recourse>& answers, const MakeGenerator& make,
-                           const Execution& execution) {
-  if (!has_selection_effect(problem) || queries.empty()) return;
-  const Vector shifts =
-      selection_shift(problem, queries, shift_draws, Random(shift_seed), make, execution);
-  const RetrainedHead retrained(*problem.model);
-  Index query = -1;
-  for (Recourse& answer : answers) {
-    if (answer.plan == 0) ++query;
-    if (!answer.predicted_survival) continue;
-    answer.predicted_survival.reset();
-    if (answer.plan > 0) continue;
-    // Who is robust already keeps the row that he has, whatever the model: nothing was selected.
-    const double shift = answer.status == Status::already_robust ? 0 : shifts(query);
-    const Vector x = with_one(problem.model->encoder.encode(*answer.counterfactual));
-    const double margin = problem.model->network.head().dot(x) - problem.threshold;
-    answer.selection_shift = shift;
-    answer.predicted_survival = retrained.survival(x, margin, shift, problem.retraining);
-  }
+                           const Execution& execution, ShiftFor wanted) {
+  correct(problem, queries, answers, make, execution, wanted,
+          {.stage = "disturbing", .total = static_cast<std::size_t>(shift_draws)});
 }
 
-double selected_survival_epsilon(const Problem& problem, const std::vector<Query>& people,
+double selected_survival_epsilon(const Problem& given, const std::vector<Query>& people,
                                  double survival, const Execution& execution) {
+  Problem problem = given;
+  // To second order the true set is the ellipsoid, whose answers cost less.
+  if (problem.set.kind == SetKind::true_set) problem.set = {};
   require(survival > 0.5 && survival < 1,
           "a survival of {} needs no epsilon; ask for one above 0.5 and below 1", survival);
   require_input(!people.empty(), "the model declines nobody among its training rows");
@@ -127,7 +182,12 @@ double selected_survival_epsilon(const Problem& problem, const std::vector<Query
   double before = 0;
   double score_before = 0;
   for (int trial = 0; trial < most_trials; ++trial) {
-    const MeanSurvival now = mean_survival(problem, people, root * root, execution);
+    const int trials = std::max(expected_trials, trial + 1);
+    const MeanSurvival now =
+        mean_survival(problem, people, root * root, execution,
+                      {.stage = "choosing epsilon",
+                       .done = static_cast<std::size_t>(trial * shift_draws),
+                       .total = static_cast<std::size_t>(trials * shift_draws)});
     require_input(now.share_with_answer >= 0.5,
                   "no epsilon gives answers a survival of {:.1f} % for fresh rows: at epsilon = "
                   "{:.3g} half of the people have none, and {:.1f} % was the best before; ask for "
@@ -142,6 +202,7 @@ double selected_survival_epsilon(const Problem& problem, const std::vector<Query
     score_before = score;
     root = std::clamp(root + (wanted - score) / slope, 0.5 * before, 2 * before);
   }
+  report_progress(execution.progress, {"choosing epsilon", 1, 1});
   return root * root;
 }
 

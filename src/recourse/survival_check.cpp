@@ -39,9 +39,7 @@ Explained explain(Problem problem, double epsilon, const std::vector<Query>& que
       automatic_generator(problem, nullptr, execution)->generate(queries, execution);
   std::vector<std::optional<double>> plain;
   for (const Recourse& answer : answers) plain.push_back(answer.predicted_survival);
-  correct_for_selection(
-      problem, queries, answers,
-      [](const Problem& disturbed) { return automatic_generator(disturbed); }, execution);
+  correct_for_selection(problem, queries, answers, disturbed_generator, execution, ShiftFor::mean);
   Explained result;
   std::vector<Vector> points;
   for (std::size_t i = 0; i < answers.size(); ++i) {

@@ -54,7 +54,7 @@ class TrueGuide final : public RoundingGuide {
 /// A part of the search takes several worst models, each some passes over all rows: fewer of them
 /// unless asked for.
 ExactOptions with_affordable_nodes(ExactOptions options) {
-  constexpr int affordable = 400;
+  constexpr int affordable = 1000;
   if (options.node_limit == ExactOptions{}.node_limit) options.node_limit = affordable;
   return options;
 }

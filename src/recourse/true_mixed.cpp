@@ -19,6 +19,13 @@ namespace {
 constexpr double loose = 1e-6;
 constexpr int most_planes = 60;
 constexpr double nearly = 1e-7;  // of the terms of a score
+// Ellipsoids that are searched for a first answer, and into how many parts: theirs cost little. The
+// first as thoroughly as it is where it is the set itself.
+constexpr int most_seeds = 4;
+constexpr std::size_t first_seed_nodes = 5000;
+constexpr std::size_t seed_nodes = 500;
+// On an ellipsoid's extent, after one whose answer the true set rejected.
+constexpr double caution = 1.01;
 
 class TrueMixedSearch final : public MixedSearch {
  public:
@@ -29,6 +36,35 @@ class TrueMixedSearch final : public MixedSearch {
         cost_(cost),
         search_(set, cost, problem.threshold, problem.margin) {
     is_conic_ = false;
+  }
+
+  /// Offers what ellipsoids answer: the Rashomon ellipsoid first, then ellipsoids corrected to the
+  /// true set at the answer before (theory.md, Result 22). The search then begins with an answer
+  /// that costs no more than any of theirs which the true set accepts, and with half-spaces where
+  /// they matter.
+  void seed(const BoxFactor& ellipsoid) {
+    MixedProblem stand_in = *problem_;
+    stand_in.node_limit = first_seed_nodes;
+    std::optional<BoxFactor> corrected;
+    double boost = 1;
+    for (int round = 0; round < most_seeds; ++round) {
+      const MixedResult solved = solve_mixed(corrected ? *corrected : ellipsoid, stand_in);
+      if (!solved.found && round > 0) return;
+      const Vector point = solved.found ? solved.point : problem_->query;
+      const RobustLogit::State state = evaluate(point);
+      add_cut(make_cut(state));
+      const bool is_robust = state.value >= problem_->threshold + problem_->margin * scale(state);
+      if (solved.found && is_robust) offer(point);
+      if (!is_robust) boost *= caution;
+      stand_in.cutoff = enough();
+      stand_in.node_limit = seed_nodes;
+      const Vector x_tilde = with_one(point);
+      const Vector along = set_->factor().solve(x_tilde);
+      const double norm = std::sqrt(x_tilde.dot(along));
+      const double extent = boost * (set_->center() - last_->model).dot(x_tilde) / norm;
+      corrected = ellipsoid.recentred(last_->model + extent / norm * along);
+      stand_in.epsilon = extent * extent / 2;
+    }
   }
 
  private:
@@ -126,7 +162,9 @@ MixedResult solve_true_mixed(const TrueSet& set, const SeparableCost& cost,
   require(problem.epsilon == set.epsilon(), "MixedProblem.epsilon = {} is not the set's, {}",
           problem.epsilon, set.epsilon());
   const BoxFactor factor(set.center(), set.hessian());
-  return TrueMixedSearch(factor, set, cost, problem).run();
+  TrueMixedSearch search(factor, set, cost, problem);
+  search.seed(factor);
+  return search.run();
 }
 
 }  // namespace ellice

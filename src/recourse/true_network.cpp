@@ -17,9 +17,11 @@ namespace {
 
 // Radii of the ellipsoid's searches as multiples of √(2ε): what the true set's extent along one
 // direction is of the ellipsoid's, on data that were looked at.
-constexpr std::array<double, 6> factors = {0.85, 0.92, 1, 1.08, 1.2, 1.4};
-constexpr std::size_t plain_level = 2;
+constexpr std::array<double, 8> factors = {0.85, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.4};
+constexpr std::size_t plain_level = 3;
 constexpr int most_searches = 3;
+// How often all features of a row are looked at for a change that can be taken back.
+constexpr int most_retreats = 8;
 // A little more than a certificate asks for; more where writing and reading loses it.
 constexpr std::array<double, 3> margins = {1e-9, 1e-7, 1e-5};
 
@@ -140,7 +142,11 @@ std::vector<Vector> TrueNetwork::candidates(const Query& query, TrueFunction& fu
   std::vector<Vector> rows;
   std::array<bool, factors.size()> visited = {};
   std::size_t level = plain_level;
-  for (int k = 0; k < most_searches && !visited[level]; ++k) {
+  for (int k = 0; k < most_searches; ++k) {
+    // Where the radius is right already, a smaller one may lead to a nearer row, which is then
+    // brought to the border of the true set.
+    if (visited[level]) level = level > 0 ? level - 1 : 0;
+    if (visited[level]) break;
     visited[level] = true;
     const Recourse found = levels_[level]->search.generate({query}, {.threads = 1}).front();
     blank.held = found.held;
@@ -164,8 +170,6 @@ std::vector<Vector> TrueNetwork::candidates(const Query& query, TrueFunction& fu
 
 bool TrueNetwork::polish(Recourse& offered, const Vector& row, const FeasibleSet& feasible,
                          TrueFunction& function) const {
-  const FeasibleSet pinned = feasible.holding(row);
-  const Vector start = encode(row);
   RobustConstraints constraints(function, problem_->threshold, feasible.rules());
   const SequentialQuadraticOptions options{.max_iterations = options_.max_iterations};
   const Recourse blank = offered;
@@ -179,29 +183,73 @@ bool TrueNetwork::polish(Recourse& offered, const Vector& row, const FeasibleSet
     accepted = true;
     return true;
   };
-  (void)function.value(0, start);
-  (void)offer(row);
-  for (const Box& box : pinned.boxes()) {
-    const NearestPoint nearest{
-        .query = feasible.query(), .lower = box.lower, .upper = box.upper, .weights = weights_};
-    Vector from = start.cwiseMax(box.lower).cwiseMin(box.upper);
-    for (const double margin : margins) {
-      constraints.set_radius(function.kappa(), margin);
-      SequentialQuadratic solver(nearest, constraints.count(), options);
-      if (!solver.solve(constraints, from).found) break;
-      from = solver.point();
-      Vector raw = feasible.decode(from);
-      if (pinned.has_grid()) {
-        Guide guide(constraints, pinned, weights_, options);
-        const std::optional<Vector> rounded = round_to_grid(*problem_, guide, pinned, box, from);
-        if (!rounded) break;
-        raw = *rounded;
+  const auto search_around = [&](const Vector& held) {
+    const FeasibleSet pinned = feasible.holding(held);
+    const Vector start = encode(held);
+    for (const Box& box : pinned.boxes()) {
+      const NearestPoint nearest{
+          .query = feasible.query(), .lower = box.lower, .upper = box.upper, .weights = weights_};
+      Vector from = start.cwiseMax(box.lower).cwiseMin(box.upper);
+      for (const double margin : margins) {
+        constraints.set_radius(function.kappa(), margin);
+        SequentialQuadratic solver(nearest, constraints.count(), options);
+        if (!solver.solve(constraints, from).found) break;
+        from = solver.point();
+        Vector raw = feasible.decode(from);
+        if (pinned.has_grid()) {
+          Guide guide(constraints, pinned, weights_, options);
+          const std::optional<Vector> rounded = round_to_grid(*problem_, guide, pinned, box, from);
+          if (!rounded) break;
+          raw = *rounded;
+        }
+        (void)function.value(0, encode(raw));
+        if (offer(raw)) break;
       }
-      (void)function.value(0, encode(raw));
-      if (offer(raw)) break;
+    }
+  };
+  (void)function.value(0, encode(row));
+  (void)offer(row);
+  search_around(row);
+  if (!accepted) return false;
+  const Vector known = problem_->model->encoder.raw(*offered.counterfactual);
+  const Vector nearer = retreat(known, feasible, function);
+  if (nearer == known) return true;
+  (void)function.value(0, encode(nearer));
+  if (offer(nearer)) search_around(nearer);
+  return true;
+}
+
+Vector TrueNetwork::retreat(Vector row, const FeasibleSet& feasible, TrueFunction& function) const {
+  const auto cost = [&](const Vector& one) {
+    return cost_of(problem_->cost, problem_->model->encoder, feasible.query(), encode(one));
+  };
+  double paid = cost(row);
+  bool gains = true;
+  for (int sweep = 0; sweep < most_retreats && gains; ++sweep) {
+    gains = false;
+    for (Index j = 0; j < row.size(); ++j) {
+      const FeatureRange& range = feasible.ranges()[static_cast<std::size_t>(j)];
+      if (row(j) == range.query) continue;
+      std::vector<double> values = {range.query};
+      if (const auto next = range.beyond(row(j), row(j) < range.query ? 1 : -1)) {
+        if (range.has_grid()) values.push_back(*next);
+      }
+      for (const double value : values) {
+        Vector trial = row;
+        trial(j) = value;
+        const double less = cost(trial);
+        if (!(less < paid) || !feasible.violations(trial).empty()) continue;
+        const double robust = function.value(0, encode(trial)).robust(function.kappa());
+        if (robust < problem_->threshold + margins.front() * (1 + std::abs(problem_->threshold)))
+          continue;
+        row = std::move(trial);
+        paid = less;
+        gains = true;
+        break;
+      }
     }
   }
-  return accepted;
+  return row;
 }
 
 void TrueNetwork::reduce(Recourse& result, const std::vector<Vector>& rows,

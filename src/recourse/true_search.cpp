@@ -50,6 +50,11 @@ void drop_idle(Matrix& models, Vector& multipliers) {
   multipliers = multipliers_kept.head(tried);
 }
 
+/// A point of the box to start from.
+Vector middle_of(const Box& box) {
+  return Vector::Zero(box.lower.size()).cwiseMax(box.lower).cwiseMin(box.upper);
+}
+
 void append(Matrix& models, const Vector& model) {
   models.conservativeResize(model.size(), models.cols() + 1);
   models.rightCols(1) = model;
@@ -269,8 +274,11 @@ TrueSearchResult TrueSearch::nearest(VectorArg query, const Box& box) const {
 }
 
 bool TrueSearch::is_reachable(const Box& box) const {
-  const Vector middle = Vector::Zero(box.lower.size()).cwiseMax(box.lower).cwiseMin(box.upper);
-  return search(middle, box, Goal::any).found;
+  return search(middle_of(box), box, Goal::any).found;
+}
+
+bool TrueSearch::is_unreachable(const Box& box) const {
+  return search(middle_of(box), box, Goal::any).proof.has_value();
 }
 
 double TrueSearch::largest_epsilon(const Box& box) const {

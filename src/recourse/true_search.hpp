@@ -46,6 +46,8 @@ class TrueSearch {
   [[nodiscard]] TrueSearchResult nearest_by_cuts(VectorArg query, const Box& box) const;
   /// Whether some point of the box is robust, as far as it can be found; stops at the first.
   [[nodiscard]] bool is_reachable(const Box& box) const;
+  /// Whether a model of the set was found that accepts no point of the box.
+  [[nodiscard]] bool is_unreachable(const Box& box) const;
   /// The largest ε up to which a point of the box is robust, as far as it can be found.
   [[nodiscard]] double largest_epsilon(const Box& box) const;
 

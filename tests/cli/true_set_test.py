@@ -49,6 +49,44 @@ class TrueSet(CliTestCase):
         self.assertEqual(run.returncode, 3)
         self.assertIn("not those of the model", run.stderr)
 
+    def test_a_model_file_with_another_objective_is_refused(self):
+        self.explain("--dataset", "lending")
+        certificate = next(a["certificate"] for a in self.read_json("a.json")["results"] if "certificate" in a)
+        model = self.read_json("m.json")
+        model["training"]["objective"] *= 1.001
+        self.write("m.json", json.dumps(model))
+        words = ["training.objective", "altered"]
+        self.expect_failure(BAD_INPUT, words, "explain", "m.json", "people.csv", "--epsilon", "0.01", "--set", "true",
+                            "--dataset", "lending")
+        self.expect_failure(BAD_INPUT, words, "frontier", "m.json", "people.csv", "--epsilons", "0.01", "--set", "true",
+                            "--dataset", "lending")
+        # Whoever alters a model file can make the answers name it.
+        with self.subTest("verify"):
+            self.ellice("explain", "m.json", "people.csv", "--epsilon", "0.01", "--format", "json", "-o", "other.json")
+            plans = self.read_json("a.json")
+            sha256 = self.read_json("other.json")["model_sha256"]
+            plans["model_sha256"] = certificate["model_sha256"] = sha256
+            for answer in plans["results"]:
+                if "certificate" in answer:
+                    answer["certificate"]["model_sha256"] = sha256
+            self.write("a.json", plans)
+            self.write("c.json", certificate)
+            for name in ("a.json", "c.json"):
+                self.expect_failure(BAD_INPUT, words, "verify", "m.json", name, "--dataset", "lending")
+
+    def test_answers_state_how_long_they_last(self):
+        for answer in self.explain("--dataset", "lending")["results"]:
+            if "counterfactual" in answer:
+                self.assertGreaterEqual(answer["robustness_radius"], self.read_json("a.json")["epsilon"]["value"])
+                self.assertGreater(answer["predicted_survival"], 0.5)
+        self.assertNotIn("not_stated", self.read_json("a.json"))
+
+    def test_frontiers_say_whether_their_limit_is_proved(self):
+        frontier = json.loads(self.ellice("frontier", "m.json", "people.csv", "--set", "true", "--epsilons", "1%,60%",
+                                          "--dataset", "lending", "--format", "json"))
+        for curve in frontier["results"]:
+            self.assertEqual("max_epsilon" in curve, "max_epsilon_is_proved" in curve)
+
     def test_a_failure_carries_the_breaking_model(self):
         answers = self.explain("--dataset", "lending")
         certificate = next(a["certificate"] for a in answers["results"] if "certificate" in a)
@@ -72,6 +110,10 @@ class TrueSet(CliTestCase):
         claims = [answer["certificate"]["claim"] for answer in plans["results"] if "certificate" in answer]
         self.assertTrue(claims)
         self.assertIn("No change of the hidden layers is covered", claims[0])
+        self.assertIn("hidden layers", plans["not_stated"]["predicted_survival"])
+        for answer in plans["results"]:
+            self.assertEqual("robustness_radius" in answer, "counterfactual" in answer)
+            self.assertNotIn("predicted_survival", answer)
         self.assertIn("0 fail", self.ellice("verify", "n.json", "n-plans.json", "--dataset", "lending"))
         self.ellice("frontier", "n.json", "people.csv", "--set", "true", "--epsilons", "0,1%", "--dataset", "lending")
 

@@ -199,6 +199,40 @@ TEST(TrueSet, RadiusIsWhereTheWorstScoreIsTheThreshold) {
     const double t = set.worst(x).attained;
     EXPECT_NEAR(set.robustness_radius(x, t), 0.02, 1e-8);
     EXPECT_EQ(set.robustness_radius(x, set.center().dot(x) + 1), 0);
+    const Vector elsewhere = set.worst(with_one(random.normal_vector(5))).model;
+    EXPECT_NEAR(set.robustness_radius(x, t, &elsewhere), set.robustness_radius(x, t), 1e-12);
+  }
+}
+
+TEST(TrueSet, AnyStartEndsAtTheSameWorstModel) {
+  // Starts bring a Hessian of elsewhere along.
+  for (const TrainingOptions& options :
+       {TrainingOptions{}, TrainingOptions{.penalize_bias = false}}) {
+    const Model model = random_model(7, 13, options);
+    const TrueSet set = true_set(model, *model.rows, 0.1);
+    Random random(5);
+    TrueWorst last = set.worst(with_one(random.normal_vector(7)));
+    for (int k = 0; k < 20; ++k) {
+      const Vector x = with_one(random.normal_vector(7));
+      const TrueWorst cold = set.worst(x);
+      last = set.worst(x, &last);
+      const double scale = set.center().dot(x) - cold.attained;
+      EXPECT_NEAR(last.lower_bound, cold.lower_bound, 1e-9 * scale);
+      EXPECT_NEAR(last.attained, cold.attained, 1e-9 * scale);
+      EXPECT_LE(set.objective(last.model), set.level());
+    }
+  }
+}
+
+TEST(TrueSet, RefusesAModelWhoseStoredObjectiveIsNotTheOneOnItsRows) {
+  Model model = random_model(4, 1);
+  model.training.objective *= 1 + 1e-6;
+  try {
+    (void)true_set(model, *model.rows, 0.01);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::input);
+    EXPECT_NE(std::string(error.what()).find("training.objective"), std::string::npos);
   }
 }
 

@@ -6,9 +6,12 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/normal.hpp"
+#include "ellice/data/lending.hpp"
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/frontier.hpp"
 #include "ellice/recourse/linear_exact.hpp"
+#include "ellice/recourse/recourse_file.hpp"
 #include "support/datasets.hpp"
 #include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"
@@ -175,6 +178,100 @@ TEST(TrueExact, AnAnswerOfTheEllipsoidThatFailsIsToldByItsBreakingModel) {
     broken += Verifier(model).verify(claimed).breaking_model ? 1 : 0;
   }
   EXPECT_GT(broken, 0);
+}
+
+TEST(TrueExact, EveryAnswerStatesHowLongItLasts) {
+  const Model model = model_with_rows(4, 6);
+  Problem problem = true_problem(model, 0.01);
+  problem.threshold = 0.1;
+  const std::vector<Recourse> answers = solve(problem, random_queries(model, 12, 3));
+  const Matrix inverse = model.curvature.hessian.inverse();
+  const Matrix data = model.curvature.hessian - model.training.l2 * Matrix::Identity(5, 5);
+  int stated = 0;
+  for (const Recourse& answer : answers) {
+    if (!answer.counterfactual) continue;
+    ++stated;
+    ASSERT_TRUE(answer.robustness_radius && answer.predicted_survival);
+    EXPECT_GE(*answer.robustness_radius, problem.epsilon);
+    if (answer.status == Status::optimal) {
+      EXPECT_NEAR(*answer.robustness_radius, problem.epsilon, 1e-6 * problem.epsilon);
+    }
+    // Robust just before it, and no longer just beyond.
+    const Vector x = with_one(model.encoder.encode(*answer.counterfactual));
+    const double radius = *answer.robustness_radius;
+    EXPECT_GE(true_set(model, *model.rows, radius * (1 - 1e-6)).worst(x).lower_bound,
+              problem.threshold);
+    EXPECT_LE(true_set(model, *model.rows, radius * (1 + 1e-6)).worst(x).attained,
+              problem.threshold);
+    const double variance = x.dot(inverse * data * inverse * x) / 400;
+    EXPECT_NEAR(*answer.predicted_survival,
+                normal_cdf((answer.logit - problem.threshold) / std::sqrt(variance)), 1e-9);
+  }
+  EXPECT_GT(stated, 4);
+  problem_zoo::expect_audited(problem, answers);
+  // What is missing or wrong is noticed.
+  for (const char* key : {"robustness_radius", "predicted_survival"}) {
+    Json file = problem_zoo::recourse_file(problem, answers);
+    for (Json& answer : file["results"]) {
+      if (answer.contains(key)) answer[key] = 0.9 * answer[key].get<double>();
+    }
+    for (const AnswerAudit& audit : audit_recourse_file(file, model, "test")) {
+      EXPECT_EQ(audit.holds(), !is_certified(audit.status)) << key;
+    }
+    for (Json& answer : file["results"]) answer.erase(key);
+    for (const AnswerAudit& audit : audit_recourse_file(file, model, "test")) {
+      EXPECT_EQ(audit.holds(), !is_certified(audit.status)) << key;
+    }
+  }
+}
+
+TEST(TrueExact, IsNeverDearerThanAnAnswerOfTheEllipsoidThatTheTrueSetAccepts) {
+  const Dataset data = lending_dataset(600, 1);
+  const Model model = train(data, {}, {.folds = 0, .store_rows = true}).model;
+  const std::vector<Query> queries = problem_zoo::queries_of(data, 14);
+  int compared = 0;
+  for (const CostKind cost : {CostKind::l1, CostKind::l2, CostKind::mixed}) {
+    Problem problem = true_problem(model, 0.01);
+    problem.cost.kind = cost;
+    const Certifier certifier(model, problem.set, problem.epsilon, problem.threshold);
+    const std::vector<Recourse> answers =
+        TrueExact(problem, {.node_limit = 20}).generate(queries, {});
+    for (const double factor : {0.9, 1.0, 1.1}) {
+      Problem ellipsoid = problem;
+      ellipsoid.set = {};
+      ellipsoid.epsilon *= factor;
+      const std::vector<Recourse> others = LinearExact(ellipsoid).generate(queries, {});
+      for (std::size_t i = 0; i < queries.size(); ++i) {
+        if (!others[i].counterfactual || !certifier.certify(*others[i].counterfactual)) continue;
+        ASSERT_TRUE(answers[i].counterfactual) << answers[i].message;
+        // Corrected ellipsoids are looked at where the true set needs them, not at every radius.
+        const double allowance = factor == 1.0 ? 1e-9 : 0.02;
+        EXPECT_LE(answers[i].distance.weighted, others[i].distance.weighted * (1 + allowance))
+            << enum_name(cost) << " query " << i << " factor " << factor;
+        ++compared;
+      }
+    }
+    problem_zoo::expect_audited(problem, answers);
+  }
+  EXPECT_GT(compared, 20);
+}
+
+TEST(TrueExact, FrontiersLimitIsProved) {
+  const Model model = model_with_rows(4, 6);
+  const Problem problem = true_problem(model, 0);
+  const Frontier frontier(problem, nullptr);
+  int limited = 0;
+  for (const Query& query : random_queries(model, 6, 3)) {
+    const FrontierCurve curve = frontier.trace(query, {0.001, 0.01, 0.3});
+    if (!curve.max_epsilon) continue;
+    ++limited;
+    EXPECT_TRUE(curve.is_max_proved);
+    Problem within = true_problem(model, *curve.max_epsilon * (1 - 1e-4));
+    EXPECT_TRUE(solve(within, {query}).front().counterfactual);
+    Problem beyond = true_problem(model, *curve.max_epsilon * (1 + 1e-4));
+    EXPECT_EQ(solve(beyond, {query}).front().status, Status::infeasible);
+  }
+  EXPECT_GT(limited, 0);
 }
 
 TEST(TrueExact, FrontierRisesWithEpsilon) {

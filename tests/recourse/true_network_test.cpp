@@ -115,6 +115,62 @@ TEST(TrueNetwork, OfALinearModelEndsAtTheProvedOptimum) {
   EXPECT_GT(compared, 3);
 }
 
+TEST(TrueNetwork, WithTwoInputsIsAsNearAsBruteForce) {
+  const Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(300, 2, 21));
+  const Model model = train(data, {}, network_options(Activation::tanh)).model;
+  Problem problem = true_problem(model, 0.01);
+  problem.constraints.range = RangePolicy::off;
+  const TrueSet set = true_set(model, *model.rows, problem.epsilon);
+  // Rings around the query, from the inside: the first that the true set accepts somewhere.
+  const auto nearest = [&](const Vector& query) {
+    TrueFunction function(model.network, set);
+    constexpr int directions = 72;
+    for (double radius = 0.01; radius < 4; radius *= 1.03) {
+      for (int k = 0; k < directions; ++k) {
+        const double angle = 2 * M_PI * k / directions;
+        const Vector x = query + radius * Vector{{std::cos(angle), std::sin(angle)}};
+        if (model.network.logits(x.transpose())(0) < problem.threshold) continue;
+        if (function.value(0, x).robust(function.kappa()) >= problem.threshold) return radius;
+      }
+    }
+    return 4.0;
+  };
+  int compared = 0;
+  for (const Recourse& answer : TrueNetwork(problem).generate(random_queries(model, 8, 4), {})) {
+    if (answer.status == Status::already_robust) continue;
+    const double best = nearest(model.encoder.encode(answer.query));
+    if (best >= 4) continue;
+    ASSERT_EQ(answer.status, Status::certified) << answer.message;
+    EXPECT_LE(answer.distance.l2, 1.02 * best);
+    ++compared;
+  }
+  EXPECT_GT(compared, 3);
+}
+
+TEST(TrueNetwork, IsNeverDearerThanAnAnswerOfTheEllipsoidThatTheTrueSetAccepts) {
+  const Model& model = lending_network();
+  const Problem problem = true_problem(model, 0.005);
+  Problem ellipsoid = problem;
+  ellipsoid.set = {};
+  const std::vector<Query> queries = queries_of(lending_dataset(400, 1), 15);
+  const std::vector<Recourse> answers = TrueNetwork(problem).generate(queries, {});
+  const std::vector<Recourse> others = NetworkSearch(ellipsoid, &*model.rows).generate(queries, {});
+  const Certifier certifier(model, problem.set, problem.epsilon, problem.threshold);
+  int improved = 0;
+  int compared = 0;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    EXPECT_EQ(answers[i].robustness_radius.has_value(), answers[i].counterfactual.has_value());
+    EXPECT_FALSE(answers[i].predicted_survival);
+    if (others[i].status != Status::certified || !certifier.certify(*others[i].counterfactual))
+      continue;
+    ++compared;
+    EXPECT_LE(answers[i].distance.weighted, others[i].distance.weighted * (1 + 1e-9));
+    improved += answers[i].distance.weighted < others[i].distance.weighted * (1 - 1e-6) ? 1 : 0;
+  }
+  EXPECT_GT(compared, 3);
+  EXPECT_GT(2 * improved, compared);
+}
+
 TEST(TrueNetwork, AnEpsilonBeyondReachIsReduced) {
   const Model& model = lending_network();
   const Problem problem = true_problem(model, 0.3);

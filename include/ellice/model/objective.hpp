@@ -34,15 +34,18 @@ class Objective {
   [[nodiscard]] Index parameters() const { return features_->cols() + 1; }
   [[nodiscard]] double loss(VectorArg theta) const;   // mean loss, without the penalty
   [[nodiscard]] double value(VectorArg theta) const;  // L(θ)
+  /// L(θ) and its gradient.
+  double gradient(VectorArg theta, Vector& gradient) const;
   /// L(θ), its gradient and its Hessian in one pass over the rows.
   double derivatives(VectorArg theta, Vector& gradient, Matrix& hessian) const;
   [[nodiscard]] Matrix hessian(VectorArg theta) const;
 
  private:
   struct Chunk;
-  enum class Wanted { loss, hessian, derivatives };
+  enum class Wanted { loss, gradient, hessian, derivatives };
   void evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) const;
   [[nodiscard]] std::vector<Chunk> evaluate_all(VectorArg theta, Wanted wanted) const;
+  double sum_gradients(const std::vector<Chunk>& chunks, VectorArg theta, Vector& gradient) const;
   [[nodiscard]] Matrix sum_hessians(const std::vector<Chunk>& chunks) const;
   [[nodiscard]] Vector penalty_diagonal() const;
 

@@ -90,6 +90,11 @@ class Certifier {
   /// The numbers that certify() would judge.
   [[nodiscard]] Evaluation evaluate(const RawRow& point) const;
 
+  /// Where the choice is the true set; else null.
+  [[nodiscard]] const TrueSet* heads_of_true_set() const {
+    return true_set_ ? &*true_set_ : nullptr;
+  }
+
  private:
   struct Head {
     const Model* model;

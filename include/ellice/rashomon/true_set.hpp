@@ -1,5 +1,6 @@
 #pragma once
 
+#include <Eigen/Cholesky>
 #include <memory>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct TrueWorst {
   Vector stationary = {};  // where the dual was evaluated: `model` before it was made feasible
   double multiplier = 0;  // τ: the objective's gradient there is −τ·x̃, up to what δ accounts for
   int iterations = 0;
+  /// The factor of the objective's Hessian that the search ended with: that of a model nearby,
+  /// which saves the next search most of its work.
+  std::shared_ptr<const Eigen::LLT<Matrix>> curvature = {};
 };
 
 /// {θ : L(θ) ≤ L̂ + ε}: every head θ = [w; b] whose training objective on given rows is within ε of
@@ -51,8 +55,9 @@ class TrueSet {
   [[nodiscard]] TrueWorst worst(VectorArg x_tilde, const TrueWorst* start = nullptr) const;
 
   /// The smallest ε at which some model scores x̃ no higher than t: min L(θ) − L̂ over θᵀx̃ = t, from
-  /// below; 0 where the minimiser does so already.
-  [[nodiscard]] double robustness_radius(VectorArg x_tilde, double threshold) const;
+  /// below; 0 where the minimiser does so already. The worst model at a point nearby saves work.
+  [[nodiscard]] double robustness_radius(VectorArg x_tilde, double threshold,
+                                         const Vector* nearby = nullptr) const;
 
  private:
   struct Rows {
@@ -69,13 +74,15 @@ class TrueSet {
     CholeskyFactor factor;
     [[nodiscard]] double rounding_epsilon() const;
     [[nodiscard]] double smallest_epsilon() const;
+    /// Whether δ follows from the gradient alone, so that no Hessian need be that of the model.
+    [[nodiscard]] bool bounds_by_residual() const;
   };
   TrueSet(std::shared_ptr<const Rows> rows, double epsilon);
 
   /// A point (θ, τ) of Newton's method, with what is known of it.
   struct Iterate;
   template <typename Rule>
-  [[nodiscard]] Iterate newton(const Vector& x, Vector theta, double tau, const Rule& rule) const;
+  [[nodiscard]] Iterate newton(const Vector& x, Iterate at, const Rule& rule) const;
 
   [[nodiscard]] double rounding() const;  // of the objective
   /// δ ≥ F(θ) − min F for F = L + τ·θᵀx̃ with gradient r and Hessian H at θ.
@@ -88,7 +95,7 @@ class TrueSet {
 
 /// The true set of a model's head on the rows that it was fitted on, its hidden layers fixed.
 /// Throws Error{argument} for a head that is not at its optimum, Error{input} where the rows are
-/// not the model's: as many as it was fitted on, and with the same loss to 1e-9.
+/// not the model's: as many as it was fitted on, and with the same loss and objective to 1e-9.
 [[nodiscard]] TrueSet true_set(const Model& model, const StoredRows& rows, double epsilon);
 
 /// The checks of true_set() that do not depend on ε.

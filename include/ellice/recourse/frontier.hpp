@@ -23,6 +23,8 @@ struct FrontierCurve {
   /// Beyond it there is no answer; where the curve is not proved, none was found.
   std::optional<double> max_epsilon = {};
   bool is_proved = false;  // no point is nearer than these, and none is robust beyond max_epsilon
+  /// None is robust beyond max_epsilon, to 1e-6 of it, whether or not the points are proved.
+  bool is_max_proved = false;
 };
 
 /// Traces frontiers for one problem (its ε is not used). For a linear model and its last-layer set

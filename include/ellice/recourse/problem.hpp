@@ -53,6 +53,15 @@ struct Endurance {
 /// predicted.
 [[nodiscard]] std::optional<Endurance> endurance(const Problem& problem, const UncertaintySet& set,
                                                  const RetrainedHead* retrained, VectorArg z);
+/// Of the true set; the worst model at the point saves work.
+[[nodiscard]] Endurance endurance(const Problem& problem, const TrueSet& set,
+                                  const RetrainedHead* retrained, VectorArg z,
+                                  const Vector* worst = nullptr);
+
+/// Why answers have no robustness radius, and why none have a predicted survival; empty where they
+/// do.
+[[nodiscard]] std::string no_radius_reason(const Problem& problem);
+[[nodiscard]] std::string no_survival_reason(const Problem& problem);
 
 /// Steps that round each numeric feature to some three digits of its training range.
 [[nodiscard]] std::vector<std::optional<double>> sensible_steps(const Encoder& encoder);

@@ -20,6 +20,14 @@ namespace ellice {
 /// Makes the generator whose answers are looked at, for a problem with a disturbed model.
 using MakeGenerator = std::function<std::unique_ptr<Generator>(const Problem&)>;
 
+/// The generator of `--method auto`, whose search for whole numbers and levels ends after so many
+/// parts: for answers of which only the mean counts. `rows` as of automatic_generator().
+[[nodiscard]] std::unique_ptr<Generator> sketching_generator(const Problem& problem, int nodes,
+                                                             const StoredRows* rows = nullptr,
+                                                             const Execution& execution = {});
+/// For disturbed models: what their answers are off the nearest ones averages out over the draws.
+[[nodiscard]] std::unique_ptr<Generator> disturbed_generator(const Problem& problem);
+
 /// tr(V·J) for each query's first answer, from that many pairs of draws; 0 where a disturbed model
 /// has no answer.
 [[nodiscard]] Vector selection_shift(const Problem& problem, const std::vector<Query>& queries,
@@ -28,10 +36,13 @@ using MakeGenerator = std::function<std::unique_ptr<Generator>(const Problem&)>;
 
 /// Corrects predicted_survival of the first plan of each answer, and states by how much. Later
 /// plans keep none: what a disturbed model would put in their place is another plan.
-/// `answers` are those of `queries`, in order, any number of plans each.
+/// `answers` are those of `queries`, in order, any number of plans each. Where only their mean
+/// counts and answers are searched for among whole numbers and levels, each query sees a quarter of
+/// the draws, and all queries together see all of them.
+enum class ShiftFor { each, mean };
 void correct_for_selection(const Problem& problem, const std::vector<Query>& queries,
                            std::vector<Recourse>& answers, const MakeGenerator& make,
-                           const Execution& execution = {});
+                           const Execution& execution = {}, ShiftFor wanted = ShiftFor::each);
 
 /// The smallest ε (to 0.2 points of survival) at which these people's answers have this survival on
 /// average, the selection effect included; the problem's ε is not used. Throws Error{input} where

@@ -40,6 +40,10 @@ class TrueNetwork final : public Generator {
   /// The nearest row around a candidate, with its whole numbers and levels.
   [[nodiscard]] bool polish(Recourse& offered, const Vector& row, const FeasibleSet& feasible,
                             TrueFunction& function) const;
+  /// The row with changes taken back, whole or by one step of a grid, one after another as long as
+  /// the true set accepts it.
+  [[nodiscard]] Vector retreat(Vector row, const FeasibleSet& feasible,
+                               TrueFunction& function) const;
   void reduce(Recourse& result, const std::vector<Vector>& rows, const FeasibleSet& feasible,
               TrueFunction& function) const;
   [[nodiscard]] Vector encode(const Vector& row) const;
