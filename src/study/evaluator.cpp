@@ -90,13 +90,7 @@ class Factory {
         }
         return;
       case EvaluatorKind::awp:
-        for (const double epsilon : epsilons_) {
-          result.push_back(evaluator_of(
-              kind, epsilon,
-              adversarial_set(stress_, base_ + epsilon,
-                              stress_options(options_, options_.awp_models), execution_)));
-        }
-        return;
+        return append_adversarial(result);
       case EvaluatorKind::awp_targeted:
         for (const double epsilon : epsilons_) {
           result.push_back(targeted_evaluator(stress_, epsilon, base_ + epsilon, options_.variant));
@@ -128,6 +122,15 @@ class Factory {
         retrain_set(stress_, base_ + largest, stress_options(options_, options_.retrain_models),
                     seeds_.split(retrain_stream), execution_);
     append_filtered(EvaluatorKind::retrain, all, base_, result);
+  }
+
+  void append_adversarial(std::vector<EvaluatorPointer>& result) const {
+    std::vector<double> bounds;
+    for (const double epsilon : epsilons_) bounds.push_back(base_ + epsilon);
+    std::vector<StressSet> sets = adversarial_sets(
+        stress_, bounds, stress_options(options_, options_.awp_models), execution_);
+    for (std::size_t k = 0; k < sets.size(); ++k)
+      result.push_back(evaluator_of(EvaluatorKind::awp, epsilons_[k], std::move(sets[k])));
   }
 
   void append_filtered(EvaluatorKind kind, const StressSet& all, double base,

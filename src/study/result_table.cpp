@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ellice/core/error.hpp"
@@ -58,6 +59,12 @@ bool has_groups(const ResultTable& table) {
   return false;
 }
 
+bool has_paper(const ResultTable& table, std::size_t column) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [&](const ResultTable::Row& row) {
+    return row.cells.at(column).paper.mean.has_value();
+  });
+}
+
 std::string heading(const ResultTable::Column& column) {
   const std::string_view arrow = column.better == ResultTable::Better::higher  ? " ↑"
                                  : column.better == ResultTable::Better::lower ? " ↓"
@@ -79,10 +86,15 @@ std::optional<bool> ResultTable::is_as_good(const Row& row, std::size_t column) 
 std::string to_text(const ResultTable& table) {
   std::vector<TextTable::Align> align(table.labels.size(), TextTable::Align::left);
   std::vector<std::string> header = table.labels;
-  for (const ResultTable::Column& column : table.columns) {
-    align.insert(align.end(), {TextTable::Align::right, TextTable::Align::right});
+  std::vector<bool> beside;  // columns with one of the paper's numbers next to them
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const ResultTable::Column& column = table.columns[c];
+    beside.push_back(has_paper(table, c));
+    align.push_back(TextTable::Align::right);
     header.push_back(column.group.empty() ? heading(column)
                                           : fmt::format("{} {}", column.group, heading(column)));
+    if (!beside.back()) continue;
+    align.push_back(TextTable::Align::right);
     header.emplace_back("paper");
   }
   TextTable text(align);
@@ -96,12 +108,13 @@ std::string to_text(const ResultTable& table) {
       cells.push_back(cell.note.empty() ? fmt::format("{}{}", number(cell.ours, decimals, " ± "),
                                                       good ? "*" : " ")
                                         : cell.note);
-      cells.push_back(cell.paper.mean ? number(cell.paper, decimals, " ± ") : "");
+      if (beside[c]) cells.push_back(cell.paper.mean ? number(cell.paper, decimals, " ± ") : "");
     }
     text.row(cells);
   }
-  return fmt::format("{}\n* at least as good as the paper's value\n\n{}", table.caption,
-                     text.text());
+  const bool any = std::find(beside.begin(), beside.end(), true) != beside.end();
+  return fmt::format("{}\n{}\n{}", table.caption,
+                     any ? "* at least as good as the paper's value\n" : "", text.text());
 }
 
 std::string to_csv(const ResultTable& table) {
@@ -151,6 +164,10 @@ std::string to_latex(const ResultTable& table) {
                               ? number(cell.ours, table.columns[c].decimals, " $\\pm$ ")
                               : latex_text(cell.note);
       if (table.is_as_good(row, c).value_or(false)) shown = fmt::format("\\textbf{{{}}}", shown);
+      if (cell.paper.mean) {
+        shown += fmt::format(" {{\\scriptsize ({})}}",
+                             number(cell.paper, table.columns[c].decimals, " $\\pm$ "));
+      }
       text += " & " + shown;
     }
     text += " \\\\\n";

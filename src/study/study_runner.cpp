@@ -14,7 +14,7 @@
 #include "ellice/study/study_method.hpp"
 #include "ellice/study/tuning.hpp"
 #include "model_cache.hpp"
-#include "remembered_evaluator.hpp"
+#include "quick_evaluators.hpp"
 
 namespace ellice {
 
@@ -93,9 +93,10 @@ class FoldRun {
         Random(plan.seed).split(evaluator_stream).split(static_cast<std::uint64_t>(cells.fold));
     evaluators_ = cached_evaluators(cache, fold_.source(), evaluator_kinds(plan), fold_.targets,
                                     evaluator_options(plan, cells.dataset), seeds, execution);
-    if (cells.experiment->mode != StudyMode::data_supported) return;
     for (EvaluatorPointer& evaluator : evaluators_) {
-      if (evaluator->models() != nullptr) evaluator = remembered(evaluator);
+      if (evaluator->models() == nullptr) continue;
+      evaluator = deciding(evaluator, fold_.model.decision.threshold);
+      if (cells.experiment->mode == StudyMode::data_supported) evaluator = remembered(evaluator);
     }
   }
 

@@ -13,6 +13,8 @@ using Better = ResultTable::Better;
 
 constexpr std::size_t headline_target = 0;
 constexpr std::string_view paper_method = "ElliCE";
+constexpr std::array<std::string_view, 6> paper_methods = {"ElliCE", "ElliCE+R", "DeltaRob",
+                                                           "T:Rex",  "PROPLACE", "ROAR"};
 
 std::optional<double> robustness_of(const StudyCell& cell, const SetName& set, Variant variant) {
   const StudyTest* test = cell.chosen(set);
@@ -36,21 +38,25 @@ CellNumber of_chosen(const SetName& set,
   };
 }
 
-/// The paper's number for a method, or for its ElliCE where it has no such method.
+/// The paper's number for a method of the same name.
+Measured of_paper(const PaperValues& paper, const CellName& cell, const std::string& evaluator,
+                  const std::string& metric) {
+  return paper.find({.mode = cell.mode,
+                     .model = cell.model,
+                     .dataset = cell.dataset,
+                     .method = cell.method,
+                     .evaluator = evaluator,
+                     .metric = metric});
+}
+
+/// The same, or that of its ElliCE where it has no such method.
 Measured beside(const PaperValues& paper, const CellName& cell, const std::string& evaluator,
                 const std::string& metric) {
-  PaperValues::Key key{.mode = cell.mode,
-                       .model = cell.model,
-                       .dataset = cell.dataset,
-                       .method = cell.method,
-                       .evaluator = evaluator,
-                       .metric = metric};
-  if (const Measured own = paper.find(key); own.mean) return own;
-  for (const std::string_view known : {"ElliCE+R", "DeltaRob", "T:Rex", "PROPLACE", "ROAR"}) {
-    if (cell.method == known) return {};  // the paper has the method, but not this number
-  }
-  key.method = paper_method;
-  return paper.find(key);
+  const bool is_theirs =
+      std::find(paper_methods.begin(), paper_methods.end(), cell.method) != paper_methods.end();
+  CellName name = cell;
+  if (!is_theirs) name.method = paper_method;
+  return of_paper(paper, name, evaluator, metric);
 }
 
 /// Calls body(cells of all folds, name) for every method of a mode, in the order of the plan.
@@ -207,8 +213,8 @@ ResultTable run_times(const StudyResults& results, const PaperValues& paper, Stu
       row.cells.push_back({.ours = ours, .paper = of_paper, .note = note_of(folds)});
     };
     add(seconds, theirs);
-    add(ratio(seconds, of_reference),
-        ratio(theirs, beside(paper, reference, "runtime", "seconds")));
+    add(ratio(seconds, of_reference), ratio(of_paper(paper, name, "runtime", "seconds"),
+                                            of_paper(paper, reference, "runtime", "seconds")));
     add(measured(folds, per_answer), {});
     add(measured(folds, preparation), {});
     table.rows.push_back(std::move(row));
@@ -265,9 +271,6 @@ ResultTable data_sets(const StudyResults& results, StudyMode mode) {
   });
   return table;
 }
-
-constexpr std::array<std::string_view, 6> paper_methods = {"ElliCE", "ElliCE+R", "DeltaRob",
-                                                           "T:Rex",  "PROPLACE", "ROAR"};
 
 /// The largest robustness that another of the paper's methods has in this study.
 std::optional<double> best_rival(const StudyResults& results, const CellName& name,

@@ -57,6 +57,32 @@ TEST(AdversarialWeights, PublishedFollowsItsRule) {
   EXPECT_GT(stopped, 0);
 }
 
+TEST(AdversarialWeights, OneDescentGivesWhatEachBoundGivesAlone) {
+  for (const bool is_network : {false, true}) {
+    const Trained trained(is_network ? std::vector<int>{4} : std::vector<int>{});
+    const double base = trained.objective;
+    // In no order, one twice, one below the base.
+    const std::vector<double> bounds = {base + 0.02, base + 0.005, base - 0.01, base + 0.02};
+    for (const Variant variant : {Variant::published, Variant::corrected}) {
+      const StressOptions options{.variant = variant, .count = 9};
+      const std::vector<StressSet> sets = adversarial_sets(trained.source, bounds, options);
+      ASSERT_EQ(sets.size(), bounds.size());
+      for (std::size_t k = 0; k < bounds.size(); ++k) {
+        const StressSet alone = adversarial_set(trained.source, bounds[k], options);
+        EXPECT_EQ(sets[k].bound, bounds[k]);
+        EXPECT_EQ(sets[k].tried, alone.tried);
+        ASSERT_EQ(sets[k].models.size(), alone.models.size());
+        EXPECT_EQ(alone.models.empty(), k == 2);
+        for (std::size_t i = 0; i < alone.models.size(); ++i) {
+          EXPECT_EQ(sets[k].models[i].objective, alone.models[i].objective);
+          EXPECT_EQ(parameter_vector(sets[k].models[i].network),
+                    parameter_vector(alone.models[i].network));
+        }
+      }
+    }
+  }
+}
+
 TEST(AdversarialWeights, LastStepIsCheckedInTheCorrectedVariantOnly) {
   const Trained trained({});
   const double bound = trained.objective + 0.005;

@@ -119,6 +119,11 @@ struct StressSet {
 [[nodiscard]] StressSet adversarial_set(const StressSource& source, double bound,
                                         const StressOptions& options,
                                         const Execution& execution = {});
+/// The same for several bounds, in their order: one descent passes them all.
+[[nodiscard]] std::vector<StressSet> adversarial_sets(const StressSource& source,
+                                                      const std::vector<double>& bounds,
+                                                      const StressOptions& options,
+                                                      const Execution& execution = {});
 
 /// The same descent against one point: f(x) itself is minimised, without the penalty. The corrected
 /// variant then follows the bound for up to as many steps as long as f(x) decreases: a local
