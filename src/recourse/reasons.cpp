@@ -20,14 +20,22 @@ bool has_order(const Feature& feature) {
   return feature.is_number() || feature.kind == FeatureKind::ordinal;
 }
 
-/// Numbers at their training mean, which standardising makes 0; levels in equal parts.
+/// Numbers at their training mean, which standardising makes 0; levels in equal parts, and so are
+/// the two values of a number that is 0 or 1 in every row and not standardised.
 Vector centre_of(const Encoder& encoder) {
   Vector point = Vector::Zero(encoder.columns());
   for (std::size_t j = 0; j < encoder.schema().features.size(); ++j) {
     const Feature& feature = encoder.schema().features[j];
-    if (has_order(feature)) continue;
+    const Index first = encoder.first_column(j);
+    if (has_order(feature)) {
+      const bool is_indicator = feature.kind == FeatureKind::numeric &&
+                                encoder.mean()(first) == 0 && encoder.scale()(first) == 1 &&
+                                encoder.min()(first) == 0 && encoder.max()(first) == 1;
+      if (is_indicator) point(first) = 0.5;
+      continue;
+    }
     const auto levels = static_cast<double>(feature.levels.size());
-    point.segment(encoder.first_column(j), encoder.column_count(j)).setConstant(1 / levels);
+    point.segment(first, encoder.column_count(j)).setConstant(1 / levels);
   }
   return point;
 }
