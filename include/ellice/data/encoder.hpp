@@ -17,9 +17,10 @@ using RawRow = std::vector<Value>;
 
 /// raw row <-> model space. Numeric, integer and ordinal features take one standardised column
 /// z = (raw − mean) / scale (population standard deviation of the fitted rows; scale 1 for a
-/// constant column; mean 0 and scale 1 for a numeric feature that is 0 or 1 in every row); an ordinal level counts as its index. Binary features take one 0/1 column,
-/// categorical ones a 0/1 column per level, named `feature=level`. decode(encode(row)) is the row
-/// itself: exactly for levels and whole numbers, to rounding for numeric features.
+/// constant column; mean 0 and scale 1 for a numeric feature that is 0 or 1 in every row); an
+/// ordinal level counts as its index. Binary features take one 0/1 column, categorical ones a 0/1
+/// column per level, named `feature=level`. decode(encode(row)) is the row itself: exactly for
+/// levels and whole numbers, to rounding for numeric features.
 class Encoder {
  public:
   Encoder() = default;
