@@ -300,9 +300,8 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
                              summary.queries()));
   }
   if (!sink.held().empty()) {
-    console.warning(fmt::format(
-        "kept at the query's value, because whole numbers and levels are not searched: {}",
-        fmt::join(sink.held(), ", ")));
+    console.warning(fmt::format("kept at the query's value, because their kind is not searched: {}",
+                                fmt::join(sink.held(), ", ")));
   }
   if (arguments.strict && certified < summary.queries()) {
     console.error(fmt::format("--strict: {} of {} queries got no certified answer",

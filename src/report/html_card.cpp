@@ -251,9 +251,8 @@ std::string notes(const Recourse& answer) {
     text += "<p class=\"note\">The query itself breaks: " + list + ".</p>\n";
   }
   if (!answer.held.empty()) {
-    text +=
-        "<p class=\"note\">Kept as they are, because whole numbers and levels are not searched: " +
-        escape(fmt::format("{}", fmt::join(answer.held, ", "))) + ".</p>\n";
+    text += "<p class=\"note\">Kept as they are, because their kind is not searched: " +
+            escape(fmt::format("{}", fmt::join(answer.held, ", "))) + ".</p>\n";
   }
   if (answer.attack) {
     text += "<p class=\"note\">" + escape(capitalized(attack_text(*answer.attack))) + "</p>\n";

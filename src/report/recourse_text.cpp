@@ -149,8 +149,8 @@ std::string recourse_text(const Recourse& answer, const Appraiser& appraiser,
     text += fmt::format("  the query itself breaks: {}\n", violation);
   }
   if (!answer.held.empty()) {
-    text += fmt::format("  kept, as whole numbers and levels are not searched: {}\n",
-                        fmt::join(answer.held, ", "));
+    text +=
+        fmt::format("  kept, as their kind is not searched: {}\n", fmt::join(answer.held, ", "));
   }
   if (answer.attack) {
     text += "  " + attack_text(*answer.attack) + '\n';
