@@ -61,6 +61,9 @@ TEST_P(ObjectiveFor, DerivativesAgreeWithFiniteDifferences) {
   Vector gradient;
   Matrix hessian;
   const double value = objective.derivatives(theta, gradient, hessian);
+  Vector alone;
+  EXPECT_EQ(objective.gradient(theta, alone), value);
+  EXPECT_EQ(alone, gradient);
   EXPECT_NEAR(value, objective.value(theta), 1e-14);
   const Vector expected =
       oracles::numerical_gradient([&](const Vector& t) { return objective.value(t); }, theta);
