@@ -278,7 +278,7 @@ bool TrueSearch::is_reachable(const Box& box) const {
 }
 
 bool TrueSearch::is_unreachable(const Box& box) const {
-  return search(middle_of(box), box, Goal::any).proof.has_value();
+  return search(middle_of(box), box, Goal::nearest).proof.has_value();
 }
 
 double TrueSearch::largest_epsilon(const Box& box) const {

@@ -81,12 +81,6 @@ class TrueSet(CliTestCase):
                 self.assertGreater(answer["predicted_survival"], 0.5)
         self.assertNotIn("not_stated", self.read_json("a.json"))
 
-    def test_frontiers_say_whether_their_limit_is_proved(self):
-        frontier = json.loads(self.ellice("frontier", "m.json", "people.csv", "--set", "true", "--epsilons", "1%,60%",
-                                          "--dataset", "lending", "--format", "json"))
-        for curve in frontier["results"]:
-            self.assertEqual("max_epsilon" in curve, "max_epsilon_is_proved" in curve)
-
     def test_a_failure_carries_the_breaking_model(self):
         answers = self.explain("--dataset", "lending")
         certificate = next(a["certificate"] for a in answers["results"] if "certificate" in a)
@@ -148,8 +142,8 @@ class TrueSet(CliTestCase):
                                 "--epsilon", "1%", "--set", "true", "--dataset", "lending", "--method", method)
 
 
-class BadInput(CliTestCase):
-    """Every verb refuses what is not about the training of the model."""
+class Loans(CliTestCase):
+    """Verbs agree on a few rows, and every one refuses what is not about the training of the model."""
 
     def setUp(self):
         super().setUp()
@@ -172,6 +166,13 @@ class BadInput(CliTestCase):
     def test_with_other_columns(self):
         self.write("other.csv", LOANS.replace("debt", "debts", 1))
         self.expect_refused(BAD_INPUT, ['column "debt" is missing'], "other.csv")
+
+    def test_frontiers_say_whether_their_limit_is_proved(self):
+        frontier = json.loads(self.ellice("frontier", "m.json", "people.csv", "--set", "true", "--epsilons", "0.01,0.5",
+                                          "--data", "loans.csv", "--format", "json"))
+        for curve in frontier["results"]:
+            self.assertFalse(curve["points"][-1]["feasible"])
+            self.assertTrue(curve["max_epsilon_is_proved"])
 
     def test_with_an_epsilon_that_the_objective_is_not_known_to(self):
         for epsilon in ("0", "1e-12"):

@@ -23,7 +23,7 @@ struct FrontierCurve {
   /// Beyond it there is no answer; where the curve is not proved, none was found.
   std::optional<double> max_epsilon = {};
   bool is_proved = false;  // no point is nearer than these, and none is robust beyond max_epsilon
-  /// None is robust beyond max_epsilon, to 1e-6 of it, whether or not the points are proved.
+  /// None is robust beyond max_epsilon (true set: to 0.2 % of it), whether or not the points are.
   bool is_max_proved = false;
 };
 
