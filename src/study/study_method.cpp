@@ -55,28 +55,28 @@ std::optional<double> factor_of(const std::string& value, std::string_view word)
   return number_of(value.substr(start.size()), "factor");
 }
 
-/// The ε up to which the row that bears most under the set's first-order picture stays accepted:
-/// beyond it hardly a training row is an answer. 0 where no row is accepted.
+/// The largest ε at which some training row is an answer; 0 where no row is accepted.
 double row_reach(const Model& model, const SetChoice& set, double threshold) {
-  SetChoice picture = set;
-  if (set.kind == SetKind::true_set) picture.kind = SetKind::last_layer;
   const RowMatrix& rows = set.rows->encoded;
   const Vector logits = model.network.logits(rows);
-  // At ε = 1/2 the penalty √(2ε)·κ is κ.
-  const Vector penalties = logits - robust_logits(*make_set(model, picture), 0.5, rows);
   double reach = 0;
-  Index best = 0;
+  if (set.kind == SetKind::true_set) {
+    // Any ε makes the set whose rows these are; radii do not depend on it.
+    const TrueSet models = true_set(model, *set.rows, model.training.objective);
+    const RowMatrix features = model.network.row_features(rows);
+    for (Index i = 0; i < rows.rows(); ++i) {
+      if (logits(i) < threshold) continue;
+      reach = std::max(reach,
+                       models.robustness_radius(with_one(features.row(i).transpose()), threshold));
+    }
+    return reach;
+  }
+  // At ε = 1/2 the penalty √(2ε)·κ is κ.
+  const Vector penalties = logits - robust_logits(*make_set(model, set), 0.5, rows);
   for (Index i = 0; i < rows.rows(); ++i) {
     const double margin = std::max(0.0, logits(i) - threshold);
-    const double epsilon =
-        penalties(i) > 0 ? margin * margin / (2 * penalties(i) * penalties(i)) : 0;
-    if (epsilon <= reach) continue;
-    reach = epsilon;
-    best = i;
-  }
-  if (reach > 0 && set.kind == SetKind::true_set) {
-    const Vector features = model.network.row_features(rows.row(best)).row(0).transpose();
-    reach = true_set(model, *set.rows, reach).robustness_radius(with_one(features), threshold);
+    if (penalties(i) > 0)
+      reach = std::max(reach, margin * margin / (2 * penalties(i) * penalties(i)));
   }
   return reach;
 }

@@ -47,14 +47,22 @@ struct FoldCells {
   }
 };
 
+/// The first data set of every experiment, then the second, and so on: a plan that lists small ones
+/// first has results of all kinds early.
 std::vector<FoldCells> fold_cells(const StudyPlan& plan) {
+  std::size_t most = 0;
+  for (const StudyExperiment& experiment : plan.experiments)
+    most = std::max(most, experiment.datasets.size());
   std::vector<FoldCells> result;
-  for (const StudyExperiment& experiment : plan.experiments) {
-    for (const std::string& dataset : experiment.datasets) {
+  for (std::size_t place = 0; place < most; ++place) {
+    for (const StudyExperiment& experiment : plan.experiments) {
+      if (place >= experiment.datasets.size()) continue;
       for (const StudyModel model : experiment.models) {
         for (const int fold : plan.run_folds) {
-          result.push_back(
-              {.experiment = &experiment, .dataset = dataset, .model = model, .fold = fold});
+          result.push_back({.experiment = &experiment,
+                            .dataset = experiment.datasets[place],
+                            .model = model,
+                            .fold = fold});
         }
       }
     }

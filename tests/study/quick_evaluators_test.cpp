@@ -62,7 +62,9 @@ TEST(DecidingEvaluator, AgreesWithTheSmallestLogitOfAllModels) {
       for (Index i = 0; i < points.rows(); ++i) {
         EXPECT_EQ(logits(i) >= threshold, smallest(i) >= threshold);
         EXPECT_GE(logits(i), smallest(i) - 1e-12);
-        if (smallest(i) >= threshold) EXPECT_NEAR(logits(i), smallest(i), 1e-12);
+        if (smallest(i) >= threshold) {
+          EXPECT_NEAR(logits(i), smallest(i), 1e-12);
+        }
         rejected += logits(i) < threshold ? 1 : 0;
       }
     }
