@@ -48,6 +48,7 @@ ExitStatus run(const StudyArguments& arguments) {
   require(!arguments.folder.empty(), "a folder for the results is needed: -o FOLDER");
   const Console console = arguments.common.console();
   const StudyPlan plan = read_plan(arguments.plan, study_names());
+  check_study(plan);
   const PaperValues paper = paper_values(arguments);
   std::error_code error;
   std::filesystem::create_directories(arguments.folder, error);

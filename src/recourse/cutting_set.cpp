@@ -68,7 +68,7 @@ void CuttingSet::polish() {
 }
 
 CuttingSet::Result CuttingSet::solve(double seconds) {
-  const Stopwatch watch;
+  const ThreadStopwatch watch;  // waiting for others is not this query's time
   start();
   polish();
   std::optional<WorstInBox> worst = best_ ? check_.worst(*best_, delta_) : std::nullopt;

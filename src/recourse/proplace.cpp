@@ -141,7 +141,7 @@ Proplace::Attempt Proplace::cutting_set(const RowMatrix& hull, const FeasibleSet
 }
 
 std::optional<Vector> Proplace::run_published(const FeasibleSet& feasible) const {
-  const Stopwatch watch;
+  const ThreadStopwatch watch;  // waiting for others is not this query's time
   const RowMatrix hull = region(feasible);
   if (hull.rows() < options_.hull_rows) return std::nullopt;
   HullProgram program(hull, feasible.query(), nullptr);

@@ -267,8 +267,12 @@ StudyPlan parse_plan(const std::string& text, const std::string& source, const S
     if (!(plan.time_limit > 0)) limit->wrong("seconds > 0");
   }
   const YamlEntry& targets = top.at("target_epsilon", "a list of numbers or shares");
-  for (const YamlEntry& item : targets.list("a list of numbers or shares"))
-    plan.targets.push_back(item.filled_text("a number, or a share such as 10%"));
+  for (const YamlEntry& item : targets.list("a list of numbers or shares")) {
+    const std::string target = item.filled_text("a number, or a share such as 10%");
+    if (std::find(plan.targets.begin(), plan.targets.end(), target) != plan.targets.end())
+      item.fault("the target {} stands twice", target);
+    plan.targets.push_back(target);
+  }
   if (plan.targets.empty()) targets.wrong("at least one");
   const YamlEntry& evaluators = top.at("evaluators", "a map from evaluator to number of models");
   for (const auto& [name, entry] : evaluators.members("a map from evaluator to number of models")) {

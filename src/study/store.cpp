@@ -79,6 +79,11 @@ struct StudyStore::Database {
     if (tables.step() != SQLITE_ROW) fail_to_read();
     return tables.integer(0) == 0;
   }
+  [[nodiscard]] bool has_records() const {
+    Statement records(handle, "SELECT count(*) FROM record");
+    if (records.step() != SQLITE_ROW) fail_to_read();
+    return records.integer(0) > 0;
+  }
   void read_identity() {
     Statement id(handle, "PRAGMA application_id");
     if (id.step() != SQLITE_ROW) fail_to_read();
@@ -115,6 +120,12 @@ StudyStore::StudyStore(const std::string& path, const Json& identity)
     database.run("COMMIT");
   }
   database.read_identity();
+  if (database.identity != identity && !database.has_records()) {
+    // A run that ended before its first cell: there is nothing to protect.
+    Statement update(database.handle, "UPDATE identity SET body = ?");
+    if (update.bind(1, compact_text(identity)).step() != SQLITE_DONE) database.fail_to_write();
+    database.read_identity();
+  }
   for (const auto& [key, value] : identity.items()) {
     const Json found = database.identity.value(key, Json());
     require_input(found == value,

@@ -52,7 +52,7 @@ std::optional<double> factor_of(const std::string& value, std::string_view word)
   if (value == word) return 1.0;
   const std::string start = fmt::format("{}*", word);
   if (!value.starts_with(start)) return std::nullopt;
-  return number_of(value.substr(start.size()), "factor");
+  return number_of(value.substr(start.size()), fmt::format("factor in \"{}\"", value));
 }
 
 /// The largest ε at which some training row is an answer; 0 where no row is accepted.
@@ -102,6 +102,47 @@ bool follows_target(const std::string& value) {
   return factor_of(value, target_word).has_value();
 }
 
+void check_method(const StudyMethod& method) {
+  const auto check_value = [&](const std::string& value) {
+    if (takes_epsilon(method.method)) {
+      std::optional<double> factor = factor_of(value, target_word);
+      if (!factor) factor = factor_of(value, reach_word);
+      if (factor) {
+        require(*factor > 0, "\"{}\": expected a factor > 0", value);
+      } else {
+        static_cast<void>(parse_epsilon_rule(value));
+      }
+      return;
+    }
+    const bool is_share =
+        (method.method == "delta" || method.method == "proplace") && value.ends_with('%');
+    const double number =
+        number_of(is_share ? value.substr(0, value.size() - 1) : value, "value of this method");
+    require(number > 0, "\"{}\": expected a number > 0", value);
+  };
+  try {
+    for (const StudyMethod::Grid& grid : method.grids) {
+      for (const std::string& value : grid.values) {
+        check_value(value);
+        require(
+            grid.values.size() == 1 || !takes_epsilon(method.method) || !follows_target(value),
+            "\"{}\" stands for the evaluators' own epsilon and cannot be tuned with other values",
+            value);
+      }
+    }
+    static_cast<void>(choice(method, "set", SetKind::last_layer));
+    static_cast<void>(choice(method, "preset", GradientPreset::corrected));
+    if (const auto damping = find(method, "damping"))
+      require(number_of(*damping, "damping") >= 0, "damping = {} must be >= 0", *damping);
+    if (const auto shrink = find(method, "shrink")) {
+      const double factor = number_of(*shrink, "factor");
+      require(factor > 0 && factor <= 1, "shrink = {} must be in (0, 1]", *shrink);
+    }
+  } catch (const Error& error) {
+    fail(ErrorCode::input, "method {}: {}", method.name, error.what());
+  }
+}
+
 struct StudyMethodFactory::Shared {
   std::once_flag once = {};
   Vector largest_deltas = {};
@@ -113,6 +154,7 @@ struct StudyMethodFactory::Shared {
 StudyMethodFactory::StudyMethodFactory(const StudyMethod& method, const StudyFold& fold,
                                        const StudyPlan& plan)
     : method_(&method), fold_(&fold), plan_(&plan), shared_(std::make_unique<Shared>()) {
+  check_method(method);
   require(takes_epsilon(method.method) || method.options.empty(),
           "{}: the method {} has none of the options {}", method.name, method.method,
           fmt::join(study_options(), ", "));
@@ -121,7 +163,6 @@ StudyMethodFactory::StudyMethodFactory(const StudyMethod& method, const StudyFol
   if (const auto damping = find(method, "damping")) set_.damping = number_of(*damping, "damping");
   if (const auto shrink = find(method, "shrink")) {
     shrink_ = number_of(*shrink, "factor");
-    require(shrink_ > 0 && shrink_ <= 1, "{}: shrink = {} must be in (0, 1]", method.name, shrink_);
   }
 }
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "ellice/core/file.hpp"
 #include "ellice/core/version.hpp"
@@ -66,6 +68,31 @@ std::string what_was_run(const StudyResults& results) {
       fmt::join(evaluators, ", "), fmt::join(plan.targets, ", "), plan.seed);
 }
 
+/// Methods that could not be run, each with the reason, and the builds that ran the others.
+std::string what_to_know(const StudyResults& results) {
+  std::set<std::string> failures;
+  std::set<std::string> commits;
+  for (const StudyCell& cell : results.cells()) {
+    if (!cell.failure.empty()) {
+      failures.insert(fmt::format("{}, {} {}: {}", cell.name.method,
+                                  dataset_title(cell.name.dataset), enum_name(cell.name.model),
+                                  cell.failure));
+    }
+    if (!cell.commit.empty()) commits.insert(cell.commit);
+  }
+  std::string text;
+  if (!failures.empty()) {
+    text += "<p>Could not be run:</p><ul>";
+    for (const std::string& failure : failures)
+      text += fmt::format("<li>{}</li>", svg::escape(failure));
+    text += "</ul>";
+  }
+  if (commits.size() > 1)
+    text += fmt::format("<p>Run by several builds: {}.</p>",
+                        svg::escape(fmt::format("{}", fmt::join(commits, ", "))));
+  return text;
+}
+
 }  // namespace
 
 std::string study_page(const StudyResults& results, const PaperValues& paper,
@@ -78,14 +105,19 @@ std::string study_page(const StudyResults& results, const PaperValues& paper,
       "href=\"#headline\">Headline</a><a href=\"#tables\">Tables</a><a href=\"#figures\">Figures"
       "</a><a href=\"#again\">Run it again</a></nav>",
       svg::escape(results.plan().name), style);
-  page += "<h2 id=\"run\">What was run</h2>" + what_was_run(results);
+  page += "<h2 id=\"run\">What was run</h2>" + what_was_run(results) + what_to_know(results);
   page +=
       "<h2 id=\"headline\">Headline</h2><p>A cell is a data set, model and evaluator for which the "
       "paper prints both numbers. «As robust»: robustness at least that of the best of the "
       "paper's methods there. «As short»: mean length at most that of the paper's ElliCE. «Best "
       "here»: robustness at least that of every other method of the paper as run in this study, "
       "by the same models on the same people.</p>";
-  page += headline_table(headlines(results, paper));
+  const std::vector<Headline> lines = headlines(results, paper);
+  const bool has_cells =
+      std::any_of(lines.begin(), lines.end(), [](const Headline& line) { return line.cells > 0; });
+  page += has_cells ? headline_table(lines)
+                    : "<p>Nothing to compare with: no number of the paper is for a cell of this "
+                      "study, or there is no <code>paper_values.csv</code> beside the plan.</p>";
   page +=
       "<h2 id=\"tables\">Tables</h2><p>Small numbers: the paper's value for the method of the same "
       "name, or for its ElliCE where it has no such method. Green: at least as good.</p>";
@@ -100,7 +132,8 @@ std::string study_page(const StudyResults& results, const PaperValues& paper,
   }
   page += fmt::format(
       "<h2 id=\"again\">Run it again</h2><p><code>{}</code></p><p>ellice {} ({}), {}. Every number "
-      "but the times is the same for any number of threads.</p></body></html>\n",
+      "but the times is the same for any number of threads, unless an answer of PROPLACE met its "
+      "time limit.</p></body></html>\n",
       svg::escape(command), version().number, version().commit, svg::escape(version().build));
   return page;
 }

@@ -113,7 +113,8 @@ class FoldRun {
     StudyCell cell{.name = name,
                    .fitted_rows = fold_.fitted.labels.size(),
                    .columns = static_cast<std::size_t>(fold_.fitted.encoded.cols()),
-                   .targets = fold_.targets};
+                   .targets = fold_.targets,
+                   .commit = version().commit};
     try {
       const StudyMethodFactory factory(method, fold_, *plan_);
       const std::vector<std::string> values = method.values(name.dataset, name.model);
@@ -258,6 +259,12 @@ Json study_identity(const StudyPlan& plan) {
       identity["data"][dataset] = load_recipe(dataset).sha256;
   }
   return identity;
+}
+
+void check_study(const StudyPlan& plan) {
+  for (const StudyExperiment& experiment : plan.experiments) {
+    for (const StudyMethod& method : experiment.methods) check_method(method);
+  }
 }
 
 void run_study(const StudyPlan& plan, StudyStore& store, const std::string& folder,

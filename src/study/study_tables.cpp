@@ -229,8 +229,9 @@ ResultTable data_sets(const StudyResults& results, StudyMode mode) {
       .name = fmt::format("datasets-{}", enum_name(mode)),
       .caption = fmt::format(
           "Rows that a base model was fitted on, columns of model space, people explained, ε = {} "
-          "of the base's objective, and models in the evaluators' sets there; mean ± standard "
-          "deviation over folds.",
+          "of the base's objective, and models in the evaluators' sets there (a linear model that "
+          "is "
+          "retrained is itself); mean ± standard deviation over folds.",
           plan.targets[headline_target]),
       .labels = {"data", "model"},
       .columns = {{.name = "rows", .decimals = 0},
@@ -238,7 +239,12 @@ ResultTable data_sets(const StudyResults& results, StudyMode mode) {
                   {.name = "tuning", .decimals = 0},
                   {.name = "test", .decimals = 0},
                   {.name = "ε", .decimals = 4}}};
-  const std::vector<SetName> sets = results.sets(headline_target);
+  std::vector<SetName> sets = results.sets(headline_target);
+  // Kinds that seek a model for each answer have no set.
+  std::erase_if(sets, [](const SetName& set) {
+    return set.kind == EvaluatorKind::awp_targeted || set.kind == EvaluatorKind::ellipsoid ||
+           set.kind == EvaluatorKind::true_set;
+  });
   for (const SetName& set : sets)
     table.columns.push_back({.name = std::string(enum_name(set.kind)), .decimals = 0});
   for_each_row(results, mode, [&](const auto& folds, const CellName& name) {

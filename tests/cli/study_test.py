@@ -94,6 +94,16 @@ class Study(CliTestCase):
         self.expect_failure(BAD_INPUT, ["b.yaml:", 'did you mean "delta"'], "study", "b.yaml", "-o", "out")
         altered("c.yaml", "[10%, 60%]", "[]")
         self.expect_failure(BAD_INPUT, ["c.yaml:", "the grid is empty"], "study", "c.yaml", "-o", "out")
+        altered("d.yaml", "[10%, 0.02]", "[10%, 0.02, 10%]")
+        self.expect_failure(BAD_INPUT, ["d.yaml:", "stands twice"], "study", "d.yaml", "-o", "out")
+
+    def test_values_that_mean_nothing_are_refused_before_anything_is_run(self):
+        for value in ("reach*x", "reach*-1", "abc", "-0.1"):
+            self.write("plan.yaml", PLAN.replace("reach*0.5", value))
+            self.expect_failure(BAD_INPUT, ["method ElliCE", value], "study", "plan.yaml", "-o", "out")
+        self.write("plan.yaml", PLAN.replace("grid: [target]", "grid: [target, 0.01]"))
+        self.expect_failure(BAD_INPUT, ["method untuned", "cannot be tuned"], "study", "plan.yaml", "-o", "out")
+        self.assertFalse((self.folder / "out").exists())
 
     def test_more_folds_than_rows_of_a_class_are_refused(self):
         self.write("plan.yaml", PLAN.replace("count: 4", "count: 100000"))

@@ -49,9 +49,15 @@ TEST_F(StoreTest, RecordsAreThereAfterOpeningAgain) {
 }
 
 TEST_F(StoreTest, RefusesAnotherStudy) {
-  { const StudyStore store(path_, identity_); }
   Json other = identity_;
   other["plan_sha256"] = "def";
+  // Nothing is lost where nothing was finished.
+  { const StudyStore store(path_, other); }
+  {
+    StudyStore store(path_, identity_);
+    EXPECT_EQ(store.identity(), identity_);
+    store.add("a", {{"x", 1}});
+  }
   expect_input_error([&] { const StudyStore store(path_, other); },
                      {"holds another study", "plan_sha256"});
 }

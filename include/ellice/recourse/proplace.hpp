@@ -38,8 +38,9 @@ struct ProplaceOptions {
           "nearest robust training rows that span the region of PROPLACE's answers");
     visit("hull_query", self.hull_query, any_value(),
           "whether the query is a corner of that region; auto: corrected only");
-    visit("query_seconds", self.query_seconds, greater_than(0),
-          "time after which PROPLACE gives up on a query");
+    visit(
+        "query_seconds", self.query_seconds, greater_than(0),
+        "processor time after which PROPLACE stops searching; answers then depend on the machine");
   }
   bool operator==(const ProplaceOptions&) const = default;
 };

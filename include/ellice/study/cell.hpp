@@ -77,6 +77,7 @@ struct StudyCell {
   std::vector<StudyRun> walk = {};   // on tuning rows, in the order of the grid
   std::vector<StudyTest> tests = {};
   std::string failure = {};  // why the method could not be run at all; otherwise empty
+  std::string commit = {};   // of the program that ran it
 
   /// The test that tuning chose for a set, if there is one.
   [[nodiscard]] const StudyTest* chosen(const SetName& set) const;

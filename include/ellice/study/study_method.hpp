@@ -19,6 +19,10 @@ namespace ellice {
 /// then, and every target has a run of its own.
 [[nodiscard]] bool follows_target(const std::string& value);
 
+/// Throws Error{input} naming the method for values and options that it does not understand, and
+/// for values that follow the target beside others.
+void check_method(const StudyMethod& method);
+
 /// A method ready to answer; what its generator refers to lives here, too.
 struct PreparedMethod {
   std::unique_ptr<Problem> problem = {};

@@ -20,6 +20,9 @@ namespace ellice {
 /// What identifies a study's results: plan, version, data.
 [[nodiscard]] Json study_identity(const StudyPlan& plan);
 
+/// Throws Error{input} for a method whose values or options mean nothing, before anything is run.
+void check_study(const StudyPlan& plan);
+
 /// Runs every cell that the store does not hold yet and adds it. Progress counts cells. Ends with
 /// Error{cancelled} when told to stop; what is finished stays. A method that cannot be run on a
 /// fold (see StudyCell::failure) does not end the study.
