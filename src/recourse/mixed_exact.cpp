@@ -159,13 +159,14 @@ MixedExact::Layout MixedExact::lay_out(const FeasibleSet& feasible, bool display
 
 MixedProblem MixedExact::problem_for(const Layout& layout, const FeasibleSet& feasible,
                                      const Plans& earlier, double margin) const {
-  MixedProblem mixed{.query = feasible.query(),
-                     .units = layout.units,
-                     .epsilon = problem_->epsilon,
-                     .threshold = problem_->threshold,
-                     .margin = margin,
-                     .node_limit = static_cast<std::size_t>(options_.node_limit),
-                     .time_limit = options_.time_limit};
+  MixedProblem mixed{
+      .query = feasible.query(),
+      .units = layout.units,
+      .epsilon = problem_->epsilon,
+      .threshold = problem_->threshold,
+      .margin = margin,
+      .node_limit = static_cast<std::size_t>(options_.node_limit.value_or(default_nodes)),
+      .time_limit = options_.time_limit};
   if (options_.max_changes) mixed.max_changes = static_cast<std::size_t>(*options_.max_changes);
   for (const std::vector<std::size_t>& plan : earlier) {
     std::vector<std::size_t> set;

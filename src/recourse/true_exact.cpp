@@ -55,7 +55,7 @@ class TrueGuide final : public RoundingGuide {
 /// unless asked for.
 ExactOptions with_affordable_nodes(ExactOptions options) {
   constexpr int affordable = 1000;
-  if (options.node_limit == ExactOptions{}.node_limit) options.node_limit = affordable;
+  if (!options.node_limit) options.node_limit = affordable;
   return options;
 }
 

@@ -11,12 +11,14 @@
 
 namespace ellice {
 
+constexpr int default_nodes = 5000;
+
 struct ExactOptions {
   std::optional<int> max_changes = {};
   bool sparse = false;
   bool trade_off = false;
   int plans = 1;
-  int node_limit = 5000;
+  std::optional<int> node_limit = {};  // none: default_nodes, or fewer where each takes long
   std::optional<double> time_limit = {};
 
   static void fields(auto& self, auto&& visit) {
@@ -28,7 +30,8 @@ struct ExactOptions {
     visit("plans", self.plans, at_least(1),
           "different answers per query: none changes all that an earlier one changes");
     visit("node_limit", self.node_limit, at_least(1),
-          "parts into which a search may split before it states its gap instead");
+          "parts into which a search may split before it states its gap instead; 5000 where not "
+          "given, over the true set 1000");
     visit("time_limit", self.time_limit, greater_than(0),
           "seconds per search after which it states its gap; answers then depend on the machine");
   }
