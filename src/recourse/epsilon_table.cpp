@@ -25,18 +25,6 @@ std::vector<bool> movable_columns(const Problem& problem) {
   return movable;
 }
 
-/// Of those who have an answer.
-std::optional<double> mean_survival(const std::vector<Recourse>& answers) {
-  double sum = 0;
-  double count = 0;
-  for (const Recourse& answer : answers) {
-    if (!is_certified(answer.status) || !answer.predicted_survival) continue;
-    sum += *answer.predicted_survival;
-    count += 1;
-  }
-  return count > 0 ? std::optional(sum / count) : std::nullopt;
-}
-
 void explain_people(Problem problem, const std::vector<Query>& queries, const StoredRows& rows,
                     const Execution& execution, EpsilonLevel& level) {
   problem.epsilon = level.epsilon;
@@ -46,7 +34,8 @@ void explain_people(Problem problem, const std::vector<Query>& queries, const St
   if (has_selection_effect(problem)) {
     correct_for_selection(problem, queries, answers, disturbed_generator, execution,
                           ShiftFor::mean);
-    level.survival = mean_survival(answers);
+    const MeanSurvival survival = mean_survival(answers);
+    if (survival.answered > 0) level.survival = survival.mean;
   }
   for (const Recourse& answer : answers) {
     if (is_certified(answer.status) && answer.status != Status::reduced)

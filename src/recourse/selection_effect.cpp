@@ -107,30 +107,28 @@ void correct(const Problem& problem, const std::vector<Query>& queries,
   }
 }
 
-/// The mean survival at an ε, and how many people have an answer there.
-struct MeanSurvival {
-  double survival = 0;
-  double share_with_answer = 0;
-};
-
-MeanSurvival mean_survival(Problem problem, const std::vector<Query>& people, double epsilon,
-                           const Execution& execution, const ProgressState& begun) {
+/// Of these people's answers at an ε, the selection effect included.
+MeanSurvival survival_at(Problem problem, const std::vector<Query>& people, double epsilon,
+                         const Execution& execution, const ProgressState& begun) {
   problem.epsilon = epsilon;
   std::vector<Recourse> answers =
       sketching_generator(problem, sketch_nodes)->generate(people, {.threads = execution.threads});
   correct(problem, people, answers, disturbed_generator, execution, ShiftFor::mean, begun);
-  double sum = 0;
-  double count = 0;
-  for (const Recourse& answer : answers) {
-    if (!is_certified(answer.status) || !answer.predicted_survival) continue;
-    sum += *answer.predicted_survival;
-    count += 1;
-  }
-  return {.survival = count > 0 ? sum / count : 0,
-          .share_with_answer = count / static_cast<double>(people.size())};
+  return mean_survival(answers);
 }
 
 }  // namespace
+
+MeanSurvival mean_survival(const std::vector<Recourse>& answers) {
+  MeanSurvival result;
+  for (const Recourse& answer : answers) {
+    if (!is_certified(answer.status) || !answer.predicted_survival) continue;
+    ++result.answered;
+    result.mean += *answer.predicted_survival;
+  }
+  if (result.answered > 0) result.mean /= static_cast<double>(result.answered);
+  return result;
+}
 
 bool has_selection_effect(const Problem& problem) {
   const Model& model = *problem.model;
@@ -183,19 +181,18 @@ double selected_survival_epsilon(const Problem& given, const std::vector<Query>&
   double score_before = 0;
   for (int trial = 0; trial < most_trials; ++trial) {
     const int trials = std::max(expected_trials, trial + 1);
-    const MeanSurvival now =
-        mean_survival(problem, people, root * root, execution,
-                      {.stage = "choosing epsilon",
-                       .done = static_cast<std::size_t>(trial * shift_draws),
-                       .total = static_cast<std::size_t>(trials * shift_draws)});
-    require_input(now.share_with_answer >= 0.5,
+    const MeanSurvival now = survival_at(problem, people, root * root, execution,
+                                         {.stage = "choosing epsilon",
+                                          .done = static_cast<std::size_t>(trial * shift_draws),
+                                          .total = static_cast<std::size_t>(trials * shift_draws)});
+    require_input(2 * now.answered >= people.size(),
                   "no epsilon gives answers a survival of {:.1f} % for fresh rows: at epsilon = "
                   "{:.3g} half of the people have none, and {:.1f} % was the best before; ask for "
                   "less, or train on more rows",
                   100 * survival, root * root, 100 * best);
-    best = std::max(best, now.survival);
-    if (std::abs(now.survival - survival) <= survival_tolerance) break;
-    const double score = normal_quantile(std::clamp(now.survival, 1e-6, 1 - 1e-6));
+    best = std::max(best, now.mean);
+    if (std::abs(now.mean - survival) <= survival_tolerance) break;
+    const double score = normal_quantile(std::clamp(now.mean, 1e-6, 1 - 1e-6));
     const double secant = (score - score_before) / (root - before);
     if (trial > 0 && secant > 0) slope = secant;
     before = root;

@@ -121,6 +121,8 @@ void check_method(const StudyMethod& method) {
     require(number > 0, "\"{}\": expected a number > 0", value);
   };
   try {
+    require(takes_epsilon(method.method) || method.options.empty(), "{} has none of the options {}",
+            method.method, fmt::join(study_options(), ", "));
     for (const StudyMethod::Grid& grid : method.grids) {
       for (const std::string& value : grid.values) {
         check_value(value);
@@ -155,15 +157,10 @@ StudyMethodFactory::StudyMethodFactory(const StudyMethod& method, const StudyFol
                                        const StudyPlan& plan)
     : method_(&method), fold_(&fold), plan_(&plan), shared_(std::make_unique<Shared>()) {
   check_method(method);
-  require(takes_epsilon(method.method) || method.options.empty(),
-          "{}: the method {} has none of the options {}", method.name, method.method,
-          fmt::join(study_options(), ", "));
   set_.kind = choice(method, "set", SetKind::last_layer);
   set_.rows = &fold.fitted;
   if (const auto damping = find(method, "damping")) set_.damping = number_of(*damping, "damping");
-  if (const auto shrink = find(method, "shrink")) {
-    shrink_ = number_of(*shrink, "factor");
-  }
+  if (const auto shrink = find(method, "shrink")) shrink_ = number_of(*shrink, "factor");
 }
 
 StudyMethodFactory::~StudyMethodFactory() = default;

@@ -51,6 +51,11 @@ std::string what_was_run(const StudyResults& results) {
   const StudyPlan& plan = results.plan();
   std::vector<std::string> evaluators;
   for (const StudyEvaluator& evaluator : plan.evaluators) {
+    const EvaluatorKind kind = parse_evaluators({evaluator.name}).front();
+    if (is_per_answer(kind)) {
+      evaluators.push_back(fmt::format("{} (a model for each answer)", evaluator.name));
+      continue;
+    }
     std::string models = fmt::format("{} models", evaluator.models);
     for (const auto& [dataset, count] : evaluator.exceptions)
       models += fmt::format(", {} on {}", count, dataset_title(dataset));

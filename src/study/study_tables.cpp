@@ -241,10 +241,7 @@ ResultTable data_sets(const StudyResults& results, StudyMode mode) {
                   {.name = "ε", .decimals = 4}}};
   std::vector<SetName> sets = results.sets(headline_target);
   // Kinds that seek a model for each answer have no set.
-  std::erase_if(sets, [](const SetName& set) {
-    return set.kind == EvaluatorKind::awp_targeted || set.kind == EvaluatorKind::ellipsoid ||
-           set.kind == EvaluatorKind::true_set;
-  });
+  std::erase_if(sets, [](const SetName& set) { return is_per_answer(set.kind); });
   for (const SetName& set : sets)
     table.columns.push_back({.name = std::string(enum_name(set.kind)), .decimals = 0});
   for_each_row(results, mode, [&](const auto& folds, const CellName& name) {

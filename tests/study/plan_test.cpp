@@ -46,6 +46,21 @@ StudyPlan parsed(const std::string& text) {
   return parse_plan(text, "plan.yaml", names);
 }
 
+TEST(StudyPlan, AnEvaluatorMayHaveFewerModelsOnADataSet) {
+  const StudyPlan plan = parsed(replaced("retrain: 200", "retrain: {all: 200, german: 20}"));
+  EXPECT_EQ(plan.evaluators[0].wanted("german"), 20);
+  EXPECT_EQ(plan.evaluators[0].wanted("diabetes"), 200);
+  EXPECT_EQ(plan.evaluators[1].wanted("german"), 100);
+  EXPECT_NE(plan.sha256, parsed(good).sha256);
+  const auto refuses = [&](const std::string& models, const std::string& word) {
+    expect_input_error([&] { (void)parsed(replaced("retrain: 200", "retrain: " + models)); },
+                       {"plan.yaml:7", word});
+  };
+  refuses("{german: 20}", "all: N");
+  refuses("{all: 200, germane: 20}", "german");
+  refuses("{all: 200, german: 0}", "whole number");
+}
+
 TEST(StudyPlan, SaysWhatWasWritten) {
   const StudyPlan plan = parsed(good);
   EXPECT_EQ(plan.name, "quick");

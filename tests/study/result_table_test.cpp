@@ -54,7 +54,8 @@ TEST(ResultTable, CsvHoldsFullPrecisionAndOneLinePerCell) {
 
 TEST(ResultTable, LatexAndHtmlEscapeWhatWouldBreakThem) {
   const std::string latex = to_latex(table());
-  EXPECT_NE(latex.find("\\textbf{0.988 $\\pm$ 0.010}"), std::string::npos) << latex;
+  EXPECT_NE(latex.find("\\textbf{0.988 $\\pm$ 0.010} {\\scriptsize (0.970)}"), std::string::npos)
+      << latex;
   EXPECT_NE(latex.find("\\multicolumn{2}{c}{Retrain}"), std::string::npos) << latex;
   // Every row has as many columns as the table.
   const std::string body = latex.substr(latex.find("\\midrule"));

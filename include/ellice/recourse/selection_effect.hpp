@@ -44,6 +44,13 @@ void correct_for_selection(const Problem& problem, const std::vector<Query>& que
                            std::vector<Recourse>& answers, const MakeGenerator& make,
                            const Execution& execution = {}, ShiftFor wanted = ShiftFor::each);
 
+/// Predicted survival of those who have an answer.
+struct MeanSurvival {
+  std::size_t answered = 0;
+  double mean = 0;  // 0 where nobody is
+};
+[[nodiscard]] MeanSurvival mean_survival(const std::vector<Recourse>& answers);
+
 /// The smallest ε (to 0.2 points of survival) at which these people's answers have this survival on
 /// average, the selection effect included; the problem's ε is not used. Throws Error{input} where
 /// half of them lose their recourse before.

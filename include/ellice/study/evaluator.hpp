@@ -38,6 +38,12 @@ struct EnumNames<EvaluatorKind> {
       "retrain", "dropout", "awp", "awp-targeted", "ellipsoid", "true", "bootstrap", "shift"};
 };
 
+/// Whether a model is sought for each answer, rather than a set made once.
+[[nodiscard]] constexpr bool is_per_answer(EvaluatorKind kind) {
+  return kind == EvaluatorKind::awp_targeted || kind == EvaluatorKind::ellipsoid ||
+         kind == EvaluatorKind::true_set;
+}
+
 /// «retrain,awp»: each once, in the order given. Throws Error{argument} with a suggestion.
 [[nodiscard]] std::vector<EvaluatorKind> parse_evaluators(const std::vector<std::string>& names);
 
