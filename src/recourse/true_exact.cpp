@@ -192,6 +192,25 @@ bool TrueExact::complete(Recourse& result, const FeasibleSet& feasible, const Bo
   return false;
 }
 
+std::vector<std::string> TrueExact::blocking(const FeasibleSet& feasible) const {
+  // Where ε is too large for every point, one search says so instead of one per constraint.
+  FeasibleSet unconstrained = feasible;
+  for (const NamedConstraint& constraint : feasible.constraints())
+    unconstrained = unconstrained.without(constraint);
+  if (!search_->is_reachable(unconstrained.relaxed())) return {};
+  std::vector<std::string> result;
+  FeasibleSet current = feasible;
+  for (const NamedConstraint& constraint : feasible.constraints()) {
+    FeasibleSet without = current.without(constraint);
+    if (search_->is_reachable(without.relaxed())) {
+      result.push_back(constraint.text);
+    } else {
+      current = std::move(without);
+    }
+  }
+  return result;
+}
+
 void TrueExact::explain_no_answer(Recourse& result, const FeasibleSet& feasible) const {
   const TrueSearchResult relaxed = search_->nearest(feasible.query(), feasible.relaxed());
   if (!relaxed.proof) {
@@ -204,15 +223,7 @@ void TrueExact::explain_no_answer(Recourse& result, const FeasibleSet& feasible)
   why.model = *relaxed.proof;
   why.upper_bound = linear_maximum(why.model, feasible.relaxed());
   why.max_epsilon = search_->largest_epsilon(feasible.relaxed());
-  FeasibleSet current = feasible;
-  for (const NamedConstraint& constraint : feasible.constraints()) {
-    FeasibleSet without = current.without(constraint);
-    if (search_->is_reachable(without.relaxed())) {
-      why.blocking.push_back(constraint.text);
-    } else {
-      current = std::move(without);
-    }
-  }
+  why.blocking = blocking(feasible);
   if (why.blocking.empty()) {
     result.message = fmt::format(
         "no constraint blocks: epsilon = {} is too large for this model, whatever changes",

@@ -39,6 +39,8 @@ class TrueExact final : public Generator {
   void answer_mixed(Recourse& result, const FeasibleSet& feasible) const;
   [[nodiscard]] bool complete(Recourse& result, const FeasibleSet& feasible, const Box& box,
                               const TrueSearchResult& solution) const;
+  /// A minimal set of constraints without which the query has an answer.
+  [[nodiscard]] std::vector<std::string> blocking(const FeasibleSet& feasible) const;
   void explain_no_answer(Recourse& result, const FeasibleSet& feasible) const;
 
   const Problem* problem_;
