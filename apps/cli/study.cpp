@@ -50,6 +50,9 @@ ExitStatus run(const StudyArguments& arguments) {
   const StudyPlan plan = read_plan(arguments.plan, study_names());
   check_study(plan);
   const PaperValues paper = paper_values(arguments);
+  require_input(!arguments.report_only || std::filesystem::exists(store_of(arguments.folder)),
+                "{} holds no results to report; leave out --report-only to run the study",
+                arguments.folder);
   std::error_code error;
   std::filesystem::create_directories(arguments.folder, error);
   if (error) fail(ErrorCode::output, "{}: cannot be made: {}", arguments.folder, error.message());

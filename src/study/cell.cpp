@@ -173,6 +173,7 @@ Json to_json(const StudyCell& cell) {
                {"columns", cell.columns},
                {"targets", cell.targets}};
   if (!cell.failure.empty()) json["failure"] = cell.failure;
+  if (!cell.people.empty()) json["people"] = cell.people;
   if (!cell.commit.empty()) json["commit"] = cell.commit;
   json["walk"] = Json::array();
   for (const StudyRun& run : cell.walk) json["walk"].push_back(run_json(run));
@@ -202,6 +203,7 @@ StudyCell cell_from_json(const Json& json, const std::string& source) {
   const Vector targets = object.vector("targets");
   cell.targets.assign(targets.begin(), targets.end());
   if (object.has("failure")) cell.failure = object.string("failure");
+  if (object.has("people")) cell.people = object.string("people");
   if (object.has("commit")) cell.commit = object.string("commit");
   for (JsonObject& run : object.objects("walk")) {
     cell.walk.push_back(run_from(run));

@@ -68,6 +68,10 @@ StudyComparison compare_studies(const StudyStore& a, const StudyStore& b,
     }
     const StudyCell cell_a = cell_from_json(*a.find(name), name);
     const StudyCell cell_b = cell_from_json(*other, name);
+    if (cell_a.people.empty() || cell_a.people != cell_b.people) {
+      ++comparison.other_people;
+      continue;
+    }
     for (const StudyTest& test : cell_a.tests) {
       for (const SetName& set : test.chosen_for) {
         if (set.target.value_or(0) != 0) continue;
@@ -76,10 +80,6 @@ StudyComparison compare_studies(const StudyStore& a, const StudyStore& b,
         const std::optional<std::size_t> score_a = score_index(test.run, set);
         const std::optional<std::size_t> score_b = score_index(test_b->run, set);
         if (!score_a || !score_b) continue;
-        if (test.l2.size() != test_b->l2.size()) {
-          ++comparison.other_people;
-          continue;
-        }
         auto& [method, pairs] = found[{cell_a.name.mode, cell_a.name.model, cell_a.name.dataset,
                                        cell_a.name.method, set.kind}];
         method.name = cell_a.name;
@@ -109,19 +109,20 @@ StudyComparison compare_studies(const StudyStore& a, const StudyStore& b,
 
 std::string to_text(const StudyComparison& comparison) {
   using enum TextTable::Align;
-  TextTable table(
-      {left, left, left, left, right, right, right, right, right, right, right, right, right});
-  table.header({"data", "model", "method", "evaluator", "people", "R a", "R b", "a - b", "p",
-                "L2 a", "L2 b", "a - b", "p"});
+  TextTable table({left, left, left, left, left, right, right, right, right, right, right, right,
+                   right, right});
+  table.header({"data", "answers", "model", "method", "evaluator", "people", "R a", "R b", "a - b",
+                "p", "L2 a", "L2 b", "a - b", "p"});
   for (const MethodComparison& method : comparison.methods) {
     const auto number = [](const std::optional<double>& value) {
       return value ? fmt::format("{:.3f}", *value) : std::string();
     };
-    table.row({dataset_title(method.name.dataset), std::string(enum_name(method.name.model)),
-               method.name.method, std::string(enum_name(method.set.kind)),
-               std::to_string(method.people), number(method.robust_a), number(method.robust_b),
-               difference(method.robustness), probability(method.robustness), number(method.l2_a),
-               number(method.l2_b), difference(method.l2), probability(method.l2)});
+    table.row({dataset_title(method.name.dataset), std::string(enum_name(method.name.mode)),
+               std::string(enum_name(method.name.model)), method.name.method,
+               std::string(enum_name(method.set.kind)), std::to_string(method.people),
+               number(method.robust_a), number(method.robust_b), difference(method.robustness),
+               probability(method.robustness), number(method.l2_a), number(method.l2_b),
+               difference(method.l2), probability(method.l2)});
   }
   std::string text = table.text();
   text +=
@@ -129,8 +130,8 @@ std::string to_text(const StudyComparison& comparison) {
       "two-sided permutation test over people.\n";
   if (comparison.only_a + comparison.only_b + comparison.other_people > 0) {
     text += fmt::format(
-        "Not compared: {} cells only in the first, {} only in the second, {} that explain other "
-        "people.\n",
+        "Not compared: {} cells only in the first, {} only in the second, {} whose people are not "
+        "known to be the same.\n",
         comparison.only_a, comparison.only_b, comparison.other_people);
   }
   return text;

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/sha256.hpp"
 #include "ellice/core/stopwatch.hpp"
 #include "ellice/core/version.hpp"
 #include "ellice/data/recipe.hpp"
@@ -22,6 +23,17 @@ namespace {
 
 constexpr int lof_neighbours = 20;
 constexpr std::uint64_t evaluator_stream = 10;
+
+/// Of the rows of these people, so that two studies can tell whether they explain the same.
+std::string digest(const std::vector<Query>& people) {
+  constexpr std::size_t digits = 16;
+  Sha256 hash;
+  for (const Query& query : people) {
+    hash.update({reinterpret_cast<const char*>(query.raw.data()),
+                 static_cast<std::size_t>(query.raw.size()) * sizeof(double)});
+  }
+  return hash.hex().substr(0, digits);
+}
 
 /// The cells of one fold and model of a data set.
 struct FoldCells {
@@ -114,6 +126,7 @@ class FoldRun {
                    .fitted_rows = fold_.fitted.labels.size(),
                    .columns = static_cast<std::size_t>(fold_.fitted.encoded.cols()),
                    .targets = fold_.targets,
+                   .people = digest(fold_.test),
                    .commit = version().commit};
     try {
       const StudyMethodFactory factory(method, fold_, *plan_);

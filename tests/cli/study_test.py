@@ -123,9 +123,11 @@ class Study(CliTestCase):
     def test_plans_that_come_along_can_be_read(self):
         studies = pathlib.Path(__file__).resolve().parents[2] / "studies"
         for plan in studies.glob("*.yaml"):
-            # Without data the plan is all that can be read.
-            run = self.run_ellice("study", plan, "-o", f"out-{plan.stem}", "--report-only", "--quiet")
-            self.assertTrue(run.returncode == DONE or "no file" in run.stderr, run.stderr)
+            # A report of nothing is refused, but only once the plan has been read and checked.
+            run = self.run_ellice("study", plan, "-o", "nowhere", "--report-only", "--quiet")
+            self.assertEqual(run.returncode, BAD_INPUT)
+            self.assertIn("nowhere holds no results to report", run.stderr)
+            self.assertFalse((self.folder / "nowhere").exists())
 
 
 if __name__ == "__main__":

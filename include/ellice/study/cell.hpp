@@ -74,6 +74,7 @@ struct StudyCell {
   std::size_t fitted_rows = 0;       // that the base was fitted on
   std::size_t columns = 0;           // of model space
   std::vector<double> targets = {};  // ε of the plan's targets on this fold
+  std::string people = {};           // digest of the people who test it; empty in old stores
   std::vector<StudyRun> walk = {};   // on tuning rows, in the order of the grid
   std::vector<StudyTest> tests = {};
   std::string failure = {};  // why the method could not be run at all; otherwise empty

@@ -27,7 +27,8 @@ struct StudyComparison {
   std::vector<MethodComparison> methods = {};
   std::size_t only_a = 0;  // cells that the other study does not have
   std::size_t only_b = 0;
-  std::size_t other_people = 0;  // cells left out because the studies explained others
+  /// Cells of both that explain other people, or do not say whom.
+  std::size_t other_people = 0;
 };
 
 /// Cells of the same name are compared person by person, at the first target of both.
