@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/softmax_objective.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/rashomon/true_softmax.hpp"
 #include "extended_pass.hpp"
 
 namespace ellice {
@@ -90,6 +92,13 @@ WorstHead worst_head(const ExtendedPass& pass, const RashomonEllipsoid& set) {
   return worst_head(pass.logit, pass.scale, features_and_one_extended(pass), set);
 }
 
+/// The terms of the difference f_y − f_c under the heads θ of all classes.
+LongVector pair_terms(const LongVector& h_tilde, const Vector& theta, Index winner, Index rival) {
+  const Index p = h_tilde.size();
+  const LongVector own = theta.segment(winner * p, p).cast<long double>();
+  return (own - theta.segment(rival * p, p).cast<long double>()).cwiseProduct(h_tilde);
+}
+
 /// Of the difference f_y − f_c: a = (e_y − e_c) ⊗ h̃ (theory.md, Result 24).
 WorstHead worst_pair(const LongVector& h_tilde, const RashomonEllipsoid& set, Index winner,
                      Index rival) {
@@ -97,10 +106,39 @@ WorstHead worst_pair(const LongVector& h_tilde, const RashomonEllipsoid& set, In
   LongVector a = LongVector::Zero(set.parameters());
   a.segment(winner * p, p) = h_tilde;
   a.segment(rival * p, p) = -h_tilde;
-  const LongVector theta = set.center().cast<long double>();
-  const LongVector difference = theta.segment(winner * p, p) - theta.segment(rival * p, p);
-  const LongVector terms = difference.cwiseProduct(h_tilde);
+  const LongVector terms = pair_terms(h_tilde, set.center(), winner, rival);
   return worst_head(terms.sum(), terms.cwiseAbs().sum(), a, set);
+}
+
+/// The same over the true set (theory.md, Result 35).
+WorstHead worst_pair(const LongVector& h_tilde, const TrueSoftmax& set, Index winner, Index rival) {
+  const Vector center = Eigen::Map<const Vector>(set.center().data(), set.center().size());
+  const LongVector terms = pair_terms(h_tilde, center, winner, rival);
+  const TrueMargin worst = set.worst(h_tilde.cast<double>(), winner, rival);
+  const Vector heads = Eigen::Map<const Vector>(worst.heads.data(), worst.heads.size());
+  return {.logit = terms.sum(),
+          .robust = worst.lower_bound,
+          .scale = terms.cwiseAbs().sum() + (terms.sum() - worst.lower_bound),
+          .parameters = heads.cast<long double>()};
+}
+
+/// The worst pair of a contest's winner and a rival at a point, whichever set is meant.
+using WorstPair = std::function<WorstHead(const LongVector& h_tilde, Index rival)>;
+
+/// The true set is made anew for every row, which takes one of the many passes over the training
+/// rows that its worst models take.
+WorstPair worst_pairs(const Model& model, const SetChoice& choice, const RashomonEllipsoid* set,
+                      double epsilon) {
+  const Index winner = choice.contest->winner;
+  if (set != nullptr) {
+    return [set, winner](const LongVector& h_tilde, Index rival) {
+      return worst_pair(h_tilde, *set, winner, rival);
+    };
+  }
+  return [all = true_softmax(model, training_rows(choice, model), epsilon), winner](
+             const LongVector& h_tilde, Index rival) {
+    return worst_pair(h_tilde, all, winner, rival);
+  };
 }
 
 /// The worst parameters of a first-order set, and what the network makes of them.
@@ -162,7 +200,12 @@ Certifier::Certifier(const Model& model, const SetChoice& choice, double epsilon
   claim_ = claim_text(model, choice_, epsilon, threshold);
   if (is_first_order(choice.kind)) return;
   if (choice.kind == SetKind::true_set) {
-    true_set_ = true_set(model, training_rows(choice, model), epsilon);
+    const StoredRows& rows = training_rows(choice, model);
+    if (choice.contest) {
+      (void)true_softmax(model, rows, epsilon);  // refuses here what it would refuse later
+    } else {
+      true_set_ = true_set(model, rows, epsilon);
+    }
     return;
   }
   std::vector<const Model*> models = {&model};
@@ -237,8 +280,10 @@ std::optional<Certificate> Certifier::certify_contest(const RawRow& point) const
     for (const Index k : acceptable) result.acceptable.push_back(name_of(k));
   }
   const LongVector h_tilde = features_and_one_extended(base_pass(*model_, result.encoded));
+  const WorstPair worst_of =
+      worst_pairs(*model_, choice_, heads_.empty() ? nullptr : &heads_.front().set, epsilon_);
   for (const Index rival : contest.rivals) {
-    const WorstHead worst = worst_pair(h_tilde, heads_.front().set, contest.winner, rival);
+    const WorstHead worst = worst_of(h_tilde, rival);
     if (!reaches(worst.robust, worst.scale)) return std::nullopt;
     result.rivals.push_back({.name = name_of(rival),
                              .logit = static_cast<double>(worst.logit),
@@ -295,7 +340,7 @@ Evaluation Certifier::evaluate(const RawRow& point) const {
     return {.logit = static_cast<double>(pass.logit),
             .robust_logit = true_set_->worst(features_and_one(pass)).lower_bound};
   }
-  if (heads_.empty()) {
+  if (heads_.empty() && !choice_.contest) {
     const WorstNetwork worst =
         worst_network(*model_, choice_, epsilon_, model_->encoder.encode(point));
     return {.logit = static_cast<double>(worst.logit),
@@ -307,9 +352,10 @@ Evaluation Certifier::evaluate(const RawRow& point) const {
     const ExtendedPass pass = base_pass(*model_, model_->encoder.encode(point));
     const LongVector h_tilde = features_and_one_extended(pass);
     result.logit = std::numeric_limits<double>::infinity();
+    const WorstPair worst_of =
+        worst_pairs(*model_, choice_, heads_.empty() ? nullptr : &heads_.front().set, epsilon_);
     for (const Index rival : choice_.contest->rivals) {
-      const WorstHead worst =
-          worst_pair(h_tilde, heads_.front().set, choice_.contest->winner, rival);
+      const WorstHead worst = worst_of(h_tilde, rival);
       result.logit = std::min(result.logit, static_cast<double>(worst.logit));
       result.robust_logit = std::min(result.robust_logit, static_cast<double>(worst.robust));
     }

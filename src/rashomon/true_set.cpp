@@ -228,18 +228,16 @@ void require_rows_of(const Model& model, const StoredRows& rows) {
       "the rows are not those of the model: {} rows of {} columns, but it was fitted on {} "
       "of {}; give the data that it was trained on",
       rows.encoded.rows(), rows.encoded.cols(), training.rows, model.encoder.columns());
-  const RowMatrix features = model.network.row_features(rows.encoded);
-  const double loss =
-      Objective(features, rows.labels, training.loss_kind, {.l2 = 0}).loss(model.network.head());
+  NetworkObjective on_rows(
+      {.features = &rows.encoded, .labels = &rows.labels, .classes = model.network.outputs()},
+      training.loss_kind, {.l2 = training.l2, .penalize_bias = training.penalize_bias});
+  const double loss = on_rows.loss(model.network);
   require_input(
       std::abs(loss - training.loss) <= 1e-9 * std::max(training.loss, 1e-6),
       "the rows are not those of the model: its mean loss on them is {}, in the model file "
       "it is {}; give the data that it was trained on",
       loss, training.loss);
-  const double objective =
-      NetworkObjective({.features = &rows.encoded, .labels = &rows.labels}, training.loss_kind,
-                       {.l2 = training.l2, .penalize_bias = training.penalize_bias})
-          .value(model.network);
+  const double objective = on_rows.value(model.network);
   require_input(
       std::abs(objective - training.objective) <= 1e-9 * std::max(training.objective, 1e-6),
       "the model file contradicts itself: its training.objective is {}, but on the rows of its "

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ellice/core/error.hpp"
+#include "ellice/rashomon/true_set.hpp"
 
 namespace ellice {
 
@@ -220,6 +221,18 @@ TrueMargin TrueSoftmax::worst(VectorArg x_tilde, Index wanted, Index rival,
   result.stationary = folded(at.theta, k);
   result.multiplier = at.tau;
   return result;
+}
+
+TrueSoftmax true_softmax(const Model& model, const StoredRows& rows, double epsilon) {
+  require(model.network.outputs() > 1 && model.network.layers.size() == 1,
+          "the true set of several classes is that of a softmax model without hidden layers");
+  require_rows_of(model, rows);
+  const TrainingRecord& training = model.training;
+  return {rows.encoded,
+          rows.labels,
+          {.l2 = training.l2, .penalize_bias = training.penalize_bias},
+          folded(model.network.head(), model.network.outputs()),
+          epsilon};
 }
 
 }  // namespace ellice

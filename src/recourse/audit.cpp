@@ -57,7 +57,7 @@ class Auditor {
                  asked_.set.rows != nullptr ? asked_.set.rows
                  : model.rows               ? &*model.rows
                                             : nullptr) {
-    if (asked_.set.kind == SetKind::true_set)
+    if (asked_.set.kind == SetKind::true_set && !asked_.set.contest)
       true_set_ = true_set(model, training_rows(asked_.set, model), asked_.epsilon);
   }
 
@@ -232,7 +232,7 @@ class Auditor {
     compare("logit", answer.number("logit"), found.logit, rounding);
     // The bound over the true set depends on where Newton's method began, in its last digits.
     compare("robust_logit", answer.number("robust_logit"), found.robust_logit,
-            true_set_ ? 1e4 * rounding : rounding);
+            asked_.set.kind == SetKind::true_set ? 1e4 * rounding : rounding);
   }
 
   /// Radius and survival, from a factor of H made here and the definition of both.
@@ -253,7 +253,7 @@ class Auditor {
     };
     std::optional<double> radius;
     std::optional<double> survival;
-    if (asked_.set.contest) {
+    if (asked_.set.contest && asked_.set.kind == SetKind::last_layer) {
       const SetChoice set = set_of(result);
       for (const Model& pair : pair_models(*model_, *set.contest, set.damping)) {
         const double own = robustness_radius(last_layer_set(pair, 0),
@@ -379,9 +379,12 @@ class Auditor {
   }
 
   void check_proof(JsonObject infeasible, const FeasibleSet& feasible, AnswerAudit& result) const {
-    if (!is_exact_) {
-      result.failures.emplace_back(
-          "proof: there is none for networks and sets other than last-layer, ensemble and true");
+    const bool is_true_contest = asked_.set.kind == SetKind::true_set && asked_.set.contest;
+    if (!is_exact_ || is_true_contest) {
+      result.failures.emplace_back(is_true_contest
+                                       ? "proof: there is none for the true set of several classes"
+                                       : "proof: there is none for networks and sets other than "
+                                         "last-layer, ensemble and true");
       return;
     }
     ProofChecker checker(*model_, asked_.set, true_set_ ? &*true_set_ : nullptr, result);

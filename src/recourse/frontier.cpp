@@ -35,6 +35,8 @@ bool is_unreachable(const Query& query, double epsilon, const Problem& problem) 
 Frontier::Frontier(const Problem& problem, const StoredRows* rows)
     : problem_(&problem), rows_(rows) {
   validate(problem);
+  require(problem.set.kind != SetKind::true_set || !problem.set.contest,
+          "the frontier of the true set is for models with one logit; use --set last-layer");
   const Schema& schema = problem.model->schema();
   const bool has_rules = !schema.constraints.empty() || !schema.implications.empty();
   if (!is_exact(problem) || problem.set.kind != SetKind::last_layer || has_rules ||

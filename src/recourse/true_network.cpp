@@ -28,6 +28,8 @@ constexpr std::array<double, 3> margins = {1e-9, 1e-7, 1e-5};
 TrueSet set_of(const Problem& problem) {
   require(problem.set.kind == SetKind::true_set, "this search is for the true set, not for {}",
           enum_name(problem.set.kind));
+  require(!problem.set.contest,
+          "the true set of several classes is searched by --method exact and data only");
   validate(problem);
   return true_set(*problem.model, training_rows(problem.set, *problem.model), problem.epsilon);
 }

@@ -15,6 +15,9 @@ namespace ellice {
 Appraiser::Appraiser(const Model& model, double epsilon, double threshold, const SetChoice& set)
     : model_(&model), epsilon_(epsilon), threshold_(threshold), choice_(set) {
   require(std::isfinite(epsilon) && epsilon >= 0, "epsilon = {} must be finite and >= 0", epsilon);
+  if (set.kind == SetKind::true_set && set.contest) {
+    return;  // see lead()
+  }
   if (set.kind == SetKind::true_set) {
     true_set_ = true_set(model, training_rows(set, model), epsilon);
   } else if (set.contest) {
@@ -46,6 +49,13 @@ Standing Appraiser::before(const Recourse& answer) const {
 }
 
 Standing Appraiser::lead(const Recourse& answer, const Vector& x) const {
+  if (choice_.kind == SetKind::true_set) {
+    SetChoice own = choice_;
+    own.contest->winner = find_class(*model_, answer.target);
+    const Evaluation found =
+        Certifier(*model_, own, epsilon_of(answer), threshold_).evaluate(answer.query);
+    return {.logit = found.logit, .penalty = found.logit - found.robust_logit};
+  }
   const std::vector<Index> acceptable = acceptable_classes(*model_, *choice_.contest);
   std::size_t place = 0;
   for (std::size_t k = 0; k < acceptable.size(); ++k) {

@@ -1,4 +1,5 @@
 """Models with more than two classes."""
+import json
 import random
 import unittest
 
@@ -93,6 +94,37 @@ class ClassesTest(CliTestCase):
         page = (self.folder / "p.html").read_text(encoding="utf-8")
         self.assertIn("<strong>kind = red</strong>", page)
         self.assertIn("a lead of 0 over blue, green, grey", page)
+
+    def test_the_true_set_of_softmax_regression(self):
+        self.train()
+        rows = ("--data", "d.csv")
+        for target in ("red", "grey", "red,blue"):
+            file = self.explain("--set", "true", *rows, "--target", target, "--margin", "0.1")
+            self.assertEqual(file["method"], "exact")
+            self.assertIn("one logit", file["not_stated"]["robustness_radius"])
+            for answer in file["results"]:
+                self.assertIn(answer["status"], ("optimal", "certified", "already_robust"))
+                self.assertIn("training objective", answer["certificate"]["claim"])
+            self.assertIn("0 fail", self.ellice("verify", "m.json", "a.json", *rows))
+        # What claims a larger epsilon is broken by a model that verify names.
+        file = self.explain("--set", "true", *rows, "--target", "grey")
+        certificate = next(a["certificate"] for a in file["results"] if a["status"] != "already_robust")
+        certificate["epsilon"] *= 4
+        self.write("c.json", json.dumps(certificate))
+        run = self.run_ellice("verify", "m.json", "c.json", *rows, "--format", "json")
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("breaking_model", run.stdout)
+        self.ellice("explain", "m.json", "q.csv", "--epsilon", "1%", "--set", "true", *rows)
+        for refused, words in ((("explain", "--epsilon", "1%"), "--store-rows"),
+                               (("explain", "--epsilon", "1%", "--method", "network", *rows), "exact"),
+                               (("frontier", "--epsilons", "1%", *rows), "one logit")):
+            run = self.run_ellice(refused[0], "m.json", "q.csv", "--set", "true", *refused[1:])
+            self.assertEqual(run.returncode, 2, run.stderr)
+            self.assertIn(words, run.stderr)
+        self.train("--hidden", "4", "--epochs", "5")
+        run = self.run_ellice("explain", "m.json", "q.csv", "--epsilon", "1%", "--set", "true", *rows)
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("hidden layers", run.stderr)
 
     def test_what_makes_no_sense_is_refused(self):
         self.train()

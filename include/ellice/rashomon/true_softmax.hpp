@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ellice/core/types.hpp"
+#include "ellice/model/model.hpp"
 #include "ellice/model/objective.hpp"
 
 namespace ellice {
@@ -64,5 +65,10 @@ class TrueSoftmax {
   std::shared_ptr<const Rows> rows_;
   double epsilon_;
 };
+
+/// The true set of a softmax model without hidden layers on the rows that it was fitted on. Throws
+/// Error{argument} for other models and for one that is not at its optimum, Error{input} where the
+/// rows are not the model's (see require_rows_of).
+[[nodiscard]] TrueSoftmax true_softmax(const Model& model, const StoredRows& rows, double epsilon);
 
 }  // namespace ellice
