@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/softmax_objective.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
-#include "ellice/rashomon/true_softmax.hpp"
 #include "extended_pass.hpp"
 
 namespace ellice {
@@ -122,25 +120,6 @@ WorstHead worst_pair(const LongVector& h_tilde, const TrueSoftmax& set, Index wi
           .parameters = heads.cast<long double>()};
 }
 
-/// The worst pair of a contest's winner and a rival at a point, whichever set is meant.
-using WorstPair = std::function<WorstHead(const LongVector& h_tilde, Index rival)>;
-
-/// The true set is made anew for every row, which takes one of the many passes over the training
-/// rows that its worst models take.
-WorstPair worst_pairs(const Model& model, const SetChoice& choice, const RashomonEllipsoid* set,
-                      double epsilon) {
-  const Index winner = choice.contest->winner;
-  if (set != nullptr) {
-    return [set, winner](const LongVector& h_tilde, Index rival) {
-      return worst_pair(h_tilde, *set, winner, rival);
-    };
-  }
-  return [all = true_softmax(model, training_rows(choice, model), epsilon), winner](
-             const LongVector& h_tilde, Index rival) {
-    return worst_pair(h_tilde, all, winner, rival);
-  };
-}
-
 /// The worst parameters of a first-order set, and what the network makes of them.
 struct WorstNetwork {
   long double logit = 0;
@@ -202,7 +181,7 @@ Certifier::Certifier(const Model& model, const SetChoice& choice, double epsilon
   if (choice.kind == SetKind::true_set) {
     const StoredRows& rows = training_rows(choice, model);
     if (choice.contest) {
-      (void)true_softmax(model, rows, epsilon);  // refuses here what it would refuse later
+      true_classes_ = true_softmax(model, rows, epsilon);
     } else {
       true_set_ = true_set(model, rows, epsilon);
     }
@@ -280,10 +259,10 @@ std::optional<Certificate> Certifier::certify_contest(const RawRow& point) const
     for (const Index k : acceptable) result.acceptable.push_back(name_of(k));
   }
   const LongVector h_tilde = features_and_one_extended(base_pass(*model_, result.encoded));
-  const WorstPair worst_of =
-      worst_pairs(*model_, choice_, heads_.empty() ? nullptr : &heads_.front().set, epsilon_);
   for (const Index rival : contest.rivals) {
-    const WorstHead worst = worst_of(h_tilde, rival);
+    const WorstHead worst = true_classes_
+                                ? worst_pair(h_tilde, *true_classes_, contest.winner, rival)
+                                : worst_pair(h_tilde, heads_.front().set, contest.winner, rival);
     if (!reaches(worst.robust, worst.scale)) return std::nullopt;
     result.rivals.push_back({.name = name_of(rival),
                              .logit = static_cast<double>(worst.logit),
@@ -352,10 +331,11 @@ Evaluation Certifier::evaluate(const RawRow& point) const {
     const ExtendedPass pass = base_pass(*model_, model_->encoder.encode(point));
     const LongVector h_tilde = features_and_one_extended(pass);
     result.logit = std::numeric_limits<double>::infinity();
-    const WorstPair worst_of =
-        worst_pairs(*model_, choice_, heads_.empty() ? nullptr : &heads_.front().set, epsilon_);
+    const Index winner = choice_.contest->winner;
     for (const Index rival : choice_.contest->rivals) {
-      const WorstHead worst = worst_of(h_tilde, rival);
+      const WorstHead worst = true_classes_
+                                  ? worst_pair(h_tilde, *true_classes_, winner, rival)
+                                  : worst_pair(h_tilde, heads_.front().set, winner, rival);
       result.logit = std::min(result.logit, static_cast<double>(worst.logit));
       result.robust_logit = std::min(result.robust_logit, static_cast<double>(worst.robust));
     }

@@ -55,43 +55,38 @@ PlainObjective::PlainObjective(const Model& model, const StoredRows& rows)
   objective_fits_ = std::abs(objective - stored) <= 1e-9L * std::max(stored, 1e-6L);
 }
 
-PlainObjective::LongVector PlainObjective::scores(const LongVector& theta, Index row) const {
+void PlainObjective::find_scores(const LongVector& theta, Index row, LongVector& scores) const {
   const Index p = rows_.rows();
-  LongVector result(classes_);
   for (Index k = 0; k < classes_; ++k) {
-    long double score = 0;
-    for (Index j = 0; j < p; ++j) score += theta(k * p + j) * rows_(j, row);
-    result(k) = score;
+    scores(k) = 0;
+    for (Index j = 0; j < p; ++j) scores(k) += theta(k * p + j) * rows_(j, row);
   }
-  return result;
 }
 
 PlainObjective::Value PlainObjective::evaluate(const LongVector& theta) const {
   const Index p = rows_.rows();
   Value result{.gradient = LongVector::Zero(theta.size())};
+  LongVector scores(classes_);
+  LongVector slopes(classes_);  // of the loss in the scores
   for (Index i = 0; i < rows_.cols(); ++i) {
     const int label = labels_[static_cast<std::size_t>(i)];
-    LongVector slopes = scores(theta, i);
+    const long double sign = label == 1 ? 1 : -1;
+    find_scores(theta, i, scores);
     if (kind_ == LossKind::softmax) {
-      result.objective -= slopes(label);
-      const long double largest = slopes.maxCoeff();
-      long double total = 0;
-      for (long double& slope : slopes) total += slope = std::exp(slope - largest);
-      result.objective += largest + std::log(total);
+      const long double largest = scores.maxCoeff();
+      for (Index k = 0; k < classes_; ++k) slopes(k) = std::exp(scores(k) - largest);
+      const long double total = slopes.sum();
+      result.objective += largest - scores(label) + std::log(total);
       slopes /= total;
       slopes(label) -= 1;
+    } else if (kind_ == LossKind::squared) {
+      slopes(0) = scores(0) - sign;
+      result.objective += slopes(0) * slopes(0) / 2;
     } else {
-      const long double sign = label == 1 ? 1 : -1;
-      long double& slope = slopes(0);
-      if (kind_ == LossKind::squared) {
-        slope -= sign;
-        result.objective += slope * slope / 2;
-      } else {
-        const long double margin = sign * slope;
-        const long double decay = std::exp(-std::abs(margin));
-        result.objective += std::max(-margin, 0.0L) + std::log1p(decay);
-        slope = -sign * (margin > 0 ? decay : 1) / (1 + decay);
-      }
+      const long double margin = sign * scores(0);
+      const long double decay = std::exp(-std::abs(margin));
+      result.objective += std::max(-margin, 0.0L) + std::log1p(decay);
+      slopes(0) = -sign * (margin > 0 ? decay : 1) / (1 + decay);
     }
     for (Index k = 0; k < classes_; ++k) {
       for (Index j = 0; j < p; ++j) result.gradient(k * p + j) += slopes(k) * rows_(j, i);
@@ -111,16 +106,17 @@ PlainObjective::Value PlainObjective::evaluate(const LongVector& theta) const {
 PlainObjective::LongMatrix PlainObjective::hessian(const LongVector& at) const {
   const Index p = rows_.rows();
   LongMatrix result = LongMatrix::Zero(at.size(), at.size());
+  LongVector scores(classes_);
+  LongMatrix curvature(classes_, classes_);  // of the loss in the scores
   for (Index i = 0; i < rows_.cols(); ++i) {
-    const LongVector score = scores(at, i);
-    LongMatrix curvature(classes_, classes_);  // of the loss in the scores
+    find_scores(at, i, scores);
     if (kind_ == LossKind::softmax) {
-      LongVector shares = (score.array() - score.maxCoeff()).exp();
+      LongVector shares = (scores.array() - scores.maxCoeff()).exp();
       shares /= shares.sum();
       curvature = -shares * shares.transpose();
       curvature.diagonal() += shares;
     } else {
-      const long double decay = std::exp(-std::abs(score(0)));
+      const long double decay = std::exp(-std::abs(scores(0)));
       curvature(0, 0) = kind_ == LossKind::squared ? 1 : decay / ((1 + decay) * (1 + decay));
     }
     const LongMatrix square = rows_.col(i) * rows_.col(i).transpose();
@@ -145,20 +141,18 @@ long double PlainObjective::suboptimality(const LongVector& at, const LongVector
   if (!factor.isPositive()) return std::numeric_limits<long double>::infinity();
   const long double square = residual.dot(factor.solve(residual));
   if (kind_ == LossKind::squared) return square / 2;
-  long double reach = 0;
-  const Index p = rows_.rows();
+  // Of the score of any row, or of the difference of two classes' scores.
   const LongMatrix inverse = factor.solve(LongMatrix::Identity(at.size(), at.size()));
+  const auto largest = [&](const LongMatrix& form) {
+    const LongMatrix image = form * rows_;
+    return (rows_.array() * image.array()).colwise().sum().maxCoeff();
+  };
+  const Index p = rows_.rows();
+  const auto block = [&](Index a, Index b) { return inverse.block(a * p, b * p, p, p); };
+  long double reach = classes_ == 1 ? largest(inverse) : 0;
   for (Index a = 0; a < classes_; ++a) {
-    // Of one score, or of the difference of two classes' scores.
-    for (Index b = 0; b < std::max<Index>(a, classes_ == 1 ? 1 : 0); ++b) {
-      LongMatrix form = inverse.block(a * p, a * p, p, p);
-      if (classes_ > 1) {
-        form += inverse.block(b * p, b * p, p, p) - inverse.block(a * p, b * p, p, p) -
-                inverse.block(b * p, a * p, p, p);
-      }
-      const LongMatrix image = form * rows_;
-      reach = std::max(reach, (rows_.array() * image.array()).colwise().sum().maxCoeff());
-    }
+    for (Index b = 0; b < a; ++b)
+      reach = std::max(reach, largest(block(a, a) + block(b, b) - block(a, b) - block(b, a)));
   }
   return std::sqrt(square * reach) <= 0.5L ? square : std::numeric_limits<long double>::infinity();
 }

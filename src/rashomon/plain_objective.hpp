@@ -42,7 +42,7 @@ class PlainObjective {
   [[nodiscard]] long double suboptimality(const LongVector& at, const LongVector& residual) const;
   [[nodiscard]] LongMatrix hessian(const LongVector& at) const;
   /// Of a row, one for each class.
-  [[nodiscard]] LongVector scores(const LongVector& theta, Index row) const;
+  void find_scores(const LongVector& theta, Index row, LongVector& scores) const;
   [[nodiscard]] bool is_penalized(Index parameter) const {
     return penalize_bias_ || parameter % rows_.rows() != rows_.rows() - 1;
   }

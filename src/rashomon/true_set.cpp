@@ -6,6 +6,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/network_objective.hpp"
+#include "true_rules.hpp"
 
 namespace ellice {
 
@@ -156,19 +157,6 @@ double TrueSet::largest_score_step(const Vector& step) const {
 TrueWorst TrueSet::worst(VectorArg x_tilde, const TrueWorst* start) const {
   require(x_tilde.size() == rows_->minimiser.size(), "x̃ has {} entries, expected {}",
           x_tilde.size(), rows_->minimiser.size());
-  /// L = L̂ + ε, as h = h* for h = √(2(L−L̂)), which is nearly linear in τ.
-  struct LevelRule {
-    double target;
-    [[nodiscard]] static double h(const Iterate& at) {
-      return std::sqrt(2 * std::max(at.excess, 0.0));
-    }
-    [[nodiscard]] double error(const Iterate& at) const {
-      return std::abs(h(at) - target) / target;
-    }
-    [[nodiscard]] double change(const Iterate& at) const {
-      return ((h(at) - target) * h(at) - at.gradient.dot(at.newton)) / at.gradient.dot(at.along);
-    }
-  };
   const LevelRule rule{.target = std::sqrt(2 * epsilon_)};
   const Vector x = x_tilde;
   Iterate at;
@@ -196,18 +184,6 @@ TrueWorst TrueSet::worst(VectorArg x_tilde, const TrueWorst* start) const {
 }
 
 double TrueSet::robustness_radius(VectorArg x_tilde, double threshold, const Vector* nearby) const {
-  /// θᵀx̃ = t.
-  struct ScoreRule {
-    const Vector* x;
-    double threshold;
-    double size;
-    [[nodiscard]] double error(const Iterate& at) const {
-      return std::abs(at.theta.dot(*x) - threshold) / size;
-    }
-    [[nodiscard]] double change(const Iterate& at) const {
-      return (at.theta.dot(*x) - threshold - at.newton.dot(*x)) / at.along.dot(*x);
-    }
-  };
   const Vector x = x_tilde;
   const double margin = rows_->minimiser.dot(x) - threshold;
   if (margin <= 0) return 0;
@@ -216,7 +192,7 @@ double TrueSet::robustness_radius(VectorArg x_tilde, double threshold, const Vec
   // The step in θ does not depend on τ, so that the ellipsoid's will do for any start.
   const Iterate at = newton(
       x, {.theta = nearby != nullptr ? *nearby : rows_->minimiser - tau * solved, .tau = tau},
-      ScoreRule{.x = &x, .threshold = threshold, .size = margin});
+      ScoreRule{.c = &x, .threshold = threshold, .size = margin});
   return std::max(
       0.0, at.excess + at.tau * (at.theta.dot(x) - threshold) - suboptimality(at) - rounding());
 }

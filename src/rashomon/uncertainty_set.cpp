@@ -48,10 +48,6 @@ void validate_classes(const SetChoice& choice, const Model& model) {
       "the model has {} classes, for which there are the sets last-layer and true only, not {}; "
       "use --set last-layer",
       model.network.outputs(), enum_name(choice.kind));
-  require(choice.kind == SetKind::last_layer || model.network.layers.size() == 1,
-          "the model has {} classes and hidden layers, for which there is the set last-layer only, "
-          "not {}; use --set last-layer",
-          model.network.outputs(), enum_name(choice.kind));
   require(choice.contest.has_value(), "the model has {} classes: say which one is to win",
           model.network.outputs());
   validate(*choice.contest, model);

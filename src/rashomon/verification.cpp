@@ -137,10 +137,7 @@ Verifier::Verifier(const Model& model, std::vector<const Model*> members, const 
       members_(std::move(members)),
       rows_(rows == nullptr && model.rows ? &*model.rows : rows),
       eliminated_(std::make_shared<EliminatedHessian>(hessian_of(model, {}))) {
-  const bool has_true_set = model.network.outputs() == 1 || model.network.layers.size() == 1;
-  if (rows_ != nullptr && has_true_set) {
-    objective_ = std::make_shared<PlainObjective>(model, *rows_);
-  }
+  if (rows_ != nullptr) objective_ = std::make_shared<PlainObjective>(model, *rows_);
 }
 
 Verification Verifier::verify(const Certificate& certificate) const {

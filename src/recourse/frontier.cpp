@@ -35,8 +35,6 @@ bool is_unreachable(const Query& query, double epsilon, const Problem& problem) 
 Frontier::Frontier(const Problem& problem, const StoredRows* rows)
     : problem_(&problem), rows_(rows) {
   validate(problem);
-  require(problem.set.kind != SetKind::true_set || !problem.set.contest,
-          "the frontier of the true set is for models with one logit; use --set last-layer");
   const Schema& schema = problem.model->schema();
   const bool has_rules = !schema.constraints.empty() || !schema.implications.empty();
   if (!is_exact(problem) || problem.set.kind != SetKind::last_layer || has_rules ||
@@ -65,7 +63,8 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
     problem.set = problem_->set;
     problem.epsilon = epsilon;
     // Of a single model all sets are the same, and the true one is not known that well.
-    if (epsilon == 0 && problem_->set.kind == SetKind::true_set) problem.set = {};
+    if (epsilon == 0 && problem_->set.kind == SetKind::true_set)
+      problem.set = {.contest = problem_->set.contest};
     const std::vector<Recourse> answers =
         automatic_generator(problem, rows_)->generate({query}, {.threads = 1});
     const Recourse& answer = answers.front();

@@ -101,8 +101,6 @@ Endurance endurance(const Problem& problem, const TrueSet& set, const RetrainedH
 
 std::string no_radius_reason(const Problem& problem) {
   const SetKind kind = problem.set.kind;
-  if (kind == SetKind::true_set && problem.set.contest)
-    return "the largest epsilon over the true set is stated for models with one logit";
   if (kind == SetKind::last_layer || kind == SetKind::true_set) return {};
   return fmt::format("the largest epsilon is stated for the sets last-layer and true, not for {}",
                      enum_name(kind));
@@ -209,10 +207,15 @@ void Assembler::measure(Recourse& answer, VectorArg raw, const FeasibleSet& feas
   } else if (const TrueSet* heads = certifier_.heads_of_true_set()) {
     const Vector* worst = answer.certificate ? &answer.certificate->worst_model : nullptr;
     lasts = endurance(*problem_, *heads, retrained, z, worst);
-    // The certificate proves that much, whatever rounding took from the radius.
-    if (answer.certificate) {
-      lasts->robustness_radius = std::max(lasts->robustness_radius, answer.certificate->epsilon);
-    }
+  } else {
+    const Vector features = with_one(problem_->model->network.features(z));
+    lasts = Endurance{.robustness_radius =
+                          robustness_radius(*certifier_.classes_of_true_set(),
+                                            *problem_->set.contest, features, problem_->threshold)};
+  }
+  // The certificate proves that much, whatever rounding took from the radius.
+  if (!set_ && answer.certificate) {
+    lasts->robustness_radius = std::max(lasts->robustness_radius, answer.certificate->epsilon);
   }
   if (lasts) {
     answer.robustness_radius = lasts->robustness_radius;

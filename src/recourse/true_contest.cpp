@@ -215,6 +215,9 @@ TrueContest make_true_contest(const Problem& problem) {
   validate(problem);
   require(problem.set.kind == SetKind::true_set && problem.set.contest.has_value(),
           "this search is for the true set of several classes");
+  require(problem.model->network.layers.size() == 1,
+          "the exact search over the true set is for models without hidden layers; use --method "
+          "network or data for networks");
   Problem ellipsoids = problem;
   ellipsoids.set = {.contest = problem.set.contest};
   return {.set = true_softmax(*problem.model, training_rows(problem.set, *problem.model),

@@ -3,6 +3,7 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/loss.hpp"
@@ -16,9 +17,8 @@ Appraiser::Appraiser(const Model& model, double epsilon, double threshold, const
     : model_(&model), epsilon_(epsilon), threshold_(threshold), choice_(set) {
   require(std::isfinite(epsilon) && epsilon >= 0, "epsilon = {} must be finite and >= 0", epsilon);
   if (set.kind == SetKind::true_set && set.contest) {
-    return;  // see lead()
-  }
-  if (set.kind == SetKind::true_set) {
+    true_classes_ = true_softmax(model, training_rows(set, model), epsilon);
+  } else if (set.kind == SetKind::true_set) {
     true_set_ = true_set(model, training_rows(set, model), epsilon);
   } else if (set.contest) {
     SetChoice one = set;
@@ -49,12 +49,18 @@ Standing Appraiser::before(const Recourse& answer) const {
 }
 
 Standing Appraiser::lead(const Recourse& answer, const Vector& x) const {
-  if (choice_.kind == SetKind::true_set) {
-    SetChoice own = choice_;
-    own.contest->winner = find_class(*model_, answer.target);
-    const Evaluation found =
-        Certifier(*model_, own, epsilon_of(answer), threshold_).evaluate(answer.query);
-    return {.logit = found.logit, .penalty = found.logit - found.robust_logit};
+  if (true_classes_) {
+    const TrueSoftmax set = true_classes_->with_epsilon(epsilon_of(answer));
+    const Vector features = with_one(model_->network.features(x));
+    const Vector scores = set.center().transpose() * features;
+    const Index winner = find_class(*model_, answer.target);
+    double logit = std::numeric_limits<double>::infinity();
+    double robust = logit;
+    for (const Index rival : choice_.contest->rivals) {
+      logit = std::min(logit, scores(winner) - scores(rival));
+      robust = std::min(robust, set.worst(features, winner, rival).lower_bound);
+    }
+    return {.logit = logit, .penalty = logit - robust};
   }
   const std::vector<Index> acceptable = acceptable_classes(*model_, *choice_.contest);
   std::size_t place = 0;
