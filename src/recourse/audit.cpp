@@ -377,8 +377,8 @@ class Auditor {
                         AnswerAudit& result) const {
     const Vector z = model_->encoder.encode(counterfactual);
     const double paid = cost_of(asked_.cost, model_->encoder, feasible.query(), z);
-    const auto feature = beaten_by_retreat(certifier(result), asked_.cost, feasible, counterfactual,
-                                           paid * (1 - gap - gap_tolerance));
+    const auto feature = beaten_by_retreat(*model_, certifier(result), asked_.cost, feasible,
+                                           counterfactual, paid * (1 - gap - gap_tolerance));
     if (!feature) return;
     result.failures.push_back(
         fmt::format("gap is {}, but a row that changes {} less passes and costs less than that "

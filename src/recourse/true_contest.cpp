@@ -123,7 +123,7 @@ class TrueContestSearch final : public MixedSearch {
   }
 
   /// Adds the half-spaces of the rivals that may bind at the point that was evaluated last.
-  void add_planes(const RobustLogit::State& state, double raise, IntersectionProblem& planes) {
+  void add_planes(const RobustLogit::State& state, IntersectionProblem& planes) const {
     const Vector x_tilde = with_one(state.x);
     for (std::size_t k = 0; k < worst_.size(); ++k) {
       const double penalty = pair_of(contest_->set.center(), k).dot(x_tilde) - worst_[k].attained;
@@ -132,7 +132,7 @@ class TrueContestSearch final : public MixedSearch {
       const Vector pair = pair_of(worst_[k].heads, k);
       const Index d = state.x.size();
       planes.rules.push_back(
-          {.coefficients = pair.head(d), .lower = problem_->threshold + raise - pair(d)});
+          {.coefficients = pair.head(d), .lower = problem_->threshold - pair(d)});
     }
   }
 
@@ -167,7 +167,7 @@ class TrueContestSearch final : public MixedSearch {
       // Where the ellipsoid has no point the true set may have one: corrected once, it is seen.
       if (!solved.feasible && round > 0) return;
       const RobustLogit::State state = evaluate(solved.point);
-      add_planes(state, 0, planes);
+      add_planes(state, planes);
       const double short_of = missing(state);
       if (solved.feasible && short_of <= 0) offer(solved.point);
       if (std::abs(short_of) <= 10 * problem_->margin * scale(state) && short_of <= 0) return;
@@ -176,32 +176,35 @@ class TrueContestSearch final : public MixedSearch {
     }
   }
 
-  /// Cutting planes, each of them a head of the set. Near the end they aim a little higher, so that
-  /// the last point passes; the bound is that of the planes before.
+  /// Cutting planes, each of them a head of the set: their cheapest point bounds the cost. Near the
+  /// end a point a little above them passes.
   Leaf cut(IntersectionProblem& planes, double paid) {
     Leaf leaf{.lower_bound = paid};
-    double raise = 0;
     for (int k = 0; k < most_planes; ++k) {
       const ConeIntersection solved = intersect_cones(planes);
-      if (solved.status == IntersectionStatus::infeasible) {
-        leaf.infeasible = raise == 0;
-        return leaf;
-      }
+      leaf.infeasible = solved.status == IntersectionStatus::infeasible;
       if (!solved.feasible) return leaf;
-      if (raise == 0) leaf.lower_bound = std::max(leaf.lower_bound, paid + solved.lower_bound);
+      leaf.lower_bound = std::max(leaf.lower_bound, paid + solved.lower_bound);
       if (leaf.lower_bound >= enough()) return leaf;
       const RobustLogit::State state = evaluate(solved.point);
       const double short_of = missing(state);
       leaf.missing = std::max(0.0, short_of);
-      if (raise == 0) add_cut(make_cut(state));
+      add_cut(make_cut(state));
       if (short_of <= 0) {
         offer(solved.point);
         return leaf;
       }
-      if (short_of <= nearly * scale(state)) raise += 2 * short_of;
-      add_planes(state, raise, planes);
+      add_planes(state, planes);
+      if (short_of <= nearly * scale(state)) offer_above(planes, 2 * short_of);
     }
     return leaf;
+  }
+
+  void offer_above(IntersectionProblem planes, double raise) {
+    for (std::size_t k = problem_->rules.size(); k < planes.rules.size(); ++k)
+      planes.rules[k].lower += raise;
+    const ConeIntersection solved = intersect_cones(planes);
+    if (solved.feasible && missing(evaluate(solved.point)) <= 0) offer(solved.point);
   }
 
   const TrueContest* contest_;
