@@ -20,6 +20,7 @@
 #include "ellice/recourse/network_search.hpp"
 #include "ellice/recourse/query_reader.hpp"
 #include "ellice/recourse/selection_effect.hpp"
+#include "ellice/recourse/true_classes.hpp"
 #include "ellice/recourse/true_exact.hpp"
 #include "ellice/recourse/true_network.hpp"
 #include "ellice/report/text_table.hpp"
@@ -123,7 +124,10 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
   if (exact) {
     const ExactOptions& options = arguments.exact;
     if (options != ExactOptions{}) request.method_options["exact"] = fields_to_json(options);
-    if (problem.set.kind == SetKind::true_set) return std::make_unique<TrueExact>(problem, options);
+    if (problem.set.kind == SetKind::true_set) {
+      if (problem.set.contest) return std::make_unique<TrueClasses>(problem, options);
+      return std::make_unique<TrueExact>(problem, options);
+    }
     return std::make_unique<LinearExact>(problem, options);
   }
   NetworkSearchOptions network = arguments.network;

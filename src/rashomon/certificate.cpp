@@ -90,6 +90,13 @@ WorstHead worst_head(const ExtendedPass& pass, const RashomonEllipsoid& set) {
   return worst_head(pass.logit, pass.scale, features_and_one_extended(pass), set);
 }
 
+/// The terms of the difference f_y − f_c under the heads θ of all classes.
+LongVector pair_terms(const LongVector& h_tilde, const Vector& theta, Index winner, Index rival) {
+  const Index p = h_tilde.size();
+  const LongVector own = theta.segment(winner * p, p).cast<long double>();
+  return (own - theta.segment(rival * p, p).cast<long double>()).cwiseProduct(h_tilde);
+}
+
 /// Of the difference f_y − f_c: a = (e_y − e_c) ⊗ h̃ (theory.md, Result 24).
 WorstHead worst_pair(const LongVector& h_tilde, const RashomonEllipsoid& set, Index winner,
                      Index rival) {
@@ -97,10 +104,20 @@ WorstHead worst_pair(const LongVector& h_tilde, const RashomonEllipsoid& set, In
   LongVector a = LongVector::Zero(set.parameters());
   a.segment(winner * p, p) = h_tilde;
   a.segment(rival * p, p) = -h_tilde;
-  const LongVector theta = set.center().cast<long double>();
-  const LongVector difference = theta.segment(winner * p, p) - theta.segment(rival * p, p);
-  const LongVector terms = difference.cwiseProduct(h_tilde);
+  const LongVector terms = pair_terms(h_tilde, set.center(), winner, rival);
   return worst_head(terms.sum(), terms.cwiseAbs().sum(), a, set);
+}
+
+/// The same over the true set (theory.md, Result 35).
+WorstHead worst_pair(const LongVector& h_tilde, const TrueSoftmax& set, Index winner, Index rival) {
+  const Vector center = Eigen::Map<const Vector>(set.center().data(), set.center().size());
+  const LongVector terms = pair_terms(h_tilde, center, winner, rival);
+  const TrueMargin worst = set.worst(h_tilde.cast<double>(), winner, rival);
+  const Vector heads = Eigen::Map<const Vector>(worst.heads.data(), worst.heads.size());
+  return {.logit = terms.sum(),
+          .robust = worst.lower_bound,
+          .scale = terms.cwiseAbs().sum() + (terms.sum() - worst.lower_bound),
+          .parameters = heads.cast<long double>()};
 }
 
 /// The worst parameters of a first-order set, and what the network makes of them.
@@ -162,7 +179,12 @@ Certifier::Certifier(const Model& model, const SetChoice& choice, double epsilon
   claim_ = claim_text(model, choice_, epsilon, threshold);
   if (is_first_order(choice.kind)) return;
   if (choice.kind == SetKind::true_set) {
-    true_set_ = true_set(model, training_rows(choice, model), epsilon);
+    const StoredRows& rows = training_rows(choice, model);
+    if (choice.contest) {
+      true_classes_ = true_softmax(model, rows, epsilon);
+    } else {
+      true_set_ = true_set(model, rows, epsilon);
+    }
     return;
   }
   std::vector<const Model*> models = {&model};
@@ -238,7 +260,9 @@ std::optional<Certificate> Certifier::certify_contest(const RawRow& point) const
   }
   const LongVector h_tilde = features_and_one_extended(base_pass(*model_, result.encoded));
   for (const Index rival : contest.rivals) {
-    const WorstHead worst = worst_pair(h_tilde, heads_.front().set, contest.winner, rival);
+    const WorstHead worst = true_classes_
+                                ? worst_pair(h_tilde, *true_classes_, contest.winner, rival)
+                                : worst_pair(h_tilde, heads_.front().set, contest.winner, rival);
     if (!reaches(worst.robust, worst.scale)) return std::nullopt;
     result.rivals.push_back({.name = name_of(rival),
                              .logit = static_cast<double>(worst.logit),
@@ -295,7 +319,7 @@ Evaluation Certifier::evaluate(const RawRow& point) const {
     return {.logit = static_cast<double>(pass.logit),
             .robust_logit = true_set_->worst(features_and_one(pass)).lower_bound};
   }
-  if (heads_.empty()) {
+  if (heads_.empty() && !choice_.contest) {
     const WorstNetwork worst =
         worst_network(*model_, choice_, epsilon_, model_->encoder.encode(point));
     return {.logit = static_cast<double>(worst.logit),
@@ -307,9 +331,11 @@ Evaluation Certifier::evaluate(const RawRow& point) const {
     const ExtendedPass pass = base_pass(*model_, model_->encoder.encode(point));
     const LongVector h_tilde = features_and_one_extended(pass);
     result.logit = std::numeric_limits<double>::infinity();
+    const Index winner = choice_.contest->winner;
     for (const Index rival : choice_.contest->rivals) {
-      const WorstHead worst =
-          worst_pair(h_tilde, heads_.front().set, choice_.contest->winner, rival);
+      const WorstHead worst = true_classes_
+                                  ? worst_pair(h_tilde, *true_classes_, winner, rival)
+                                  : worst_pair(h_tilde, heads_.front().set, winner, rival);
       result.logit = std::min(result.logit, static_cast<double>(worst.logit));
       result.robust_logit = std::min(result.robust_logit, static_cast<double>(worst.robust));
     }

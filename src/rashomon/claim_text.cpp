@@ -58,18 +58,19 @@ std::string contest_text(const Model& model, const Contest& contest, const std::
       winner, lead, class_names(model, contest.rivals), class_text(model, acceptable));
 }
 
-std::string true_text(const Model& model, const std::string& epsilon,
+std::string true_text(const Model& model, const SetChoice& choice, const std::string& epsilon,
                       const std::string& threshold) {
   const bool has_hidden = model.network.layers.size() > 1;
+  const std::string_view noun = has_hidden ? "head" : "model";
   return fmt::format(
       "Every {} θ whose training objective L(θ) on the {} rows that the model was fitted on is "
-      "within {} of its minimum{} gives this point a logit of at least {}. These are all such {}s, "
-      "not an approximation of them: robust_logit is a lower bound over the set that is proved by "
-      "the dual of the problem, and worst_model is a {} of the set that attains it up to rounding."
-      "{}",
-      has_hidden ? "head" : "model", model.training.rows, epsilon,
-      has_hidden ? ", the hidden layers fixed," : "", threshold, has_hidden ? "head" : "model",
-      has_hidden ? "head" : "model",
+      "within {} of its minimum{} gives {}. These are all such {}s, not an approximation of them: "
+      "{}robust_logit is a lower bound over the set that is proved by the dual of the problem, and "
+      "worst_model is a {} of the set that attains it up to rounding.{}",
+      noun, model.training.rows, epsilon, has_hidden ? ", the hidden layers fixed," : "",
+      choice.contest ? contest_text(model, *choice.contest, threshold)
+                     : fmt::format("this point a logit of at least {}", threshold),
+      noun, choice.contest ? "for each rival " : "", noun,
       has_hidden ? " No change of the hidden layers is covered." : "");
 }
 
@@ -94,7 +95,7 @@ std::string claim_text(const Model& model, const SetChoice& choice, double epsil
   const std::string e = number_text(epsilon);
   const std::string t = number_text(threshold);
   if (is_first_order(choice.kind)) return first_order_text(model, choice, epsilon, t);
-  if (choice.kind == SetKind::true_set) return true_text(model, e, t);
+  if (choice.kind == SetKind::true_set) return true_text(model, choice, e, t);
   std::vector<const Model*> models = {&model};
   models.insert(models.end(), choice.members.begin(), choice.members.end());
   const bool is_ensemble = choice.kind == SetKind::ensemble;

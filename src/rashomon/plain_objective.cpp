@@ -1,6 +1,7 @@
 #include "plain_objective.hpp"
 
 #include <Eigen/Cholesky>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -11,6 +12,7 @@ namespace ellice {
 
 PlainObjective::PlainObjective(const Model& model, const StoredRows& rows)
     : kind_(model.training.loss_kind),
+      classes_(model.network.layers.back().weights.rows()),
       l2_(model.training.l2),
       penalize_bias_(model.training.penalize_bias),
       labels_(rows.labels) {
@@ -26,13 +28,16 @@ PlainObjective::PlainObjective(const Model& model, const StoredRows& rows)
         network.features_and_one(rows.encoded.row(i).transpose());
     for (Index j = 0; j < rows_.rows(); ++j) rows_(j, i) = features[static_cast<std::size_t>(j)];
   }
-  LongVector theta(rows_.rows());
-  for (Index j = 0; j + 1 < theta.size(); ++j) theta(j) = head.weights(0, j);
-  theta(theta.size() - 1) = head.bias(0);
+  const Index p = rows_.rows();
+  LongVector theta(classes_ * p);
+  for (Index k = 0; k < classes_; ++k) {
+    for (Index j = 0; j + 1 < p; ++j) theta(k * p + j) = head.weights(k, j);
+    theta(k * p + p - 1) = head.bias(k);
+  }
   optimum_ = evaluate(theta).objective;
   long double penalty = 0;
   for (Index j = 0; j < theta.size(); ++j) {
-    if (penalize_bias_ || j + 1 < theta.size()) penalty += l2_ / 2 * theta(j) * theta(j);
+    if (is_penalized(j)) penalty += l2_ / 2 * theta(j) * theta(j);
   }
   const long double loss = model.training.loss;
   rows_fit_ = std::abs(optimum_ - penalty - loss) <= 1e-9L * std::max(loss, 1e-6L);
@@ -50,66 +55,117 @@ PlainObjective::PlainObjective(const Model& model, const StoredRows& rows)
   objective_fits_ = std::abs(objective - stored) <= 1e-9L * std::max(stored, 1e-6L);
 }
 
+void PlainObjective::find_scores(const LongVector& theta, Index row, LongVector& scores) const {
+  const Index p = rows_.rows();
+  for (Index k = 0; k < classes_; ++k) {
+    scores(k) = 0;
+    for (Index j = 0; j < p; ++j) scores(k) += theta(k * p + j) * rows_(j, row);
+  }
+}
+
 PlainObjective::Value PlainObjective::evaluate(const LongVector& theta) const {
+  const Index p = rows_.rows();
   Value result{.gradient = LongVector::Zero(theta.size())};
+  LongVector scores(classes_);
+  LongVector slopes(classes_);  // of the loss in the scores
   for (Index i = 0; i < rows_.cols(); ++i) {
-    long double score = 0;
-    for (Index j = 0; j < theta.size(); ++j) score += theta(j) * rows_(j, i);
-    const long double sign = labels_[static_cast<std::size_t>(i)] == 1 ? 1 : -1;
-    long double slope = 0;
-    if (kind_ == LossKind::squared) {
-      slope = score - sign;
-      result.objective += slope * slope / 2;
+    const int label = labels_[static_cast<std::size_t>(i)];
+    const long double sign = label == 1 ? 1 : -1;
+    find_scores(theta, i, scores);
+    if (kind_ == LossKind::softmax) {
+      const long double largest = scores.maxCoeff();
+      for (Index k = 0; k < classes_; ++k) slopes(k) = std::exp(scores(k) - largest);
+      const long double total = slopes.sum();
+      result.objective += largest - scores(label) + std::log(total);
+      slopes /= total;
+      slopes(label) -= 1;
+    } else if (kind_ == LossKind::squared) {
+      slopes(0) = scores(0) - sign;
+      result.objective += slopes(0) * slopes(0) / 2;
     } else {
-      const long double margin = sign * score;
+      const long double margin = sign * scores(0);
       const long double decay = std::exp(-std::abs(margin));
       result.objective += std::max(-margin, 0.0L) + std::log1p(decay);
-      slope = -sign * (margin > 0 ? decay : 1) / (1 + decay);
+      slopes(0) = -sign * (margin > 0 ? decay : 1) / (1 + decay);
     }
-    for (Index j = 0; j < theta.size(); ++j) result.gradient(j) += slope * rows_(j, i);
+    for (Index k = 0; k < classes_; ++k) {
+      for (Index j = 0; j < p; ++j) result.gradient(k * p + j) += slopes(k) * rows_(j, i);
+    }
   }
   const auto n = static_cast<long double>(rows_.cols());
   result.objective /= n;
   result.gradient /= n;
   for (Index j = 0; j < theta.size(); ++j) {
-    if (!penalize_bias_ && j + 1 == theta.size()) continue;
+    if (!is_penalized(j)) continue;
     result.objective += l2_ / 2 * theta(j) * theta(j);
     result.gradient(j) += l2_ * theta(j);
   }
   return result;
 }
 
+PlainObjective::LongMatrix PlainObjective::hessian(const LongVector& at) const {
+  const Index p = rows_.rows();
+  LongMatrix result = LongMatrix::Zero(at.size(), at.size());
+  LongVector scores(classes_);
+  LongMatrix curvature(classes_, classes_);  // of the loss in the scores
+  for (Index i = 0; i < rows_.cols(); ++i) {
+    find_scores(at, i, scores);
+    if (kind_ == LossKind::softmax) {
+      LongVector shares = (scores.array() - scores.maxCoeff()).exp();
+      shares /= shares.sum();
+      curvature = -shares * shares.transpose();
+      curvature.diagonal() += shares;
+    } else {
+      const long double decay = std::exp(-std::abs(scores(0)));
+      curvature(0, 0) = kind_ == LossKind::squared ? 1 : decay / ((1 + decay) * (1 + decay));
+    }
+    const LongMatrix square = rows_.col(i) * rows_.col(i).transpose();
+    for (Index a = 0; a < classes_; ++a) {
+      for (Index b = 0; b < classes_; ++b)
+        result.block(a * p, b * p, p, p) += curvature(a, b) * square;
+    }
+  }
+  result /= static_cast<long double>(rows_.cols());
+  for (Index j = 0; j < at.size(); ++j) {
+    if (is_penalized(j)) result(j, j) += l2_;
+    // What all classes have in common changes no difference of two scores (theory.md, Result 35).
+    for (Index k = j % p; classes_ > 1 && k < at.size(); k += p)
+      result(j, k) += 1 / static_cast<long double>(classes_);
+  }
+  return result;
+}
+
 long double PlainObjective::suboptimality(const LongVector& at, const LongVector& residual) const {
   if (l2_ > 0 && penalize_bias_) return residual.squaredNorm() / (2 * l2_);
-  LongMatrix hessian = LongMatrix::Zero(at.size(), at.size());
-  for (Index i = 0; i < rows_.cols(); ++i) {
-    const long double decay = std::exp(-std::abs(at.dot(rows_.col(i))));
-    const long double curvature =
-        kind_ == LossKind::squared ? 1 : decay / ((1 + decay) * (1 + decay));
-    hessian += curvature * rows_.col(i) * rows_.col(i).transpose();
-  }
-  hessian /= static_cast<long double>(rows_.cols());
-  for (Index j = 0; j < at.size(); ++j) {
-    if (penalize_bias_ || j + 1 < at.size()) hessian(j, j) += l2_;
-  }
-  const Eigen::LDLT<LongMatrix> factor(hessian);
+  const Eigen::LDLT<LongMatrix> factor(hessian(at));
   if (!factor.isPositive()) return std::numeric_limits<long double>::infinity();
   const long double square = residual.dot(factor.solve(residual));
   if (kind_ == LossKind::squared) return square / 2;
-  const LongMatrix solved = factor.solve(rows_);
-  const long double reach = (rows_.array() * solved.array()).colwise().sum().maxCoeff();
+  // Of the score of any row, or of the difference of two classes' scores.
+  const LongMatrix inverse = factor.solve(LongMatrix::Identity(at.size(), at.size()));
+  const auto largest = [&](const LongMatrix& form) {
+    const LongMatrix image = form * rows_;
+    return (rows_.array() * image.array()).colwise().sum().maxCoeff();
+  };
+  const Index p = rows_.rows();
+  const auto block = [&](Index a, Index b) { return inverse.block(a * p, b * p, p, p); };
+  long double reach = classes_ == 1 ? largest(inverse) : 0;
+  for (Index a = 0; a < classes_; ++a) {
+    for (Index b = 0; b < a; ++b)
+      reach = std::max(reach, largest(block(a, a) + block(b, b) - block(a, b) - block(b, a)));
+  }
   return std::sqrt(square * reach) <= 0.5L ? square : std::numeric_limits<long double>::infinity();
 }
 
-long double PlainObjective::lower_bound(const LongVector& at, const LongVector& x_tilde,
+long double PlainObjective::lower_bound(const LongVector& at, const LongVector& c,
                                         long double epsilon) const {
   const Value value = evaluate(at);
   // The multiplier that leaves the least gradient; every positive one would prove something.
-  const long double tau = -value.gradient.dot(x_tilde) / x_tilde.squaredNorm();
+  const long double tau = -value.gradient.dot(c) / c.squaredNorm();
   if (!(tau > 0)) return -std::numeric_limits<long double>::infinity();
-  const LongVector residual = value.gradient + tau * x_tilde;
+  const LongVector residual = value.gradient + tau * c;
   const long double slack = value.objective - optimum_ - epsilon - suboptimality(at, residual);
-  return at.dot(x_tilde) + slack / tau;
+  return at.dot(c) + slack / tau;
 }
 
 }  // namespace ellice

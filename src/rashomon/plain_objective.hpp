@@ -21,6 +21,7 @@ class PlainObjective {
     long double objective = 0;
     LongVector gradient = {};
   };
+  /// θ of all classes, one after the other, where there are many.
   [[nodiscard]] Value evaluate(const LongVector& theta) const;
   /// At the model's own head; not below the minimum.
   [[nodiscard]] long double optimum() const { return optimum_; }
@@ -30,16 +31,24 @@ class PlainObjective {
   /// included.
   [[nodiscard]] bool objective_fits() const { return objective_fits_; }
 
-  /// What no model θ with L(θ) ≤ optimum + ε scores below at x̃, proved from the objective at one
-  /// model alone (theory.md, Result 21); −∞ where it proves nothing.
-  [[nodiscard]] long double lower_bound(const LongVector& at, const LongVector& x_tilde,
+  /// What cᵀθ is not below for any model with L(θ) ≤ optimum + ε, proved from the objective at one
+  /// model alone (theory.md, Result 21 and Result 35); −∞ where it proves nothing. c is x̃, or
+  /// (e_y − e_r) ⊗ x̃ for the difference of two classes' scores.
+  [[nodiscard]] long double lower_bound(const LongVector& at, const LongVector& c,
                                         long double epsilon) const;
 
  private:
   /// δ: how far r = ∇F(θ) leaves F above its minimum, at most.
   [[nodiscard]] long double suboptimality(const LongVector& at, const LongVector& residual) const;
+  [[nodiscard]] LongMatrix hessian(const LongVector& at) const;
+  /// Of a row, one for each class.
+  void find_scores(const LongVector& theta, Index row, LongVector& scores) const;
+  [[nodiscard]] bool is_penalized(Index parameter) const {
+    return penalize_bias_ || parameter % rows_.rows() != rows_.rows() - 1;
+  }
 
   LossKind kind_;
+  Index classes_;  // 1 for one logit
   long double l2_;
   bool penalize_bias_;
   LongMatrix rows_;  // x̃ᵢ as columns

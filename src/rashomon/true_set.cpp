@@ -6,6 +6,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/network_objective.hpp"
+#include "true_rules.hpp"
 
 namespace ellice {
 
@@ -156,19 +157,6 @@ double TrueSet::largest_score_step(const Vector& step) const {
 TrueWorst TrueSet::worst(VectorArg x_tilde, const TrueWorst* start) const {
   require(x_tilde.size() == rows_->minimiser.size(), "x̃ has {} entries, expected {}",
           x_tilde.size(), rows_->minimiser.size());
-  /// L = L̂ + ε, as h = h* for h = √(2(L−L̂)), which is nearly linear in τ.
-  struct LevelRule {
-    double target;
-    [[nodiscard]] static double h(const Iterate& at) {
-      return std::sqrt(2 * std::max(at.excess, 0.0));
-    }
-    [[nodiscard]] double error(const Iterate& at) const {
-      return std::abs(h(at) - target) / target;
-    }
-    [[nodiscard]] double change(const Iterate& at) const {
-      return ((h(at) - target) * h(at) - at.gradient.dot(at.newton)) / at.gradient.dot(at.along);
-    }
-  };
   const LevelRule rule{.target = std::sqrt(2 * epsilon_)};
   const Vector x = x_tilde;
   Iterate at;
@@ -196,18 +184,6 @@ TrueWorst TrueSet::worst(VectorArg x_tilde, const TrueWorst* start) const {
 }
 
 double TrueSet::robustness_radius(VectorArg x_tilde, double threshold, const Vector* nearby) const {
-  /// θᵀx̃ = t.
-  struct ScoreRule {
-    const Vector* x;
-    double threshold;
-    double size;
-    [[nodiscard]] double error(const Iterate& at) const {
-      return std::abs(at.theta.dot(*x) - threshold) / size;
-    }
-    [[nodiscard]] double change(const Iterate& at) const {
-      return (at.theta.dot(*x) - threshold - at.newton.dot(*x)) / at.along.dot(*x);
-    }
-  };
   const Vector x = x_tilde;
   const double margin = rows_->minimiser.dot(x) - threshold;
   if (margin <= 0) return 0;
@@ -216,7 +192,7 @@ double TrueSet::robustness_radius(VectorArg x_tilde, double threshold, const Vec
   // The step in θ does not depend on τ, so that the ellipsoid's will do for any start.
   const Iterate at = newton(
       x, {.theta = nearby != nullptr ? *nearby : rows_->minimiser - tau * solved, .tau = tau},
-      ScoreRule{.x = &x, .threshold = threshold, .size = margin});
+      ScoreRule{.c = &x, .threshold = threshold, .size = margin});
   return std::max(
       0.0, at.excess + at.tau * (at.theta.dot(x) - threshold) - suboptimality(at) - rounding());
 }
@@ -228,18 +204,16 @@ void require_rows_of(const Model& model, const StoredRows& rows) {
       "the rows are not those of the model: {} rows of {} columns, but it was fitted on {} "
       "of {}; give the data that it was trained on",
       rows.encoded.rows(), rows.encoded.cols(), training.rows, model.encoder.columns());
-  const RowMatrix features = model.network.row_features(rows.encoded);
-  const double loss =
-      Objective(features, rows.labels, training.loss_kind, {.l2 = 0}).loss(model.network.head());
+  NetworkObjective on_rows(
+      {.features = &rows.encoded, .labels = &rows.labels, .classes = model.network.outputs()},
+      training.loss_kind, {.l2 = training.l2, .penalize_bias = training.penalize_bias});
+  const double loss = on_rows.loss(model.network);
   require_input(
       std::abs(loss - training.loss) <= 1e-9 * std::max(training.loss, 1e-6),
       "the rows are not those of the model: its mean loss on them is {}, in the model file "
       "it is {}; give the data that it was trained on",
       loss, training.loss);
-  const double objective =
-      NetworkObjective({.features = &rows.encoded, .labels = &rows.labels}, training.loss_kind,
-                       {.l2 = training.l2, .penalize_bias = training.penalize_bias})
-          .value(model.network);
+  const double objective = on_rows.value(model.network);
   require_input(
       std::abs(objective - training.objective) <= 1e-9 * std::max(training.objective, 1e-6),
       "the model file contradicts itself: its training.objective is {}, but on the rows of its "

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "ellice/core/error.hpp"
+#include "ellice/rashomon/true_set.hpp"
+#include "true_rules.hpp"
 
 namespace ellice {
 
@@ -40,14 +42,6 @@ double softmax_rows(RowMatrix& scores) {
   return sum;
 }
 
-/// c = (e_wanted − e_rival) ⊗ x̃: the margin is cᵀΘ.
-Vector margin_direction(VectorArg x, Index wanted, Index rival, Index classes) {
-  Matrix direction = Matrix::Zero(x.size(), classes);
-  direction.col(wanted) = x;
-  direction.col(rival) = -x;
-  return flat(direction);
-}
-
 }  // namespace
 
 TrueSoftmax::TrueSoftmax(RowMatrix features, std::vector<int> labels, Penalty penalty,
@@ -73,21 +67,54 @@ TrueSoftmax::TrueSoftmax(RowMatrix features, std::vector<int> labels, Penalty pe
   Vector gradient;
   Matrix hessian;
   rows.optimum = derivatives(rows.minimiser, gradient, hessian);
-  rows_ = std::make_shared<const Rows>(std::move(rows));
+  rows.curvature.compute(hessian);
+  rows.decrement = gradient.dot(rows.curvature.solve(gradient)) / 2;
+  *this = TrueSoftmax(std::make_shared<const Rows>(std::move(rows)), epsilon);
+}
+
+TrueSoftmax::TrueSoftmax(std::shared_ptr<const Rows> rows, double epsilon)
+    : rows_(std::move(rows)), epsilon_(epsilon) {
   const double smallest = rounding_of_objective * (1 + rows_->optimum);
   require(std::isfinite(epsilon) && epsilon >= smallest,
           "epsilon = {} must be finite and at least {:.2g} for the true set, which is as well as "
           "the objective itself is known",
           epsilon, smallest);
-  const double decrement = gradient.dot(hessian.llt().solve(gradient)) / 2;
-  require(decrement <= allowed_decrement * epsilon,
+  require(rows_->decrement <= allowed_decrement * epsilon,
           "the model is {:.3g} above the minimum of its objective, which is not small against "
           "epsilon = {}: refit it first",
-          decrement, epsilon);
+          rows_->decrement, epsilon);
+}
+
+TrueSoftmax TrueSoftmax::with_epsilon(double epsilon) const {
+  return {rows_, epsilon};
+}
+
+double TrueSoftmax::smallest_epsilon() const {
+  return std::max(rounding_of_objective * (1 + rows_->optimum),
+                  rows_->decrement / allowed_decrement);
 }
 
 double TrueSoftmax::rounding() const {
   return 1e-14 * (1 + rows_->optimum + epsilon_);
+}
+
+Vector TrueSoftmax::margin_direction(VectorArg x_tilde, Index wanted, Index rival) const {
+  const Index k = classes();
+  require(x_tilde.size() == rows_->minimiser.rows(), "x̃ has {} entries, expected {}",
+          x_tilde.size(), rows_->minimiser.rows());
+  require(wanted >= 0 && wanted < k && rival >= 0 && rival < k && wanted != rival,
+          "a margin is of two different classes below {}, found {} and {}", k, wanted, rival);
+  Matrix direction = Matrix::Zero(x_tilde.size(), k);
+  direction.col(wanted) = x_tilde;
+  direction.col(rival) = -x_tilde;
+  return flat(direction);
+}
+
+Matrix TrueSoftmax::hessian_at(const Matrix& heads) const {
+  Vector gradient;
+  Matrix hessian;
+  (void)derivatives(heads, gradient, hessian);
+  return hessian;
 }
 
 double TrueSoftmax::objective(MatrixArg heads) const {
@@ -135,30 +162,60 @@ double TrueSoftmax::derivatives(const Matrix& heads, Vector& gradient, Matrix& h
   return sum / n + heads.cwiseAbs2().rowwise().sum().dot(penalty) / 2;
 }
 
-/// A point (Θ, τ) of Newton's method on F = L + τ·cᵀΘ.
 struct TrueSoftmax::Iterate {
   Vector theta = {};
   double tau = 0;
   double excess = 0;  // L(Θ) − L̂
   Vector gradient = {};
-  Vector residual = {};  // r, the gradient of F
+  Vector residual = {};  // r, the gradient of F = L + τ·cᵀΘ
   Eigen::LLT<Matrix> hessian{};
   Vector newton = {};  // H⁻¹r
+  Vector along = {};   // H⁻¹c
+  int iterations = 0;
 };
+
+/// The rule says how far an iterate is from what is wanted beside r = 0 (relatively), and which
+/// change of τ brings its linearisation there.
+template <typename Rule>
+TrueSoftmax::Iterate TrueSoftmax::newton(const Vector& c, Iterate at, const Rule& rule) const {
+  const double accuracy = std::max(tolerance, rounding() / epsilon_);
+  const double scale = std::sqrt(2 * epsilon_);
+  Matrix hessian;
+  while (true) {
+    at.excess = derivatives(folded(at.theta, classes()), at.gradient, hessian) - rows_->optimum;
+    at.hessian.compute(hessian);
+    at.residual = at.gradient + at.tau * c;
+    at.newton = at.hessian.solve(at.residual);
+    at.along = at.hessian.solve(c);
+    const double stationarity = std::sqrt(std::max(at.residual.dot(at.newton), 0.0)) / scale;
+    if (std::max(stationarity, rule.error(at)) <= accuracy || at.iterations == most_steps)
+      return at;
+    ++at.iterations;
+    double change = rule.change(at);
+    if (!std::isfinite(change)) change = 0;
+    change = std::clamp(change, -0.7 * at.tau, 2 * at.tau);
+    const Vector step = -at.newton - change * at.along;
+    const double length = (rows_->features * folded(step, classes())).cwiseAbs().maxCoeff();
+    const double share = length > longest_score_step ? longest_score_step / length : 1;
+    at.theta += share * step;
+    at.tau += share * change;
+  }
+}
 
 double TrueSoftmax::suboptimality(const Iterate& at) const {
   const Penalty& penalty = rows_->penalty;
   if (penalty.l2 > 0 && penalty.penalize_bias) return at.residual.squaredNorm() / (2 * penalty.l2);
   // Without a penalty on everything: self-concordance, in the largest difference of two classes'
   // scores that a step of unit length makes in any row.
-  const Index k = classes();
+  const Index p = rows_->minimiser.rows();
+  const Matrix inverse = at.hessian.solve(Matrix::Identity(at.theta.size(), at.theta.size()));
   double reach = 0;
-  for (Index i = 0; i < rows_->features.rows(); ++i) {
-    for (Index a = 0; a < k; ++a) {
-      for (Index b = 0; b < a; ++b) {
-        const Vector direction = margin_direction(rows_->features.row(i).transpose(), a, b, k);
-        reach = std::max(reach, direction.dot(at.hessian.solve(direction)));
-      }
+  for (Index a = 0; a < classes(); ++a) {
+    for (Index b = 0; b < a; ++b) {
+      const Matrix form = inverse.block(a * p, a * p, p, p) + inverse.block(b * p, b * p, p, p) -
+                          inverse.block(a * p, b * p, p, p) - inverse.block(b * p, a * p, p, p);
+      const RowMatrix image = rows_->features * form;
+      reach = std::max(reach, image.cwiseProduct(rows_->features).rowwise().sum().maxCoeff());
     }
   }
   const double square = at.residual.dot(at.newton);
@@ -167,47 +224,18 @@ double TrueSoftmax::suboptimality(const Iterate& at) const {
 
 TrueMargin TrueSoftmax::worst(VectorArg x_tilde, Index wanted, Index rival,
                               const TrueMargin* start) const {
-  const Index k = classes();
-  require(x_tilde.size() == rows_->minimiser.rows(), "x̃ has {} entries, expected {}",
-          x_tilde.size(), rows_->minimiser.rows());
-  require(wanted >= 0 && wanted < k && rival >= 0 && rival < k && wanted != rival,
-          "a margin is of two different classes below {}, found {} and {}", k, wanted, rival);
-  const Vector c = margin_direction(x_tilde, wanted, rival, k);
+  const LevelRule rule{.target = std::sqrt(2 * epsilon_)};
+  const Vector c = margin_direction(x_tilde, wanted, rival);
   const Vector optimum = flat(rows_->minimiser);
-  const double target = std::sqrt(2 * epsilon_);
-  const double accuracy = std::max(tolerance, rounding() / epsilon_);
   Iterate at;
-  Matrix hessian;
   if (start != nullptr) {
-    at.theta = flat(start->stationary);
-    at.tau = start->multiplier;
+    at = newton(c, {.theta = flat(start->stationary), .tau = start->multiplier}, rule);
   } else {
-    (void)derivatives(rows_->minimiser, at.gradient, hessian);
-    const Vector solved = hessian.llt().solve(c);
-    at.tau = target / std::sqrt(c.dot(solved));
-    at.theta = optimum - at.tau * solved;
+    const Vector solved = rows_->curvature.solve(c);
+    const double tau = rule.target / std::sqrt(c.dot(solved));
+    at = newton(c, {.theta = optimum - tau * solved, .tau = tau}, rule);
   }
-  TrueMargin result;
-  while (true) {
-    at.excess = derivatives(folded(at.theta, k), at.gradient, hessian) - rows_->optimum;
-    at.hessian.compute(hessian);
-    at.residual = at.gradient + at.tau * c;
-    at.newton = at.hessian.solve(at.residual);
-    const double h = std::sqrt(2 * std::max(at.excess, 0.0));
-    const double stationarity = std::sqrt(std::max(at.residual.dot(at.newton), 0.0)) / target;
-    const bool done = stationarity <= accuracy && std::abs(h - target) <= accuracy * target;
-    if (done || result.iterations == most_steps) break;
-    ++result.iterations;
-    const Vector along = at.hessian.solve(c);
-    double change = ((h - target) * h - at.gradient.dot(at.newton)) / at.gradient.dot(along);
-    if (!std::isfinite(change)) change = 0;
-    change = std::clamp(change, -0.7 * at.tau, 2 * at.tau);
-    const Vector step = -at.newton - change * along;
-    const double length = (rows_->features * folded(step, k)).cwiseAbs().maxCoeff();
-    const double share = length > longest_score_step ? longest_score_step / length : 1;
-    at.theta += share * step;
-    at.tau += share * change;
-  }
+  TrueMargin result{.multiplier = at.tau, .iterations = at.iterations};
   // Every Θ of the set has τ·cᵀΘ ≥ min F − L(Θ) ≥ F(Θ₀) − δ − level.
   const double slack = at.excess - epsilon_ - suboptimality(at) - rounding();
   result.lower_bound =
@@ -215,11 +243,49 @@ TrueMargin TrueSoftmax::worst(VectorArg x_tilde, Index wanted, Index rival,
   // Convexity brings a point that is a little outside back into the set.
   const double share = std::min(1.0, (epsilon_ - rounding()) / at.excess);
   const Vector inside = optimum + share * (at.theta - optimum);
-  result.heads = folded(inside, k);
+  result.heads = folded(inside, classes());
   result.attained = inside.dot(c);
-  result.stationary = folded(at.theta, k);
-  result.multiplier = at.tau;
+  result.stationary = folded(at.theta, classes());
   return result;
+}
+
+double TrueSoftmax::ellipsoid_spread(VectorArg x_tilde, Index wanted, Index rival) const {
+  const Vector c = margin_direction(x_tilde, wanted, rival);
+  return std::sqrt(c.dot(rows_->curvature.solve(c)));
+}
+
+double TrueSoftmax::robustness_radius(VectorArg x_tilde, Index wanted, Index rival,
+                                      double threshold) const {
+  const Vector c = margin_direction(x_tilde, wanted, rival);
+  const Vector optimum = flat(rows_->minimiser);
+  const double lead = optimum.dot(c) - threshold;
+  if (lead <= 0) return 0;
+  const Vector solved = rows_->curvature.solve(c);
+  const double tau = lead / c.dot(solved);
+  const Iterate at = newton(c, {.theta = optimum - tau * solved, .tau = tau},
+                            ScoreRule{.c = &c, .threshold = threshold, .size = lead});
+  // Where cᵀΘ ≤ t, L(Θ) ≥ L(Θ) + τ·(cᵀΘ − t) ≥ F(Θ₀) − δ − τt.
+  return std::max(
+      0.0, at.excess + at.tau * (at.theta.dot(c) - threshold) - suboptimality(at) - rounding());
+}
+
+TrueSoftmax true_softmax(const Model& model, const StoredRows& rows, double epsilon) {
+  require(model.network.outputs() > 1, "the model has one logit: its true set is a TrueSet");
+  require_rows_of(model, rows);
+  const TrainingRecord& training = model.training;
+  return {model.network.row_features(rows.encoded),
+          rows.labels,
+          {.l2 = training.l2, .penalize_bias = training.penalize_bias},
+          folded(model.network.head(), model.network.outputs()),
+          epsilon};
+}
+
+double robustness_radius(const TrueSoftmax& set, const Contest& contest, VectorArg x_tilde,
+                         double threshold) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Index rival : contest.rivals)
+    least = std::min(least, set.robustness_radius(x_tilde, contest.winner, rival, threshold));
+  return least;
 }
 
 }  // namespace ellice

@@ -43,10 +43,11 @@ void validate_classes(const SetChoice& choice, const Model& model) {
     if (choice.contest) validate(*choice.contest, model);
     return;
   }
-  require(choice.kind == SetKind::last_layer,
-          "the model has {} classes, for which there is the set last-layer only, not {}; use --set "
-          "last-layer",
-          model.network.outputs(), enum_name(choice.kind));
+  require(
+      choice.kind == SetKind::last_layer || choice.kind == SetKind::true_set,
+      "the model has {} classes, for which there are the sets last-layer and true only, not {}; "
+      "use --set last-layer",
+      model.network.outputs(), enum_name(choice.kind));
   require(choice.contest.has_value(), "the model has {} classes: say which one is to win",
           model.network.outputs());
   validate(*choice.contest, model);

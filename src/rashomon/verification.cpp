@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "ellice/core/error.hpp"
 #include "ellice/rashomon/true_set.hpp"
+#include "ellice/rashomon/true_softmax.hpp"
 #include "plain_network.hpp"
 #include "plain_objective.hpp"
 #include "verification_check.hpp"
@@ -84,35 +86,21 @@ Recomputed check_first_order(const Model& model, const Certificate& certificate,
   return {.logit = static_cast<double>(logit), .robust_logit = static_cast<double>(robust)};
 }
 
-/// A model of the true set that rejects the row: searched for by the code under scrutiny, but what
-/// it finds is evaluated here.
-std::optional<Vector> breaking_model(const Model& model, const StoredRows& rows,
-                                     const PlainObjective& objective, const LongVector& h_tilde,
-                                     const Stated& stated) {
-  const TrueSet set = true_set(model, rows, stated.epsilon);
-  const Vector found = set.worst(h_tilde.cast<double>()).model;
-  const LongVector theta = found.cast<long double>();
-  const bool belongs = objective.evaluate(theta).objective <= objective.optimum() + stated.epsilon;
-  if (!belongs || theta.dot(h_tilde) >= stated.threshold) return std::nullopt;
-  return found;
-}
+/// Looks for a model of the true set with a low score aᵀθ.
+using FindWorst = std::function<Vector()>;
 
-/// Everything that a certificate says of the true set.
-Recomputed check_true(const Model& model, const StoredRows& rows, const PlainObjective& objective,
-                      VectorArg z, const Stated& stated, const Vector& worst_model,
+/// Everything that a certificate says of the true set and the score aᵀθ of its models. Where
+/// something is wrong, `find_worst` of the code under scrutiny may find a model that rejects the
+/// row; what it finds is evaluated here.
+Recomputed check_true(const PlainObjective& objective, const LongVector& theta, const LongVector& a,
+                      const Stated& stated, const Vector& worst_model, const FindWorst& find_worst,
                       Verification& result) {
   Check check(stated, result.failures);
-  const Layer& head = model.network.layers.back();
-  const LongVector h_tilde = features_of(model, z);
-  long double logit = head.bias(0);
-  long double scale = std::abs(logit);
-  for (Index i = 0; i < head.weights.cols(); ++i) {
-    logit += head.weights(0, i) * h_tilde(i);
-    scale += std::abs(head.weights(0, i) * h_tilde(i));
-  }
+  const long double logit = theta.dot(a);
+  const long double scale = theta.cwiseProduct(a).cwiseAbs().sum();
   const LongVector worst = worst_model.cast<long double>();
   const long double excess = objective.evaluate(worst).objective - objective.optimum();
-  const long double bound = objective.lower_bound(worst, h_tilde, stated.epsilon);
+  const long double bound = objective.lower_bound(worst, a, stated.epsilon);
 
   check.number("logit", stated.logit, logit, scale);
   // Two proofs of the same bound differ by their rounding, and in double precision an objective is
@@ -121,7 +109,7 @@ Recomputed check_true(const Model& model, const StoredRows& rows, const PlainObj
   const long double allowed =
       tolerance * (scale + penalty) + 1e-13L * (1 + objective.optimum()) * penalty / stated.epsilon;
   check.close("robust_logit", stated.robust_logit, bound, allowed);
-  check.close("worst_model's logit", worst.dot(h_tilde), bound, allowed);
+  check.close("worst_model's logit", worst.dot(a), bound, allowed);
   if (excess > stated.epsilon * (1 + tolerance)) {
     check.fail(
         fmt::format("worst_model does not belong to the set: its objective is {} above the "
@@ -130,11 +118,13 @@ Recomputed check_true(const Model& model, const StoredRows& rows, const PlainObj
   }
   check.threshold("the worst model's", bound);
   if (!result.failures.empty()) {
-    result.breaking_model = breaking_model(model, rows, objective, h_tilde, stated);
-    if (result.breaking_model) {
-      check.fail(fmt::format(
-          "a model of the set gives the row a logit of {}, below the threshold",
-          static_cast<double>(result.breaking_model->cast<long double>().dot(h_tilde))));
+    const Vector found = find_worst();
+    const LongVector breaking = found.cast<long double>();
+    const long double level = objective.optimum() + stated.epsilon;
+    if (objective.evaluate(breaking).objective <= level && breaking.dot(a) < stated.threshold) {
+      result.breaking_model = found;
+      check.fail(fmt::format("a model of the set gives the row a logit of {}, below the threshold",
+                             static_cast<double>(breaking.dot(a))));
     }
   }
   return {.logit = static_cast<double>(logit), .robust_logit = static_cast<double>(bound)};
@@ -147,9 +137,7 @@ Verifier::Verifier(const Model& model, std::vector<const Model*> members, const 
       members_(std::move(members)),
       rows_(rows == nullptr && model.rows ? &*model.rows : rows),
       eliminated_(std::make_shared<EliminatedHessian>(hessian_of(model, {}))) {
-  if (rows_ != nullptr && model.network.outputs() == 1) {
-    objective_ = std::make_shared<PlainObjective>(model, *rows_);
-  }
+  if (rows_ != nullptr) objective_ = std::make_shared<PlainObjective>(model, *rows_);
 }
 
 Verification Verifier::verify(const Certificate& certificate) const {
@@ -207,17 +195,36 @@ Verification Verifier::verify(const Certificate& certificate) const {
                       .epsilon = certificate.epsilon,
                       .threshold = certificate.threshold};
   Recomputed recomputed;
-  if (has_many) {
-    recomputed = check_contest(*model_, *choice.contest,
-                               certificate.damping
-                                   ? EliminatedHessian(hessian_of(*model_, certificate.damping))
-                                   : *eliminated_,
-                               z, certificate, stated, result.failures);
+  if (has_many && is_true) {
+    const auto check_rival = [&](const RivalPart& part) {
+      const auto find_worst = [&] {
+        const Matrix heads =
+            true_softmax(*model_, *rows_, stated.epsilon)
+                .worst(features_of(*model_, z).cast<double>(), choice.contest->winner, part.rival)
+                .heads;
+        return Vector(Eigen::Map<const Vector>(heads.data(), heads.size()));
+      };
+      return check_true(*objective_, part.theta, part.a, part.stated, part.worst_model, find_worst,
+                        result);
+    };
+    recomputed = check_contest(*model_, *choice.contest, check_rival, z, certificate, stated,
+                               result.failures);
+  } else if (has_many) {
+    const EliminatedHessian eliminated =
+        certificate.damping ? EliminatedHessian(hessian_of(*model_, certificate.damping))
+                            : *eliminated_;
+    recomputed =
+        check_contest(*model_, *choice.contest, ellipsoid_rival_check(eliminated, result.failures),
+                      z, certificate, stated, result.failures);
   } else if (linearised) {
     recomputed = check_first_order(*model_, certificate, z, stated, result.failures);
   } else if (is_true) {
-    recomputed =
-        check_true(*model_, *rows_, *objective_, z, stated, certificate.worst_model, result);
+    const LongVector h_tilde = features_of(*model_, z);
+    const auto find_worst = [&] {
+      return true_set(*model_, *rows_, stated.epsilon).worst(h_tilde.cast<double>()).model;
+    };
+    recomputed = check_true(*objective_, head_of(*model_), h_tilde, stated, certificate.worst_model,
+                            find_worst, result);
   } else if (certificate.damping) {
     const EliminatedHessian eliminated(hessian_of(*model_, certificate.damping));
     recomputed =

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,6 +74,9 @@ struct Recomputed {
 
 [[nodiscard]] LongMatrix hessian_of(const Model& model, const std::optional<double>& damping);
 
+/// The head's parameters, class by class.
+[[nodiscard]] LongVector head_of(const Model& model);
+
 /// [a_{L−1}; 1].
 [[nodiscard]] LongVector features_of(const Model& model, VectorArg z);
 
@@ -85,10 +89,24 @@ Recomputed check_head(const Model& model, const EliminatedHessian& eliminated, V
 /// does not call acceptable.
 [[nodiscard]] Contest contest_of(const Model& model, const Certificate& certificate);
 
+/// The part of a certificate that is about one rival: θ are the parameters of all classes, aᵀθ the
+/// winner's score minus the rival's.
+struct RivalPart {
+  const LongVector& theta;
+  const LongVector& a;
+  Index rival;
+  const Stated& stated;
+  const Vector& worst_model;
+};
+using RivalCheck = std::function<Recomputed(const RivalPart& part)>;
+
+/// Of the last-layer set. The Hessian and the failures must outlive it.
+[[nodiscard]] RivalCheck ellipsoid_rival_check(const EliminatedHessian& eliminated,
+                                               std::vector<std::string>& failures);
+
 /// Everything that it says of each rival, and that none is missing.
-Recomputed check_contest(const Model& model, const Contest& contest,
-                         const EliminatedHessian& eliminated, VectorArg z,
-                         const Certificate& certificate, const Stated& stated,
+Recomputed check_contest(const Model& model, const Contest& contest, const RivalCheck& check_rival,
+                         VectorArg z, const Certificate& certificate, const Stated& stated,
                          std::vector<std::string>& failures);
 
 }  // namespace ellice::verification

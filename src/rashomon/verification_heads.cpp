@@ -7,18 +7,6 @@ namespace ellice::verification {
 
 namespace {
 
-/// The head's parameters, class by class.
-LongVector head_of(const Model& model) {
-  const Layer& head = model.network.layers.back();
-  const Index p = head.weights.cols() + 1;
-  LongVector theta(head.weights.rows() * p);
-  for (Index k = 0; k < head.weights.rows(); ++k) {
-    for (Index i = 0; i + 1 < p; ++i) theta(k * p + i) = head.weights(k, i);
-    theta(k * p + p - 1) = head.bias(k);
-  }
-  return theta;
-}
-
 /// Everything that a certificate says of the last-layer set of one model and the score aᵀθ: a = h̃
 /// for one logit, and the difference of two classes' scores where there are many.
 Recomputed check_head(const LongVector& theta, const LongVector& a,
@@ -80,6 +68,17 @@ LongMatrix hessian_of(const Model& model, const std::optional<double>& damping) 
   return result;
 }
 
+LongVector head_of(const Model& model) {
+  const Layer& head = model.network.layers.back();
+  const Index p = head.weights.cols() + 1;
+  LongVector theta(head.weights.rows() * p);
+  for (Index k = 0; k < head.weights.rows(); ++k) {
+    for (Index i = 0; i + 1 < p; ++i) theta(k * p + i) = head.weights(k, i);
+    theta(k * p + p - 1) = head.bias(k);
+  }
+  return theta;
+}
+
 LongVector features_of(const Model& model, VectorArg z) {
   const std::vector<long double> features = PlainNetwork(model.network).features_and_one(z);
   return Eigen::Map<const LongVector>(features.data(), static_cast<Index>(features.size()));
@@ -100,9 +99,15 @@ Contest contest_of(const Model& model, const Certificate& certificate) {
   return make_contest(model, find_class(model, certificate.target), acceptable);
 }
 
-Recomputed check_contest(const Model& model, const Contest& contest,
-                         const EliminatedHessian& eliminated, VectorArg z,
-                         const Certificate& certificate, const Stated& stated,
+RivalCheck ellipsoid_rival_check(const EliminatedHessian& eliminated,
+                                 std::vector<std::string>& failures) {
+  return [&](const RivalPart& part) {
+    return check_head(part.theta, part.a, eliminated, part.stated, part.worst_model, failures);
+  };
+}
+
+Recomputed check_contest(const Model& model, const Contest& contest, const RivalCheck& check_rival,
+                         VectorArg z, const Certificate& certificate, const Stated& stated,
                          std::vector<std::string>& failures) {
   Check check(stated, failures);
   const std::vector<std::string>& classes = model.decision.classes;
@@ -140,7 +145,11 @@ Recomputed check_contest(const Model& model, const Contest& contest,
     LongVector a = LongVector::Zero(theta.size());
     a.segment(contest.winner * p, p) += h_tilde;
     a.segment(contest.rivals[k] * p, p) -= h_tilde;
-    const Recomputed one = check_head(theta, a, eliminated, own, rival.worst_model, failures);
+    const Recomputed one = check_rival({.theta = theta,
+                                        .a = a,
+                                        .rival = contest.rivals[k],
+                                        .stated = own,
+                                        .worst_model = rival.worst_model});
     smallest.logit = std::min(smallest.logit, one.logit);
     smallest.robust_logit = std::min(smallest.robust_logit, one.robust_logit);
     stated_logit = std::min(stated_logit, rival.logit);

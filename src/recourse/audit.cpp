@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "ellice/core/error.hpp"
@@ -52,13 +53,19 @@ class Auditor {
         source_(std::move(source)),
         is_exact_(is_provable(model, asked_.set)),
         verifier_(model, asked_.set.members, asked_.set.rows),
-        certifier_(model, asked_.set, asked_.epsilon, asked_.threshold),
         reasons_(model, asked_.threshold, asked_.reference,
                  asked_.set.rows != nullptr ? asked_.set.rows
                  : model.rows               ? &*model.rows
                                             : nullptr) {
-    if (asked_.set.kind == SetKind::true_set)
+    if (asked_.set.kind == SetKind::true_set && !asked_.set.contest)
       true_set_ = true_set(model, training_rows(asked_.set, model), asked_.epsilon);
+    std::vector<Index> winners = {0};
+    if (asked_.set.contest) winners = acceptable_classes(model, *asked_.set.contest);
+    for (const Index winner : winners) {
+      SetChoice set = asked_.set;
+      if (set.contest) set.contest->winner = winner;
+      certifiers_.emplace(winner, Certifier(model, set, asked_.epsilon, asked_.threshold));
+    }
   }
 
   [[nodiscard]] AnswerAudit audit(JsonObject answer) const {
@@ -103,8 +110,8 @@ class Auditor {
   /// For the class that the answer names, where there are many.
   [[nodiscard]] Certifier certifier(const AnswerAudit& result) const {
     const SetChoice set = set_of(result);
-    const bool same = set.contest == asked_.set.contest && result.epsilon == asked_.epsilon;
-    if (same) return certifier_;
+    if (result.epsilon == asked_.epsilon)
+      return certifiers_.at(set.contest ? set.contest->winner : 0);
     return {*model_, set, result.epsilon, asked_.threshold};
   }
 
@@ -232,16 +239,17 @@ class Auditor {
     compare("logit", answer.number("logit"), found.logit, rounding);
     // The bound over the true set depends on where Newton's method began, in its last digits.
     compare("robust_logit", answer.number("robust_logit"), found.robust_logit,
-            true_set_ ? 1e4 * rounding : rounding);
+            asked_.set.kind == SetKind::true_set ? 1e4 * rounding : rounding);
   }
 
   /// Radius and survival, from a factor of H made here and the definition of both.
   void check_endurance(JsonObject& answer, const Vector& z, AnswerAudit& result) const {
     // The true set's iteration ends within the rounding of an objective.
-    const double floor = true_set_ ? 1e-4 * (1 + true_set_->optimum()) : 1e-12;
+    const bool is_true = asked_.set.kind == SetKind::true_set;
+    const double floor = is_true ? 1e-4 * (1 + model_->training.objective) : 1e-12;
     const auto compare = [&](const char* name, std::optional<double> recomputed) {
       if (!answer.has(name)) {
-        if (recomputed && true_set_ && is_certified(result.status))
+        if (recomputed && is_true && is_certified(result.status))
           result.failures.push_back(fmt::format("{} is missing", name));
         return;
       }
@@ -253,7 +261,11 @@ class Auditor {
     };
     std::optional<double> radius;
     std::optional<double> survival;
-    if (asked_.set.contest) {
+    if (asked_.set.contest && is_true) {
+      const Certifier own = certifier(result);
+      radius = robustness_radius(*own.classes_of_true_set(), *set_of(result).contest,
+                                 with_one(model_->network.features(z)), asked_.threshold);
+    } else if (asked_.set.contest) {
       const SetChoice set = set_of(result);
       for (const Model& pair : pair_models(*model_, *set.contest, set.damping)) {
         const double own = robustness_radius(last_layer_set(pair, 0),
@@ -365,8 +377,8 @@ class Auditor {
                         AnswerAudit& result) const {
     const Vector z = model_->encoder.encode(counterfactual);
     const double paid = cost_of(asked_.cost, model_->encoder, feasible.query(), z);
-    const auto feature = beaten_by_retreat(certifier(result), asked_.cost, feasible, counterfactual,
-                                           paid * (1 - gap - gap_tolerance));
+    const auto feature = beaten_by_retreat(*model_, certifier(result), asked_.cost, feasible,
+                                           counterfactual, paid * (1 - gap - gap_tolerance));
     if (!feature) return;
     result.failures.push_back(
         fmt::format("gap is {}, but a row that changes {} less passes and costs less than that "
@@ -379,9 +391,12 @@ class Auditor {
   }
 
   void check_proof(JsonObject infeasible, const FeasibleSet& feasible, AnswerAudit& result) const {
-    if (!is_exact_) {
-      result.failures.emplace_back(
-          "proof: there is none for networks and sets other than last-layer, ensemble and true");
+    const bool is_true_contest = asked_.set.kind == SetKind::true_set && asked_.set.contest;
+    if (!is_exact_ || is_true_contest) {
+      result.failures.emplace_back(is_true_contest
+                                       ? "proof: there is none for the true set of several classes"
+                                       : "proof: there is none for networks and sets other than "
+                                         "last-layer, ensemble and true");
       return;
     }
     ProofChecker checker(*model_, asked_.set, true_set_ ? &*true_set_ : nullptr, result);
@@ -466,7 +481,7 @@ class Auditor {
   std::string source_;
   bool is_exact_;  // gaps and infeasibility can be proved
   Verifier verifier_;
-  Certifier certifier_;
+  std::map<Index, Certifier> certifiers_;  // by the class that wins; one logit has one, 0
   ReasonAudit reasons_;
   std::optional<TrueSet> true_set_;
 };

@@ -194,17 +194,38 @@ std::vector<double> neighbours(const FeatureRange& range, double value) {
   return result;
 }
 
+/// The smallest margin that the worst heads of a certificate's rivals give the winner at a point.
+double known_margin(const Certificate& certificate, const Model& model, const Vector& z) {
+  const Vector h = with_one(model.network.features(z));
+  const Index p = h.size();
+  const Index winner = find_class(model, certificate.target);
+  double least = infinity;
+  for (const RivalCertificate& rival : certificate.rivals) {
+    const Vector& heads = rival.worst_model;
+    const Index other = find_class(model, rival.name);
+    least = std::min(least, (heads.segment(winner * p, p) - heads.segment(other * p, p)).dot(h));
+  }
+  return least;
+}
+
 }  // namespace
 
-std::optional<std::size_t> beaten_by_retreat(const Certifier& certifier, const Cost& cost,
-                                             const FeasibleSet& feasible,
+std::optional<std::size_t> beaten_by_retreat(const Model& model, const Certifier& certifier,
+                                             const Cost& cost, const FeasibleSet& feasible,
                                              const RawRow& counterfactual, double claimed) {
   const Encoder& encoder = feasible.encoder();
   const Vector raw = encoder.raw(counterfactual);
+  // The heads that are worst at the row refuse most others that cost less, without a search.
+  const std::optional<Certificate> known = certifier.certify(counterfactual);
+  const auto is_refused = [&](const Vector& z) {
+    return known && !known->rivals.empty() && known_margin(*known, model, z) < known->threshold;
+  };
   const auto beats = [&](const Vector& nearer) {
     const RawRow row = encoder.values({nearer.data(), static_cast<std::size_t>(nearer.size())});
-    return cost_of(cost, encoder, feasible.query(), encoder.encode(row)) < claimed &&
-           feasible.violations(nearer).empty() && certifier.certify(row).has_value();
+    const Vector z = encoder.encode(row);
+    return cost_of(cost, encoder, feasible.query(), z) < claimed &&
+           feasible.violations(nearer).empty() && !is_refused(z) &&
+           certifier.certify(row).has_value();
   };
   const std::size_t count = feasible.ranges().size();
   for (std::size_t j = 0; j < count; ++j) {

@@ -39,11 +39,9 @@ using WorstModel = std::function<Vector(const Vector& x_tilde)>;
 /// A changed feature that can go back to the query's value, or by a step of its grid, while at most
 /// one other takes a step of its own, in a row that is allowed, certified and costs less than
 /// `claimed`; nothing if there is none.
-[[nodiscard]] std::optional<std::size_t> beaten_by_retreat(const Certifier& certifier,
-                                                           const Cost& cost,
-                                                           const FeasibleSet& feasible,
-                                                           const RawRow& counterfactual,
-                                                           double claimed);
+[[nodiscard]] std::optional<std::size_t> beaten_by_retreat(
+    const Model& model, const Certifier& certifier, const Cost& cost, const FeasibleSet& feasible,
+    const RawRow& counterfactual, double claimed);
 
 /// A point of the box that is robust up to as large an ε as cyclic maximisation over its columns
 /// finds (theory.md, Result 8: λ is quasi-concave, so that this ends at the maximum); infinite

@@ -64,10 +64,10 @@ std::vector<Index> certified_rows(const Problem& problem, RowMatrixArg raw,
   }
   // What the base model refuses the worst one does: enough to leave out where g takes a solve.
   const RowMatrix encoded = model.encoder.encode(raw);
+  const bool is_true = problem.set.kind == SetKind::true_set;
+  const SetChoice picture = is_true ? SetChoice{.contest = problem.set.contest} : problem.set;
   const Vector robust =
-      problem.set.kind == SetKind::true_set
-          ? model.network.logits(encoded)
-          : robust_logits(*make_set(model, problem.set), problem.epsilon, encoded, execution);
+      robust_logits(*make_set(model, picture), is_true ? 0 : problem.epsilon, encoded, execution);
   std::vector<char> is_certified(static_cast<std::size_t>(raw.rows()));
   parallel_for("certifying rows", is_certified.size(), execution, [&](std::size_t place) {
     const auto i = static_cast<Index>(place);

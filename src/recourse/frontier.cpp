@@ -63,7 +63,8 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
     problem.set = problem_->set;
     problem.epsilon = epsilon;
     // Of a single model all sets are the same, and the true one is not known that well.
-    if (epsilon == 0 && problem_->set.kind == SetKind::true_set) problem.set = {};
+    if (epsilon == 0 && problem_->set.kind == SetKind::true_set)
+      problem.set = {.contest = problem_->set.contest};
     const std::vector<Recourse> answers =
         automatic_generator(problem, rows_)->generate({query}, {.threads = 1});
     const Recourse& answer = answers.front();

@@ -204,13 +204,18 @@ void Assembler::measure(Recourse& answer, VectorArg raw, const FeasibleSet& feas
   std::optional<Endurance> lasts;
   if (set_) {
     lasts = endurance(*problem_, *set_, retrained, z);
-  } else {
+  } else if (const TrueSet* heads = certifier_.heads_of_true_set()) {
     const Vector* worst = answer.certificate ? &answer.certificate->worst_model : nullptr;
-    lasts = endurance(*problem_, *certifier_.heads_of_true_set(), retrained, z, worst);
-    // The certificate proves that much, whatever rounding took from the radius.
-    if (answer.certificate) {
-      lasts->robustness_radius = std::max(lasts->robustness_radius, answer.certificate->epsilon);
-    }
+    lasts = endurance(*problem_, *heads, retrained, z, worst);
+  } else {
+    const Vector features = with_one(problem_->model->network.features(z));
+    lasts = Endurance{.robustness_radius =
+                          robustness_radius(*certifier_.classes_of_true_set(),
+                                            *problem_->set.contest, features, problem_->threshold)};
+  }
+  // The certificate proves that much, whatever rounding took from the radius.
+  if (!set_ && answer.certificate) {
+    lasts->robustness_radius = std::max(lasts->robustness_radius, answer.certificate->epsilon);
   }
   if (lasts) {
     answer.robustness_radius = lasts->robustness_radius;

@@ -69,6 +69,7 @@ TrueSet linear_true_set(const Problem& problem) {
   require(problem.set.kind == SetKind::true_set && problem.model->network.layers.size() == 1,
           "the exact search over the true set is for linear models; use --method network or data "
           "for networks");
+  require(!problem.set.contest, "several classes are searched by TrueClasses");
   return true_set(*problem.model, training_rows(problem.set, *problem.model), problem.epsilon);
 }
 

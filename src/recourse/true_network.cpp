@@ -25,17 +25,17 @@ constexpr int most_retreats = 8;
 // A little more than a certificate asks for; more where writing and reading loses it.
 constexpr std::array<double, 3> margins = {1e-9, 1e-7, 1e-5};
 
-TrueSet set_of(const Problem& problem) {
+const Problem& validated(const Problem& problem) {
   require(problem.set.kind == SetKind::true_set, "this search is for the true set, not for {}",
           enum_name(problem.set.kind));
   validate(problem);
-  return true_set(*problem.model, training_rows(problem.set, *problem.model), problem.epsilon);
+  return problem;
 }
 
 /// The same request to the ellipsoid, at a multiple of its radius.
 Problem ellipsoid_problem(const Problem& problem, double factor) {
   Problem result = problem;
-  result.set = {};
+  result.set = {.contest = problem.set.contest};
   result.epsilon *= factor * factor;
   return result;
 }
@@ -43,16 +43,22 @@ Problem ellipsoid_problem(const Problem& problem, double factor) {
 /// Rounds with local re-solves over the true set.
 class Guide final : public RoundingGuide {
  public:
-  Guide(RobustConstraints& constraints, const FeasibleSet& feasible, const Vector& weights,
-        const SequentialQuadraticOptions& options)
-      : constraints_(&constraints), feasible_(&feasible), weights_(&weights), options_(options) {}
+  Guide(RobustConstraints& constraints, Index members, const FeasibleSet& feasible,
+        const Vector& weights, const SequentialQuadraticOptions& options)
+      : constraints_(&constraints),
+        members_(members),
+        feasible_(&feasible),
+        weights_(&weights),
+        options_(options) {}
 
   [[nodiscard]] double margin(VectorArg z) override { return constraints_->smallest(z); }
   [[nodiscard]] Vector slope(VectorArg z) override {
     Vector value(constraints_->count());
     Matrix gradient(z.size(), constraints_->count());
     constraints_->gradients(z, value, gradient);
-    return gradient.col(0);
+    Index least = 0;
+    value.head(members_).minCoeff(&least);
+    return gradient.col(least);
   }
   [[nodiscard]] std::optional<Vector> solve(const Box& part, VectorArg start) override {
     const NearestPoint problem{.query = feasible_->query(),
@@ -67,6 +73,7 @@ class Guide final : public RoundingGuide {
 
  private:
   RobustConstraints* constraints_;
+  Index members_;  // constraints that are not rules
   const FeasibleSet* feasible_;
   const Vector* weights_;
   SequentialQuadraticOptions options_;
@@ -86,11 +93,17 @@ struct TrueNetwork::Level {
 
 TrueNetwork::TrueNetwork(const Problem& problem, const NetworkSearchOptions& options,
                          const Execution& execution)
-    : problem_(&problem),
+    : problem_(&validated(problem)),
       options_(options),
       assembler_(problem),
-      set_(set_of(problem)),
       weights_(column_weights(problem.model->encoder)) {
+  const Model& model = *problem.model;
+  const StoredRows& rows = training_rows(problem.set, model);
+  if (problem.set.contest) {
+    classes_ = true_softmax(model, rows, problem.epsilon);
+  } else {
+    set_ = true_set(model, rows, problem.epsilon);
+  }
   for (const double factor : factors) {
     levels_.push_back(std::make_unique<Level>(problem, factor, options, execution));
   }
@@ -113,12 +126,19 @@ Vector TrueNetwork::encode(const Vector& row) const {
   return z;
 }
 
+std::unique_ptr<TrueFunction> TrueNetwork::make_function() const {
+  const Network& network = problem_->model->network;
+  if (classes_) return std::make_unique<TrueMargins>(network, *classes_, *problem_->set.contest);
+  return std::make_unique<TrueLogit>(network, *set_);
+}
+
 Recourse TrueNetwork::answer(const Query& query) const {
   const FeasibleSet feasible(problem_->model->encoder, problem_->constraints, query.index,
                              query.raw, problem_->display_steps);
   Recourse result = assembler_.begin(query, feasible);
   if (assembler_.already_robust(result, feasible)) return result;
-  TrueFunction function(problem_->model->network, set_);
+  const std::unique_ptr<TrueFunction> owned = make_function();
+  TrueFunction& function = *owned;
   const std::vector<Vector> rows = candidates(query, function, result);
   std::optional<Recourse> best;
   for (const Vector& row : rows) {
@@ -153,13 +173,12 @@ std::vector<Vector> TrueNetwork::candidates(const Query& query, TrueFunction& fu
     std::size_t next = level > 0 ? level - 1 : 0;  // where nothing is found, ask for less
     if (found.counterfactual) {
       Vector row = problem_->model->encoder.raw(*found.counterfactual);
-      const double spread = function.value(0, encode(row)).spread;
+      const double extent = function.extent(encode(row));
       if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(std::move(row));
       if (found.status != Status::reduced) {
-        const double ratio = spread / set_.factor().inverse_norm(function.features_and_one());
         const auto nearest = std::min_element(
             factors.begin(), factors.end(),
-            [&](double a, double b) { return std::abs(a - ratio) < std::abs(b - ratio); });
+            [&](double a, double b) { return std::abs(a - extent) < std::abs(b - extent); });
         next = static_cast<std::size_t>(nearest - factors.begin());
       }
     }
@@ -176,7 +195,7 @@ bool TrueNetwork::polish(Recourse& offered, const Vector& row, const FeasibleSet
   bool accepted = false;
   const auto offer = [&](const Vector& raw) {
     Recourse candidate = blank;
-    if (!assembler_.accept(candidate, raw, feasible, &function.worst())) return false;
+    if (!assembler_.accept(candidate, raw, feasible, function.start_at(encode(raw)))) return false;
     if (!accepted || candidate.distance.weighted < offered.distance.weighted) {
       offered = std::move(candidate);
     }
@@ -197,24 +216,21 @@ bool TrueNetwork::polish(Recourse& offered, const Vector& row, const FeasibleSet
         from = solver.point();
         Vector raw = feasible.decode(from);
         if (pinned.has_grid()) {
-          Guide guide(constraints, pinned, weights_, options);
+          Guide guide(constraints, function.members(), pinned, weights_, options);
           const std::optional<Vector> rounded = round_to_grid(*problem_, guide, pinned, box, from);
           if (!rounded) break;
           raw = *rounded;
         }
-        (void)function.value(0, encode(raw));
         if (offer(raw)) break;
       }
     }
   };
-  (void)function.value(0, encode(row));
   (void)offer(row);
   search_around(row);
   if (!accepted) return false;
   const Vector known = problem_->model->encoder.raw(*offered.counterfactual);
   const Vector nearer = retreat(known, feasible, function);
   if (nearer == known) return true;
-  (void)function.value(0, encode(nearer));
   if (offer(nearer)) search_around(nearer);
   return true;
 }
@@ -239,7 +255,7 @@ Vector TrueNetwork::retreat(Vector row, const FeasibleSet& feasible, TrueFunctio
         trial(j) = value;
         const double less = cost(trial);
         if (!(less < paid) || !feasible.violations(trial).empty()) continue;
-        const double robust = function.value(0, encode(trial)).robust(function.kappa());
+        const double robust = function.robust_logit(function.kappa(), encode(trial));
         if (robust < problem_->threshold + margins.front() * (1 + std::abs(problem_->threshold)))
           continue;
         row = std::move(trial);
@@ -256,11 +272,10 @@ void TrueNetwork::reduce(Recourse& result, const std::vector<Vector>& rows,
                          const FeasibleSet& feasible, TrueFunction& function) const {
   for (const Vector& row : rows) {
     if (!feasible.violations(row).empty()) continue;
-    (void)function.value(0, encode(row));
-    const double radius = set_.robustness_radius(function.features_and_one(), problem_->threshold);
+    const double radius = function.robustness_radius(encode(row), problem_->threshold);
     const double epsilon = std::min((1 - 1e-6) * radius, problem_->epsilon);
     const double known = result.attained_epsilon.value_or(0);
-    if (!(epsilon > std::max(known, set_.smallest_epsilon()))) continue;
+    if (!(epsilon > std::max(known, function.smallest_epsilon()))) continue;
     if (!assembler_.accept_reduced(result, row, feasible, epsilon)) continue;
     result.message =
         fmt::format("no answer was found for epsilon = {:.6g}; this one is certified for {:.6g}",

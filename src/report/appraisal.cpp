@@ -3,6 +3,7 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/loss.hpp"
@@ -15,7 +16,9 @@ namespace ellice {
 Appraiser::Appraiser(const Model& model, double epsilon, double threshold, const SetChoice& set)
     : model_(&model), epsilon_(epsilon), threshold_(threshold), choice_(set) {
   require(std::isfinite(epsilon) && epsilon >= 0, "epsilon = {} must be finite and >= 0", epsilon);
-  if (set.kind == SetKind::true_set) {
+  if (set.kind == SetKind::true_set && set.contest) {
+    true_classes_ = true_softmax(model, training_rows(set, model), epsilon);
+  } else if (set.kind == SetKind::true_set) {
     true_set_ = true_set(model, training_rows(set, model), epsilon);
   } else if (set.contest) {
     SetChoice one = set;
@@ -46,6 +49,19 @@ Standing Appraiser::before(const Recourse& answer) const {
 }
 
 Standing Appraiser::lead(const Recourse& answer, const Vector& x) const {
+  if (true_classes_) {
+    const TrueSoftmax set = true_classes_->with_epsilon(epsilon_of(answer));
+    const Vector features = with_one(model_->network.features(x));
+    const Vector scores = set.center().transpose() * features;
+    const Index winner = find_class(*model_, answer.target);
+    double logit = std::numeric_limits<double>::infinity();
+    double robust = logit;
+    for (const Index rival : choice_.contest->rivals) {
+      logit = std::min(logit, scores(winner) - scores(rival));
+      robust = std::min(robust, set.worst(features, winner, rival).lower_bound);
+    }
+    return {.logit = logit, .penalty = logit - robust};
+  }
   const std::vector<Index> acceptable = acceptable_classes(*model_, *choice_.contest);
   std::size_t place = 0;
   for (std::size_t k = 0; k < acceptable.size(); ++k) {

@@ -1,4 +1,5 @@
 """Models with more than two classes."""
+import json
 import random
 import unittest
 
@@ -93,6 +94,57 @@ class ClassesTest(CliTestCase):
         page = (self.folder / "p.html").read_text(encoding="utf-8")
         self.assertIn("<strong>kind = red</strong>", page)
         self.assertIn("a lead of 0 over blue, green, grey", page)
+
+    def test_the_true_set_of_softmax_regression(self):
+        self.train()
+        rows = ("--data", "d.csv")
+        for target in ("red", "grey", "red,blue"):
+            file = self.explain("--set", "true", *rows, "--target", target, "--margin", "0.1")
+            self.assertEqual(file["method"], "exact")
+            self.assertNotIn("robustness_radius", file["not_stated"])
+            self.assertIn("softmax", file["not_stated"]["predicted_survival"])
+            for answer in file["results"]:
+                self.assertIn(answer["status"], ("optimal", "certified", "already_robust"))
+                self.assertIn("training objective", answer["certificate"]["claim"])
+                self.assertGreaterEqual(answer["robustness_radius"], answer["certificate"]["epsilon"])
+            self.assertIn("0 fail", self.ellice("verify", "m.json", "a.json", *rows))
+        # What claims a larger epsilon is broken by a model that verify names.
+        file = self.explain("--set", "true", *rows, "--target", "grey")
+        certificate = next(a["certificate"] for a in file["results"] if a["status"] != "already_robust")
+        certificate["epsilon"] *= 4
+        self.write("c.json", json.dumps(certificate))
+        run = self.run_ellice("verify", "m.json", "c.json", *rows, "--format", "json")
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("breaking_model", run.stdout)
+        self.ellice("explain", "m.json", "q.csv", "--epsilon", "1%", "--set", "true", *rows)
+        curve = json.loads(self.ellice("frontier", "m.json", "q.csv", "--set", "true", *rows, "--epsilons",
+                                       "0,1%,2%", "--format", "json"))["results"][0]
+        distances = [point["distance"] for point in curve["points"]]
+        self.assertEqual(distances, sorted(distances))
+        self.write("other.csv", (self.folder / "d.csv").read_text(encoding="utf-8").replace("grey", "red", 1))
+        altered = self.read_json("m.json")
+        altered["training"]["objective"] *= 1.01
+        self.write("altered.json", altered)
+        for status, model, options, words in ((2, "m.json", (), "--store-rows"),
+                                              (3, "m.json", ("--data", "other.csv"), "other.csv"),
+                                              (2, "m.json", ("--method", "gradient", *rows), "true set"),
+                                              (2, "m.json", ("--plans", "2", *rows), "--plans"),
+                                              (3, "altered.json", rows, "training.objective")):
+            self.expect_failure(status, [words], "explain", model, "q.csv", "--epsilon", "1%", "--set", "true", *options)
+
+    def test_the_true_set_of_a_networks_last_layer(self):
+        self.train("--hidden", "8", "--refit", "--learning-rate", "0.01", "--epochs", "100")
+        rows = ("--data", "d.csv")
+        for method in ("network", "data"):
+            file = self.explain("--set", "true", *rows, "--target", "red", "--method", method)
+            certified = [answer for answer in file["results"] if "certificate" in answer]
+            self.assertTrue(certified)
+            for answer in certified:
+                self.assertIn("hidden layers fixed", answer["certificate"]["claim"])
+            self.assertIn("0 fail", self.ellice("verify", "m.json", "a.json", *rows))
+        self.explain("--set", "true", *rows)
+        self.expect_failure(2, ["hidden layers", "--method network"], "explain", "m.json", "q.csv", "--epsilon", "1%",
+                            "--set", "true", *rows, "--method", "exact")
 
     def test_what_makes_no_sense_is_refused(self):
         self.train()

@@ -288,7 +288,7 @@ TEST(Verifier, FindsOtherClassesAndMissingRivals) {
   }
 }
 
-TEST(SetChoice, OfManyClassesIsTheLastLayerSetWithAContest) {
+TEST(SetChoice, OfManyClassesIsTheLastLayerOrTheTrueSetWithAContest) {
   const Model many = class_model(2, 3, 45);
   const auto refusal = [&](const Model& model, const SetChoice& choice) {
     return message_of(ErrorCode::argument, [&] {
@@ -296,13 +296,13 @@ TEST(SetChoice, OfManyClassesIsTheLastLayerSetWithAContest) {
       return 0;
     });
   };
-  for (const SetKind kind :
-       {SetKind::full, SetKind::isotropic, SetKind::ensemble, SetKind::true_set}) {
+  for (const SetKind kind : {SetKind::full, SetKind::isotropic, SetKind::ensemble}) {
     SetChoice choice = winning(many, 1);
     choice.kind = kind;
     expect_words(refusal(many, choice), {"3 classes", "--set last-layer"});
   }
   expect_words(refusal(many, {}), {"which one is to win"});
+  expect_words(refusal(many, {.kind = SetKind::true_set}), {"which one is to win"});
   expect_words(refusal(many, {.contest = make_contest(many, 0, {0, 1, 2})}), {"nothing to ask"});
   const Model two =
       train(problem_zoo::numeric_dataset(problem_zoo::random_rows(60, 2, 46)), {}, {.folds = 0})

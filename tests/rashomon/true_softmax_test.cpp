@@ -169,6 +169,28 @@ TEST(TrueSoftmax, WarmStartEndsAtTheSameHeads) {
   EXPECT_EQ(set.worst(x, 0, 1, &warm).iterations, 0);
 }
 
+TEST(TrueSoftmax, RadiusIsTheEpsilonAtWhichTheWorstMarginMeetsTheThreshold) {
+  Random random(12);
+  for (const Penalty penalty : {Penalty{.l2 = 1e-2}, Penalty{.l2 = 1e-2, .penalize_bias = false}}) {
+    const Rows rows = random_rows(150, 3, 3, 13, penalty);
+    const Vector zero = Vector::Zero(12);
+    const TrueSoftmax set(rows.features, rows.labels, penalty,
+                          as_heads(plain_minimiser(rows, zero, zero), 3), 0.01);
+    int positive = 0;
+    for (int draw = 0; draw < 8; ++draw) {
+      const Vector x = with_one(random.normal_vector(3));
+      const double radius = set.robustness_radius(x, 2, 0, 0.1);
+      const double lead = (set.center().col(2) - set.center().col(0)).dot(x);
+      EXPECT_EQ(radius > 0, lead > 0.1);
+      if (!(radius > 1e-6)) continue;
+      ++positive;
+      EXPECT_GE(set.with_epsilon(radius * (1 - 1e-5)).worst(x, 2, 0).lower_bound, 0.1);
+      EXPECT_LT(set.with_epsilon(radius * (1 + 1e-5)).worst(x, 2, 0).attained, 0.1);
+    }
+    EXPECT_GT(positive, 2);
+  }
+}
+
 TEST(TrueSoftmax, RefusesWhatIsNoMinimiserAndWhatIsNoClass) {
   const Rows rows = random_rows(100, 2, 3, 7, {.l2 = 1e-2});
   const Vector zero = Vector::Zero(9);

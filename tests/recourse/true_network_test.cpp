@@ -8,8 +8,10 @@
 #include "ellice/data/lending.hpp"
 #include "ellice/recourse/data_supported.hpp"
 #include "ellice/recourse/frontier.hpp"
+#include "ellice/recourse/true_classes.hpp"
 #include "ellice/recourse/true_exact.hpp"
 #include "recourse/true_function.hpp"
+#include "support/class_cases.hpp"
 #include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"
 
@@ -36,11 +38,11 @@ Problem true_problem(const Model& model, double epsilon) {
   return {.model = &model, .set = {.kind = SetKind::true_set}, .epsilon = epsilon};
 }
 
-TEST(TrueFunction, DerivativesAreThoseOfFiniteDifferences) {
+TEST(TrueLogit, DerivativesAreThoseOfFiniteDifferences) {
   const Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(200, 3, 4));
   const Model model = train(data, {}, network_options(Activation::tanh)).model;
   const TrueSet set = true_set(model, *model.rows, 0.02);
-  TrueFunction function(model.network, set);
+  TrueLogit function(model.network, set);
   const auto robust = [&](const Vector& x) {
     return function.value(0, x).robust(function.kappa());
   };
@@ -60,11 +62,11 @@ TEST(TrueFunction, DerivativesAreThoseOfFiniteDifferences) {
   }
 }
 
-TEST(TrueFunction, CurvatureIsThatOfTheWorstScoreOfALinearModel) {
+TEST(TrueLogit, CurvatureIsThatOfTheWorstScoreOfALinearModel) {
   const Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(300, 3, 4));
   const Model model = train(data, {}, {.folds = 0, .store_rows = true}).model;
   const TrueSet set = true_set(model, *model.rows, 0.05);
-  TrueFunction function(model.network, set);
+  TrueLogit function(model.network, set);
   const Vector x = Random(2).normal_vector(3);
   Vector logit, spread, ahead, behind;
   (void)function.gradient(0, x, logit, spread);
@@ -76,6 +78,112 @@ TEST(TrueFunction, CurvatureIsThatOfTheWorstScoreOfALinearModel) {
     (void)function.gradient(0, x - h * Vector::Unit(3, i), logit, behind);
     EXPECT_LT(((ahead - behind) / (2 * h) - hessian.col(i)).norm(), 1e-5 * hessian.norm());
   }
+}
+
+/// What is proved nearest is found by the local search as well.
+void expect_proved_distances(const std::vector<Recourse>& exact, const std::vector<Recourse>& local,
+                             int more_than) {
+  int compared = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    if (exact[i].status != Status::optimal) continue;
+    ASSERT_EQ(local[i].status, Status::certified) << local[i].message;
+    EXPECT_GE(local[i].distance.weighted, exact[i].distance.weighted * (1 - 1e-8));
+    EXPECT_LE(local[i].distance.weighted, exact[i].distance.weighted * (1 + 1e-5));
+    ++compared;
+  }
+  EXPECT_GT(compared, more_than);
+}
+
+Model class_network(Activation activation = Activation::relu) {
+  TrainingOptions options = problem_zoo::softmax_options(1e-2, {6});
+  options.network.activation = activation;
+  options.store_rows = true;
+  return train(problem_zoo::class_dataset(240, 3, 3, 31), {}, options).model;
+}
+
+TEST(TrueMargins, DerivativesAreThoseOfFiniteDifferences) {
+  const Model model = class_network(Activation::tanh);
+  const TrueSoftmax set = true_softmax(model, *model.rows, 0.02);
+  const Contest contest = make_contest(model, 1);
+  TrueMargins function(model.network, set, contest);
+  ASSERT_EQ(function.members(), 2);
+  Random random(6);
+  for (int draw = 0; draw < 4; ++draw) {
+    const Vector x = random.normal_vector(3);
+    for (Index member = 0; member < 2; ++member) {
+      Vector logit, spread;
+      (void)function.gradient(member, x, logit, spread);
+      const Vector gradient = logit - function.kappa() * spread;
+      const auto robust = [&](const Vector& at) {
+        return function.value(member, at).robust(function.kappa());
+      };
+      for (Index i = 0; i < 3; ++i) {
+        const double h = 1e-4;
+        const double slope =
+            (robust(x + h * Vector::Unit(3, i)) - robust(x - h * Vector::Unit(3, i))) / (2 * h);
+        EXPECT_NEAR(slope, gradient(i), 1e-5);
+      }
+    }
+  }
+}
+
+TEST(TrueMargins, CurvatureIsThatOfTheWorstMarginOfALinearModel) {
+  TrainingOptions options = problem_zoo::softmax_options();
+  options.store_rows = true;
+  const Model model = train(problem_zoo::class_dataset(240, 3, 3, 32), {}, options).model;
+  const TrueSoftmax set = true_softmax(model, *model.rows, 0.05);
+  const Contest contest = make_contest(model, 0);
+  TrueMargins function(model.network, set, contest);
+  const Vector x = Random(2).normal_vector(3);
+  Vector logit, spread, ahead, behind;
+  (void)function.gradient(1, x, logit, spread);
+  Matrix hessian;
+  ASSERT_TRUE(function.spread_hessian(1, hessian));
+  const double h = 1e-4;
+  for (Index i = 0; i < 3; ++i) {
+    (void)function.gradient(1, x + h * Vector::Unit(3, i), logit, ahead);
+    (void)function.gradient(1, x - h * Vector::Unit(3, i), logit, behind);
+    EXPECT_LT(((ahead - behind) / (2 * h) - hessian.col(i)).norm(), 1e-5 * hessian.norm());
+  }
+}
+
+TEST(TrueNetwork, OfSeveralClassesIsCertifiedAndAudited) {
+  const Model model = class_network();
+  int certified = 0;
+  int on_border = 0;
+  for (Index winner = 0; winner < 3; ++winner) {
+    Problem problem{.model = &model, .epsilon = 0.005, .threshold = 0.05};
+    problem.set = {.kind = SetKind::true_set, .contest = make_contest(model, winner)};
+    const std::vector<Recourse> answers =
+        TrueNetwork(problem).generate(random_queries(model, 5, 33), {.threads = 2});
+    for (const Recourse& answer : answers) {
+      EXPECT_FALSE(answer.status == Status::certified && answer.gap);
+      certified += answer.status == Status::certified ? 1 : 0;
+      if (!answer.certificate) continue;
+      EXPECT_NE(answer.certificate->claim.find("hidden layers fixed"), std::string::npos);
+      EXPECT_NE(answer.certificate->claim.find("No change of the hidden layers"),
+                std::string::npos);
+      on_border +=
+          answer.status == Status::certified && answer.robust_logit < problem.threshold + 1e-3 ? 1
+                                                                                               : 0;
+    }
+    problem_zoo::expect_audited(problem, answers);
+  }
+  EXPECT_GT(certified, 5);
+  EXPECT_GT(4 * on_border, 3 * certified);
+}
+
+TEST(TrueNetwork, OfLinearClassesEndsAtTheProvedOptimum) {
+  TrainingOptions options = problem_zoo::softmax_options();
+  options.store_rows = true;
+  const Model model = train(problem_zoo::class_dataset(240, 3, 3, 34), {}, options).model;
+  Problem problem{.model = &model, .epsilon = 0.01};
+  problem.set = {.kind = SetKind::true_set, .contest = make_contest(model, 2)};
+  problem.constraints.range = RangePolicy::off;
+  const std::vector<Query> queries = random_queries(model, 8, 35);
+  const std::vector<Recourse> exact = TrueClasses(problem).generate(queries, {});
+  const std::vector<Recourse> local = TrueNetwork(problem).generate(queries, {});
+  expect_proved_distances(exact, local, 2);
 }
 
 TEST(TrueNetwork, AnswersAreCertifiedAndAudited) {
@@ -104,15 +212,7 @@ TEST(TrueNetwork, OfALinearModelEndsAtTheProvedOptimum) {
   const std::vector<Query> queries = random_queries(model, 12, 7);
   const std::vector<Recourse> exact = TrueExact(problem).generate(queries, {});
   const std::vector<Recourse> local = TrueNetwork(problem).generate(queries, {});
-  int compared = 0;
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (exact[i].status != Status::optimal) continue;
-    ASSERT_EQ(local[i].status, Status::certified) << local[i].message;
-    EXPECT_GE(local[i].distance.weighted, exact[i].distance.weighted * (1 - 1e-8));
-    EXPECT_LE(local[i].distance.weighted, exact[i].distance.weighted * (1 + 1e-5));
-    ++compared;
-  }
-  EXPECT_GT(compared, 3);
+  expect_proved_distances(exact, local, 3);
 }
 
 TEST(TrueNetwork, WithTwoInputsIsAsNearAsBruteForce) {
@@ -123,7 +223,7 @@ TEST(TrueNetwork, WithTwoInputsIsAsNearAsBruteForce) {
   const TrueSet set = true_set(model, *model.rows, problem.epsilon);
   // Rings around the query, from the inside: the first that the true set accepts somewhere.
   const auto nearest = [&](const Vector& query) {
-    TrueFunction function(model.network, set);
+    TrueLogit function(model.network, set);
     constexpr int directions = 72;
     for (double radius = 0.01; radius < 4; radius *= 1.03) {
       for (int k = 0; k < directions; ++k) {

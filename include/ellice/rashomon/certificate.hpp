@@ -12,6 +12,7 @@
 #include "ellice/model/model.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
 #include "ellice/rashomon/true_set.hpp"
+#include "ellice/rashomon/true_softmax.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
 
 namespace ellice {
@@ -90,9 +91,12 @@ class Certifier {
   /// The numbers that certify() would judge.
   [[nodiscard]] Evaluation evaluate(const RawRow& point) const;
 
-  /// Where the choice is the true set; else null.
+  /// Where the choice is the true set of one logit, or of several classes; else null.
   [[nodiscard]] const TrueSet* heads_of_true_set() const {
     return true_set_ ? &*true_set_ : nullptr;
+  }
+  [[nodiscard]] const TrueSoftmax* classes_of_true_set() const {
+    return true_classes_ ? &*true_classes_ : nullptr;
   }
 
  private:
@@ -113,6 +117,7 @@ class Certifier {
   /// members'.
   std::vector<Head> heads_;
   std::optional<TrueSet> true_set_;
+  std::optional<TrueSoftmax> true_classes_;
   double epsilon_;
   double threshold_;
   std::string claim_;  // the same for every point

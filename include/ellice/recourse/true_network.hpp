@@ -1,20 +1,23 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ellice/rashomon/true_set.hpp"
+#include "ellice/rashomon/true_softmax.hpp"
 #include "ellice/recourse/network_search.hpp"
 
 namespace ellice {
 
 class TrueFunction;
 
-/// Near points that every head of the true set accepts, the hidden layers fixed: for networks, and
-/// for linear models as well. The ellipsoid's search, with its radius corrected to what the true
-/// set is at its answer, gives starts and chooses whole numbers and levels; quadratic steps with
-/// the true set's own worst heads bring the numbers to the border of the true set (theory.md,
-/// Result 33). Rounded, checked and certified like every other answer.
+/// Near points that every head of the true set accepts (of several classes: at which one beats all
+/// its rivals), the hidden layers fixed: for networks, and for linear models as well. The
+/// ellipsoid's search, with its radius corrected to what the true set is at its answer, gives
+/// starts and chooses whole numbers and levels; quadratic steps with the true set's own worst heads
+/// bring the numbers to the border of the true set (theory.md, Result 33). Rounded, checked and
+/// certified like every other answer.
 ///
 /// Statuses: certified, without a gap, since the problem is not convex; already_robust; reduced,
 /// with the largest ε that a point which was met attains; not_found.
@@ -47,11 +50,13 @@ class TrueNetwork final : public Generator {
   void reduce(Recourse& result, const std::vector<Vector>& rows, const FeasibleSet& feasible,
               TrueFunction& function) const;
   [[nodiscard]] Vector encode(const Vector& row) const;
+  [[nodiscard]] std::unique_ptr<TrueFunction> make_function() const;
 
   const Problem* problem_;
   NetworkSearchOptions options_;
   Assembler assembler_;
-  TrueSet set_;
+  std::optional<TrueSet> set_;  // of one logit
+  std::optional<TrueSoftmax> classes_;
   Vector weights_;
   std::vector<std::unique_ptr<Level>> levels_;  // by rising factor
 };

@@ -8,6 +8,7 @@
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/rashomon/true_set.hpp"
+#include "ellice/rashomon/true_softmax.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/recourse/recourse.hpp"
 
@@ -64,7 +65,8 @@ class Appraiser {
   /// Of every set but the true one; with many classes one for each acceptable class, in their
   /// order.
   std::vector<std::unique_ptr<UncertaintySet>> sets_;
-  std::optional<TrueSet> true_set_;
+  std::optional<TrueSet> true_set_;  // of one logit
+  std::optional<TrueSoftmax> true_classes_;
 };
 
 /// Eigenvectors of H, found once for a batch.
