@@ -40,7 +40,11 @@ PlainObjective::PlainObjective(const Model& model, const StoredRows& rows)
     if (is_penalized(j)) penalty += l2_ / 2 * theta(j) * theta(j);
   }
   const long double loss = model.training.loss;
-  rows_fit_ = std::abs(optimum_ - penalty - loss) <= 1e-9L * std::max(loss, 1e-6L);
+  LongMatrix curvature = hessian(theta);
+  curvature.diagonal().array() += static_cast<long double>(model.curvature.shift);
+  const LongMatrix stored_curvature = model.curvature.hessian.cast<long double>();
+  rows_fit_ = std::abs(optimum_ - penalty - loss) <= 1e-9L * std::max(loss, 1e-6L) &&
+              (curvature - stored_curvature).norm() <= 1e-9L * stored_curvature.norm();
   long double objective = optimum_;
   for (std::size_t l = 0; l + 1 < model.network.layers.size(); ++l) {
     const Layer& layer = model.network.layers[l];
@@ -128,18 +132,38 @@ PlainObjective::LongMatrix PlainObjective::hessian(const LongVector& at) const {
   result /= static_cast<long double>(rows_.cols());
   for (Index j = 0; j < at.size(); ++j) {
     if (is_penalized(j)) result(j, j) += l2_;
-    // What all classes have in common changes no difference of two scores (theory.md, Result 35).
-    for (Index k = j % p; classes_ > 1 && k < at.size(); k += p)
-      result(j, k) += 1 / static_cast<long double>(classes_);
   }
   return result;
 }
 
+PlainObjective::LongMatrix PlainObjective::with_gauge(LongMatrix hessian) const {
+  // What all classes have in common changes no difference of two scores (theory.md, Result 35).
+  for (Index j = 0; j < hessian.rows(); ++j) {
+    for (Index k = j % rows_.rows(); classes_ > 1 && k < hessian.rows(); k += rows_.rows())
+      hessian(j, k) += 1 / static_cast<long double>(classes_);
+  }
+  return hessian;
+}
+
 long double PlainObjective::suboptimality(const LongVector& at, const LongVector& residual) const {
   if (l2_ > 0 && penalize_bias_) return residual.squaredNorm() / (2 * l2_);
-  const Eigen::LDLT<LongMatrix> factor(hessian(at));
-  if (!factor.isPositive()) return std::numeric_limits<long double>::infinity();
-  const long double square = residual.dot(factor.solve(residual));
+  // What all classes have in common is in the penalty alone, and counts by itself.
+  const Index p = rows_.rows();
+  LongVector own = residual;
+  long double common = 0;
+  for (Index j = 0; classes_ > 1 && j < p; ++j) {
+    long double slope = 0;
+    long double sum = 0;
+    for (Index k = 0; k < classes_; ++k) {
+      slope += residual(k * p + j);
+      sum += at(k * p + j);
+    }
+    for (Index k = 0; k < classes_; ++k) own(k * p + j) -= slope / classes_;
+    if (is_penalized(j)) common += l2_ / 2 * sum * sum / classes_;
+  }
+  const Eigen::LDLT<LongMatrix> factor(with_gauge(hessian(at)));
+  if (!(factor.vectorD().minCoeff() > 0)) return std::numeric_limits<long double>::infinity();
+  const long double square = own.dot(factor.solve(own));
   if (kind_ == LossKind::squared) return square / 2;
   // Of the score of any row, or of the difference of two classes' scores.
   const LongMatrix inverse = factor.solve(LongMatrix::Identity(at.size(), at.size()));
@@ -147,14 +171,14 @@ long double PlainObjective::suboptimality(const LongVector& at, const LongVector
     const LongMatrix image = form * rows_;
     return (rows_.array() * image.array()).colwise().sum().maxCoeff();
   };
-  const Index p = rows_.rows();
   const auto block = [&](Index a, Index b) { return inverse.block(a * p, b * p, p, p); };
   long double reach = classes_ == 1 ? largest(inverse) : 0;
   for (Index a = 0; a < classes_; ++a) {
     for (Index b = 0; b < a; ++b)
       reach = std::max(reach, largest(block(a, a) + block(b, b) - block(a, b) - block(b, a)));
   }
-  return std::sqrt(square * reach) <= 0.5L ? square : std::numeric_limits<long double>::infinity();
+  return std::sqrt(square * reach) <= 0.5L ? square + common
+                                           : std::numeric_limits<long double>::infinity();
 }
 
 long double PlainObjective::lower_bound(const LongVector& at, const LongVector& c,

@@ -25,7 +25,8 @@ class PlainObjective {
   [[nodiscard]] Value evaluate(const LongVector& theta) const;
   /// At the model's own head; not below the minimum.
   [[nodiscard]] long double optimum() const { return optimum_; }
-  /// Whether as many rows are there as the model was fitted on, with the loss in its file.
+  /// Whether as many rows are there as the model was fitted on, with the loss and the Hessian in
+  /// its file.
   [[nodiscard]] bool rows_fit() const { return rows_fit_; }
   /// Whether the objective in its file is the one on these rows, the penalty of all layers
   /// included.
@@ -41,6 +42,7 @@ class PlainObjective {
   /// δ: how far r = ∇F(θ) leaves F above its minimum, at most.
   [[nodiscard]] long double suboptimality(const LongVector& at, const LongVector& residual) const;
   [[nodiscard]] LongMatrix hessian(const LongVector& at) const;
+  [[nodiscard]] LongMatrix with_gauge(LongMatrix hessian) const;
   /// Of a row, one for each class.
   void find_scores(const LongVector& theta, Index row, LongVector& scores) const;
   [[nodiscard]] bool is_penalized(Index parameter) const {

@@ -221,15 +221,23 @@ void require_rows_of(const Model& model, const StoredRows& rows) {
       training.objective, objective);
 }
 
+void require_curvature_of(const Model& model, Matrix on_rows) {
+  on_rows.diagonal().array() += model.curvature.shift;
+  const double difference = (on_rows - model.curvature.hessian).norm();
+  require_input(difference <= 1e-9 * model.curvature.hessian.norm(),
+                "the rows are not those of the model: the Hessian of its objective on them differs "
+                "by {:.3g} from that in the model file; give the data that it was trained on",
+                difference);
+}
+
 TrueSet true_set(const Model& model, const StoredRows& rows, double epsilon) {
   require_rows_of(model, rows);
   const TrainingRecord& training = model.training;
-  return {model.network.row_features(rows.encoded),
-          rows.labels,
-          training.loss_kind,
-          {.l2 = training.l2, .penalize_bias = training.penalize_bias},
-          model.network.head(),
-          epsilon};
+  TrueSet result(model.network.row_features(rows.encoded), rows.labels, training.loss_kind,
+                 {.l2 = training.l2, .penalize_bias = training.penalize_bias}, model.network.head(),
+                 epsilon);
+  require_curvature_of(model, result.hessian());
+  return result;
 }
 
 }  // namespace ellice

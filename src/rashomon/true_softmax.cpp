@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "ellice/core/error.hpp"
+#include "ellice/model/softmax_objective.hpp"
 #include "ellice/rashomon/true_set.hpp"
+#include "ellice/solver/cholesky.hpp"
 #include "true_rules.hpp"
 
 namespace ellice {
@@ -29,17 +31,19 @@ Matrix folded(const Vector& parameters, Index classes) {
   return Eigen::Map<const Matrix>(parameters.data(), parameters.size() / classes, classes);
 }
 
-/// Probabilities of the classes from their scores, row by row; returns Σ log Σ exp.
-double softmax_rows(RowMatrix& scores) {
-  double sum = 0;
+/// Probabilities of the classes from their scores, row by row; returns the sum of the losses, in
+/// which the scores cancel row by row and the many terms lose nothing.
+double softmax_rows(RowMatrix& scores, const std::vector<int>& labels) {
+  long double sum = 0;
   for (Index i = 0; i < scores.rows(); ++i) {
     const double largest = scores.row(i).maxCoeff();
+    const double behind = largest - scores(i, labels[static_cast<std::size_t>(i)]);
     scores.row(i) = (scores.row(i).array() - largest).exp();
     const double total = scores.row(i).sum();
     scores.row(i) /= total;
-    sum += largest + std::log(total);
+    sum += behind + std::log(total);
   }
-  return sum;
+  return static_cast<double>(sum);
 }
 
 }  // namespace
@@ -63,10 +67,13 @@ TrueSoftmax::TrueSoftmax(RowMatrix features, std::vector<int> labels, Penalty pe
             .labels = std::move(labels),
             .penalty = penalty,
             .minimiser = std::move(minimiser)};
+  rows.score_size =
+      (rows.features.cwiseAbs() * rows.minimiser.cwiseAbs()).rowwise().maxCoeff().mean();
   rows_ = std::make_shared<const Rows>(rows);
   Vector gradient;
   Matrix hessian;
   rows.optimum = derivatives(rows.minimiser, gradient, hessian);
+  const CholeskyFactor positive_definite(hessian);  // otherwise the set has no end
   rows.curvature.compute(hessian);
   rows.decrement = gradient.dot(rows.curvature.solve(gradient)) / 2;
   *this = TrueSoftmax(std::make_shared<const Rows>(std::move(rows)), epsilon);
@@ -74,7 +81,7 @@ TrueSoftmax::TrueSoftmax(RowMatrix features, std::vector<int> labels, Penalty pe
 
 TrueSoftmax::TrueSoftmax(std::shared_ptr<const Rows> rows, double epsilon)
     : rows_(std::move(rows)), epsilon_(epsilon) {
-  const double smallest = rounding_of_objective * (1 + rows_->optimum);
+  const double smallest = known_epsilon();
   require(std::isfinite(epsilon) && epsilon >= smallest,
           "epsilon = {} must be finite and at least {:.2g} for the true set, which is as well as "
           "the objective itself is known",
@@ -90,12 +97,20 @@ TrueSoftmax TrueSoftmax::with_epsilon(double epsilon) const {
 }
 
 double TrueSoftmax::smallest_epsilon() const {
-  return std::max(rounding_of_objective * (1 + rows_->optimum),
-                  rows_->decrement / allowed_decrement);
+  return std::max(known_epsilon(), rows_->decrement / allowed_decrement);
+}
+
+double TrueSoftmax::known_epsilon() const {
+  constexpr double roundings = 1e4;
+  return std::max(rounding_of_objective * (1 + rows_->optimum), roundings * rounding());
 }
 
 double TrueSoftmax::rounding() const {
-  return 1e-14 * (1 + rows_->optimum + epsilon_);
+  // A score of p terms is wrong by p·u of their sizes at most, and the mean loss by two scores' and
+  // a few u of its own; twice that, since models of the set may have larger scores.
+  const auto p = static_cast<double>(rows_->minimiser.rows());
+  constexpr double unit = std::numeric_limits<double>::epsilon() / 2;
+  return 4 * unit * (p * rows_->score_size + 8 * (1 + rows_->optimum));
 }
 
 Vector TrueSoftmax::margin_direction(VectorArg x_tilde, Index wanted, Index rival) const {
@@ -119,10 +134,7 @@ Matrix TrueSoftmax::hessian_at(const Matrix& heads) const {
 
 double TrueSoftmax::objective(MatrixArg heads) const {
   RowMatrix scores = rows_->features * heads;
-  double sum = 0;
-  for (Index i = 0; i < scores.rows(); ++i)
-    sum -= scores(i, rows_->labels[static_cast<std::size_t>(i)]);
-  sum += softmax_rows(scores);
+  const double sum = softmax_rows(scores, rows_->labels);
   const Index penalized = heads.rows() - (rows_->penalty.penalize_bias ? 0 : 1);
   return sum / static_cast<double>(scores.rows()) +
          rows_->penalty.l2 / 2 * heads.topRows(penalized).squaredNorm();
@@ -134,9 +146,7 @@ double TrueSoftmax::derivatives(const Matrix& heads, Vector& gradient, Matrix& h
   const Index k = heads.cols();
   const auto n = static_cast<double>(x.rows());
   RowMatrix scores = x * heads;
-  double sum = 0;
-  for (Index i = 0; i < x.rows(); ++i) sum -= scores(i, rows_->labels[static_cast<std::size_t>(i)]);
-  sum += softmax_rows(scores);
+  const double sum = softmax_rows(scores, rows_->labels);
   const RowMatrix& shares = scores;
 
   Vector penalty = Vector::Constant(p, rows_->penalty.l2);
@@ -208,6 +218,13 @@ double TrueSoftmax::suboptimality(const Iterate& at) const {
   // Without a penalty on everything: self-concordance, in the largest difference of two classes'
   // scores that a step of unit length makes in any row.
   const Index p = rows_->minimiser.rows();
+  const Index penalized = p - (penalty.penalize_bias ? 0 : 1);
+  // What all classes have in common is in the penalty alone, and counts by itself.
+  const Vector sum = folded(at.theta, classes()).rowwise().sum();
+  const double common =
+      penalty.l2 / 2 * sum.head(penalized).squaredNorm() / static_cast<double>(classes());
+  Matrix own = folded(at.residual, classes());
+  own.colwise() -= Vector(own.rowwise().mean());
   const Matrix inverse = at.hessian.solve(Matrix::Identity(at.theta.size(), at.theta.size()));
   double reach = 0;
   for (Index a = 0; a < classes(); ++a) {
@@ -218,8 +235,10 @@ double TrueSoftmax::suboptimality(const Iterate& at) const {
       reach = std::max(reach, image.cwiseProduct(rows_->features).rowwise().sum().maxCoeff());
     }
   }
-  const double square = at.residual.dot(at.newton);
-  return std::sqrt(square * reach) <= 0.5 ? square : std::numeric_limits<double>::infinity();
+  const Vector residual = flat(own);
+  const double square = residual.dot(at.hessian.solve(residual));
+  return std::sqrt(square * reach) <= 0.5 ? square + common
+                                          : std::numeric_limits<double>::infinity();
 }
 
 TrueMargin TrueSoftmax::worst(VectorArg x_tilde, Index wanted, Index rival,
@@ -273,11 +292,13 @@ TrueSoftmax true_softmax(const Model& model, const StoredRows& rows, double epsi
   require(model.network.outputs() > 1, "the model has one logit: its true set is a TrueSet");
   require_rows_of(model, rows);
   const TrainingRecord& training = model.training;
-  return {model.network.row_features(rows.encoded),
-          rows.labels,
-          {.l2 = training.l2, .penalize_bias = training.penalize_bias},
-          folded(model.network.head(), model.network.outputs()),
-          epsilon};
+  const Index classes = model.network.outputs();
+  TrueSoftmax result(model.network.row_features(rows.encoded), rows.labels,
+                     {.l2 = training.l2, .penalize_bias = training.penalize_bias},
+                     folded(model.network.head(), classes), epsilon);
+  const Matrix none = Matrix::Zero(model.network.head().size(), model.network.head().size());
+  require_curvature_of(model, result.hessian_at(result.center()) - with_gauge(none, classes));
+  return result;
 }
 
 double robustness_radius(const TrueSoftmax& set, const Contest& contest, VectorArg x_tilde,

@@ -173,8 +173,8 @@ Verification Verifier::verify(const Certificate& certificate) const {
   const bool is_true = certificate.set == SetKind::true_set;
   if (is_true) {
     require_input(objective_->rows_fit(),
-                  "the rows are not those of the model: their number or the model's loss on them "
-                  "is not that of its file; give the data that it was trained on");
+                  "the rows are not those of the model: their number, or the model's loss or "
+                  "Hessian on them, is not that of its file; give the data that it was trained on");
     require_input(
         objective_->objective_fits(),
         "the model file contradicts itself: its training.objective, {}, is not the one on "

@@ -11,7 +11,7 @@ namespace {
 /// As in TrueExact: a part of the search takes several worst heads, each some passes over all rows.
 ExactOptions with_affordable_nodes(ExactOptions options) {
   constexpr int affordable = 1000;
-  if (options.node_limit == ExactOptions{}.node_limit) options.node_limit = affordable;
+  if (!options.node_limit) options.node_limit = affordable;
   return options;
 }
 
@@ -55,8 +55,8 @@ Recourse TrueClasses::answer(const Query& query) const {
   result.status = Status::not_found;
   if (outcome == MixedExact::Outcome::impossible) {
     result.message = fmt::format(
-        "no row passes: the search ruled all of them out; epsilon = {} may be too large, or the "
-        "constraints too tight",
+        "no row passes: the search ruled all of them out, without a proof that can be checked; "
+        "epsilon = {} may be too large, or the constraints too tight",
         problem_->epsilon);
   }
   return result;

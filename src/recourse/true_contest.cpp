@@ -171,6 +171,7 @@ class TrueContestSearch final : public MixedSearch {
       const double short_of = missing(state);
       if (solved.feasible && short_of <= 0) offer(solved.point);
       if (std::abs(short_of) <= 10 * problem_->margin * scale(state) && short_of <= 0) return;
+      if (!std::isfinite(short_of)) return;  // no bound is proved there
       if (short_of > 0 && short_of <= nearly * scale(state)) raise += 2 * short_of;
       cones = corrected(solved.point, 1);
     }
@@ -195,6 +196,7 @@ class TrueContestSearch final : public MixedSearch {
         return leaf;
       }
       add_planes(state, planes);
+      if (!std::isfinite(short_of)) return leaf;
       if (short_of <= nearly * scale(state)) offer_above(planes, 2 * short_of);
     }
     return leaf;

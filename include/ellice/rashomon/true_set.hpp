@@ -95,10 +95,13 @@ class TrueSet {
 
 /// The true set of a model's head on the rows that it was fitted on, its hidden layers fixed.
 /// Throws Error{argument} for a head that is not at its optimum, Error{input} where the rows are
-/// not the model's: as many as it was fitted on, and with the same loss and objective to 1e-9.
+/// not the model's: as many as it was fitted on, and with the same loss, objective and Hessian to
+/// 1e-9.
 [[nodiscard]] TrueSet true_set(const Model& model, const StoredRows& rows, double epsilon);
 
-/// The checks of true_set() that do not depend on ε.
+/// The checks of true_set() that do not depend on ε: number of rows, loss and objective.
 void require_rows_of(const Model& model, const StoredRows& rows);
+/// The Hessian of the model's objective on the rows is that in its file, to 1e-9.
+void require_curvature_of(const Model& model, Matrix on_rows);
 
 }  // namespace ellice

@@ -67,6 +67,7 @@ class TrueSoftmax {
     Penalty penalty;
     Matrix minimiser;
     double optimum = 0;
+    double score_size = 0;              // mean sum of the sizes of a score's terms
     double decrement = 0;               // ½gᵀH⁻¹g at the minimiser
     Eigen::LLT<Matrix> curvature = {};  // H there
   };
@@ -79,7 +80,9 @@ class TrueSoftmax {
 
   /// c = (e_wanted − e_rival) ⊗ x̃: the margin is cᵀΘ.
   [[nodiscard]] Vector margin_direction(VectorArg x_tilde, Index wanted, Index rival) const;
-  [[nodiscard]] double rounding() const;
+  [[nodiscard]] double rounding() const;  // of the objective
+  /// What ε must be at least so that rounding is small against it.
+  [[nodiscard]] double known_epsilon() const;
   /// L, its gradient and hessian_at().
   double derivatives(const Matrix& heads, Vector& gradient, Matrix& hessian) const;
   /// δ ≥ F(Θ) − min F for F = L + τ·cᵀΘ.
