@@ -21,9 +21,9 @@ class ScriptTestCase(unittest.TestCase):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
 
-    def check(self):
+    def check(self, *arguments):
         """The script's exit status and the lines it printed."""
-        run = subprocess.run([sys.executable, SCRIPTS / self.script, "--root", self.root],
+        run = subprocess.run([sys.executable, SCRIPTS / self.script, "--root", self.root, *arguments],
                              capture_output=True, text=True, check=False)
         self.assertEqual(run.stderr, "")
         return run.returncode, run.stdout.splitlines()
