@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "ellice/core/json.hpp"
 #include "ellice/core/stopwatch.hpp"
 #include "ellice/data/folds.hpp"
 #include "ellice/data/recipe.hpp"
