@@ -53,6 +53,11 @@ function(ellice_share_precompiled target owner)
   endif()
 endfunction()
 
+# What runs once for a command, not once for a row or a step of a solver: compiled fast rather than to run fast.
+function(ellice_cold target)
+  set_property(SOURCE ${ARGN} TARGET_DIRECTORY ${target} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 find_program(ELLICE_CCACHE ccache)
 if(ELLICE_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # With a precompiled header ccache must be allowed to trust it, and the compiler must name it.
