@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ellice/core/json.hpp"
 #include "ellice/report/recourse_csv.hpp"
 #include "ellice/report/recourse_text.hpp"
 

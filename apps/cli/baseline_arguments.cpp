@@ -1,6 +1,7 @@
 #include "baseline_arguments.hpp"
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/recourse/delta_rows.hpp"
 #include "ellice/recourse/roar.hpp"
 #include "ellice/recourse/trex.hpp"
@@ -57,7 +58,7 @@ std::unique_ptr<Generator> make_baseline(const BaselineOptions& options, const T
                                          const Execution& execution) {
   const std::string& method = request.method;
   const auto note = [&](const auto& chosen) {
-    request.method_options[method] = fields_to_json(chosen);
+    (*request.method_options)[method] = fields_to_json(chosen);
     return chosen;
   };
   if (uses_tau(method)) {

@@ -3,6 +3,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/recourse/calibration.hpp"
 #include "ellice/report/text_table.hpp"
@@ -146,8 +147,8 @@ ExitStatus run_calibrate(CalibrateArguments arguments) {
         "lower --share or --target, or widen what people may change");
     return not_certified;
   }
-  if (!model.recommended) model.recommended = Json::object();
-  (*model.recommended)[set] = recommendation(calibration, problem, arguments.calibration);
+  if (!model.recommended) model.recommended.emplace();
+  (**model.recommended)[set] = recommendation(calibration, problem, arguments.calibration);
   write_model(arguments.output, model);
   console.info(fmt::format("stored in {} for --epsilon auto with --set {}", arguments.output, set));
   return done;
@@ -155,10 +156,10 @@ ExitStatus run_calibrate(CalibrateArguments arguments) {
 
 }  // namespace
 
-void add_calibrate(CLI::App& program, Job& job) {
+void add_calibrate(Verb& program, Job& job) {
   auto arguments = std::make_shared<CalibrateArguments>();
-  CLI::App& verb = *program.add_subcommand(
-      "calibrate", "choose epsilon on retrained, noisy and adversarial models");
+  Verb& verb = *program.add_subcommand("calibrate",
+                                       "choose epsilon on retrained, noisy and adversarial models");
   verb.add_option("model", arguments->model, "model file; gains `recommended`")->required();
   add_row_options(verb, arguments->rows, "Training rows");
   add_problem_options(verb, arguments->problem);

@@ -108,12 +108,12 @@ ExitStatus run_demo(const DemoArguments& arguments) {
 
 }  // namespace
 
-void add_demo(CLI::App& program, Job& job) {
+void add_demo(Verb& program, Job& job) {
   auto arguments = std::make_shared<DemoArguments>();
-  CLI::App& verb = *program.add_subcommand(
+  Verb& verb = *program.add_subcommand(
       "demo", "the whole job on embedded data: train, explain some declined people, draw a page");
   verb.add_option("--people", arguments->people, "how many people to explain")
-      ->check(CLI::Range(1, 1000))
+      ->between(1, 1000)
       ->capture_default_str();
   verb.add_option("--epsilon", arguments->epsilon, "how far from the best a model may be")
       ->capture_default_str();

@@ -3,6 +3,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/rashomon/epsilon_rule.hpp"
 #include "ellice/recourse/epsilon_table.hpp"
 #include "ellice/recourse/selection_effect.hpp"
@@ -265,9 +266,9 @@ ExitStatus run_epsilon(const EpsilonArguments& arguments) {
 
 }  // namespace
 
-void add_epsilon(CLI::App& program, Job& job) {
+void add_epsilon(Verb& program, Job& job) {
   auto arguments = std::make_shared<EpsilonArguments>();
-  CLI::App& verb = *program.add_subcommand(
+  Verb& verb = *program.add_subcommand(
       "epsilon", "what an epsilon means: objective, accuracy, recourse, survival of retraining");
   verb.add_option("model", arguments->model, "model file")->required();
   verb.add_option("--epsilons", arguments->epsilons,

@@ -6,6 +6,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/rashomon/epsilon_rule.hpp"
@@ -252,9 +253,9 @@ ExitStatus run_evaluate(const EvaluateArguments& arguments) {
 
 }  // namespace
 
-void add_evaluate(CLI::App& program, Job& job) {
+void add_evaluate(Verb& program, Job& job) {
   auto arguments = std::make_shared<EvaluateArguments>();
-  CLI::App& verb = *program.add_subcommand(
+  Verb& verb = *program.add_subcommand(
       "evaluate", "judge counterfactuals, ours or anybody's, by models that could be in force");
   verb.add_option("model", arguments->model, "model file")->required();
   verb.add_option("answers", arguments->file,

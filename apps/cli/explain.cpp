@@ -5,6 +5,7 @@
 #include "answer_sink.hpp"
 #include "baseline_arguments.hpp"
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/core/stopwatch.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
@@ -98,19 +99,19 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
                          execution);
   }
   if (request.method == "gradient") {
-    request.method_options["gradient"] = fields_to_json(arguments.gradient);
+    (*request.method_options)["gradient"] = fields_to_json(arguments.gradient);
     return std::make_unique<GradientSearch>(problem, arguments.gradient);
   }
   if (request.method == "greedy") {
-    request.method_options["greedy"] = fields_to_json(arguments.greedy);
-    request.method_options["gradient"] = fields_to_json(arguments.gradient);
+    (*request.method_options)["greedy"] = fields_to_json(arguments.greedy);
+    (*request.method_options)["gradient"] = fields_to_json(arguments.gradient);
     return std::make_unique<GreedySearch>(problem, arguments.greedy, arguments.gradient);
   }
   if (request.method == "gumbel") {
     GumbelOptions gumbel = arguments.gumbel;
     gumbel.seed = arguments.common.seed;
-    request.method_options["gumbel"] = fields_to_json(gumbel);
-    request.method_options["gradient"] = fields_to_json(arguments.gradient);
+    (*request.method_options)["gumbel"] = fields_to_json(gumbel);
+    (*request.method_options)["gradient"] = fields_to_json(arguments.gradient);
     return std::make_unique<GumbelSearch>(problem, gumbel, arguments.gradient);
   }
   if (request.method == "data") {
@@ -118,12 +119,12 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
     options.max_changes = arguments.exact.max_changes;
     options.sparse = arguments.exact.sparse;
     options.plans = arguments.exact.plans;
-    request.method_options["data"] = fields_to_json(options);
+    (*request.method_options)["data"] = fields_to_json(options);
     return std::make_unique<DataSupported>(problem, run.rows->fitted.raw, options, execution);
   }
   if (exact) {
     const ExactOptions& options = arguments.exact;
-    if (options != ExactOptions{}) request.method_options["exact"] = fields_to_json(options);
+    if (options != ExactOptions{}) (*request.method_options)["exact"] = fields_to_json(options);
     if (problem.set.kind == SetKind::true_set) {
       if (problem.set.contest) return std::make_unique<TrueClasses>(problem, options);
       return std::make_unique<TrueExact>(problem, options);
@@ -135,7 +136,7 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
   network.max_changes = arguments.exact.max_changes;
   network.sparse = arguments.exact.sparse;
   network.plans = arguments.exact.plans;
-  request.method_options["network"] = fields_to_json(network);
+  (*request.method_options)["network"] = fields_to_json(network);
   if (problem.set.kind == SetKind::true_set) {
     require(!network.max_changes && !network.sparse && network.plans == 1,
             "--set true has one plan per query for networks, the nearest: leave out --max-changes, "
@@ -317,9 +318,9 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
 
 }  // namespace
 
-void add_explain(CLI::App& program, Job& job) {
+void add_explain(Verb& program, Job& job) {
   auto arguments = std::make_shared<ExplainArguments>();
-  CLI::App& verb =
+  Verb& verb =
       *program.add_subcommand("explain", "what to change, for every row of a table, certified");
   verb.add_option("model", arguments->model, "model file")->required();
   verb.add_option("queries", arguments->queries,
@@ -333,8 +334,8 @@ void add_explain(CLI::App& program, Job& job) {
           "--method", arguments->method,
           "how to search; auto is exact for linear models, network otherwise. trex to roar are "
           "methods of others, which promise nothing: their rows are judged afterwards")
-      ->check(CLI::IsMember({"auto", "exact", "network", "gradient", "greedy", "gumbel", "data",
-                             "trex", "trex-i", "delta", "proplace", "roar"}))
+      ->one_of({"auto", "exact", "network", "gradient", "greedy", "gumbel", "data", "trex",
+                "trex-i", "delta", "proplace", "roar"})
       ->capture_default_str();
   add_problem_options(verb, arguments->problem);
   add_class_options(verb, arguments->problem);
@@ -366,7 +367,7 @@ void add_explain(CLI::App& program, Job& job) {
       ->type_name("FILE");
   verb.add_option("--on-error", arguments->on_error,
                   "a row that cannot be read ends the run, or becomes an answer `invalid`")
-      ->check(CLI::IsMember({"stop", "skip"}))
+      ->one_of({"stop", "skip"})
       ->capture_default_str();
   verb.add_flag("--strict", arguments->strict,
                 "exit status 4 unless every query gets a certified answer");

@@ -5,6 +5,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/recourse/query_reader.hpp"
@@ -139,9 +140,9 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
 
 }  // namespace
 
-void add_frontier(CLI::App& program, Job& job) {
+void add_frontier(Verb& program, Job& job) {
   auto arguments = std::make_shared<FrontierArguments>();
-  CLI::App& verb = *program.add_subcommand(
+  Verb& verb = *program.add_subcommand(
       "frontier", "what robustness costs: distance against epsilon, for every row of a table");
   verb.add_option("model", arguments->model, "model file")->required();
   verb.add_option("queries", arguments->queries,

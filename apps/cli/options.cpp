@@ -88,10 +88,9 @@ std::string table() {
 
 }  // namespace
 
-void add_options(CLI::App& program, Job& job) {
+void add_options(Verb& program, Job& job) {
   auto as_markdown = std::make_shared<bool>(false);
-  CLI::App& verb =
-      *program.add_subcommand("options", "list every option with its default and range");
+  Verb& verb = *program.add_subcommand("options", "list every option with its default and range");
   verb.add_flag("--markdown", *as_markdown, "as the page docs/reference/options.md");
   verb.footer("Example:\n  ellice options --markdown > docs/reference/options.md");
   verb.callback([as_markdown, &job] {

@@ -90,26 +90,24 @@ void require_one_logit(const Model& model, const std::string& purpose) {
       purpose, fmt::join(model.decision.classes, ", "));
 }
 
-void add_set_options(CLI::App& verb, ProblemArguments& arguments) {
+void add_set_options(Verb& verb, ProblemArguments& arguments) {
   verb.add_option(
           "--set", arguments.set,
           "the models for which an answer must hold; auto is last-layer for a linear and for a "
           "softmax model, full for another network; true is every linear model, or last layer of a "
           "network, within epsilon of the optimum, and needs the training rows")
-      ->check(CLI::IsMember({"auto", "last-layer", "full", "isotropic", "ensemble", "true"}))
+      ->one_of({"auto", "last-layer", "full", "isotropic", "ensemble", "true"})
       ->capture_default_str();
-  verb.add_option("--damping", arguments.damping,
-                  "λ of the set full (default: the model file's); for last-layer, what replaces "
-                  "the objective's l2 in H")
-      ->check(
-          [](const std::string& given) { return number_fault<double>(given, greater_than(0)); });
+  verb.add_field("--damping", arguments.damping, greater_than(0),
+                 "λ of the set full (default: the model file's); for last-layer, what replaces "
+                 "the objective's l2 in H");
   verb.add_option("--ensemble", arguments.ensemble, "further model files of the set ensemble")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("FILE,...");
 }
 
-void add_problem_options(CLI::App& verb, ProblemArguments& arguments) {
+void add_problem_options(Verb& verb, ProblemArguments& arguments) {
   add_set_options(verb, arguments);
   add_choice(verb, "--cost", arguments.cost.kind, "what is minimised");
   verb.add_option("--sparsity-weight", arguments.cost.sparsity_weight,
@@ -136,7 +134,7 @@ void add_problem_options(CLI::App& verb, ProblemArguments& arguments) {
       ->type_name("T|p=P");
 }
 
-void add_class_options(CLI::App& verb, ProblemArguments& arguments) {
+void add_class_options(Verb& verb, ProblemArguments& arguments) {
   verb.add_option("--target", arguments.target,
                   "of a softmax model: the class wanted, or several of which any will do (default: "
                   "the schema's favourable one)")
@@ -148,7 +146,7 @@ void add_class_options(CLI::App& verb, ProblemArguments& arguments) {
       ->type_name("M");
 }
 
-void add_retrain_option(CLI::App& verb, ProblemArguments& arguments) {
+void add_retrain_option(Verb& verb, ProblemArguments& arguments) {
   verb.add_option("--retrain", arguments.retrain,
                   "retraining for which survival is predicted: same, as many rows drawn from the "
                   "old ones, or fresh:N, N other rows")

@@ -28,16 +28,16 @@ struct ProblemArguments {
   std::string retrain = "same";
 };
 
-void add_problem_options(CLI::App& verb, ProblemArguments& arguments);
+void add_problem_options(Verb& verb, ProblemArguments& arguments);
 
 /// --set, --damping and --ensemble, for verbs that take nothing else of the above.
-void add_set_options(CLI::App& verb, ProblemArguments& arguments);
+void add_set_options(Verb& verb, ProblemArguments& arguments);
 
 /// --target and --margin, for verbs that answer for models with many classes.
-void add_class_options(CLI::App& verb, ProblemArguments& arguments);
+void add_class_options(Verb& verb, ProblemArguments& arguments);
 
 /// --retrain, for verbs that predict survival.
-void add_retrain_option(CLI::App& verb, ProblemArguments& arguments);
+void add_retrain_option(Verb& verb, ProblemArguments& arguments);
 
 /// «T» is a logit, «p=0.7» a probability. Throws Error{argument} for anything else.
 [[nodiscard]] double parse_threshold(const std::string& text);

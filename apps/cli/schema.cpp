@@ -49,16 +49,16 @@ ExitStatus run_schema(const SchemaArguments& arguments) {
 
 }  // namespace
 
-void add_schema(CLI::App& program, Job& job) {
+void add_schema(Verb& program, Job& job) {
   auto arguments = std::make_shared<SchemaArguments>();
-  CLI::App& verb =
+  Verb& verb =
       *program.add_subcommand("schema", "draft a schema from a table, for a person to read over");
   verb.add_option("data", arguments->data, "CSV file with a header, or - for standard input")
       ->required();
   verb.add_option("--target", arguments->target, "column that holds the decision")->required();
   verb.add_option("--favourable", arguments->favourable, "its value that people want")->required();
   verb.add_option("--format", arguments->format, "form of the result")
-      ->check(CLI::IsMember({"yaml", "json"}))
+      ->one_of({"yaml", "json"})
       ->capture_default_str();
   verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
       ->capture_default_str();

@@ -3,6 +3,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/study/plan.hpp"
 #include "ellice/study/study_comparison.hpp"
 #include "ellice/study/study_results.hpp"
@@ -96,10 +97,9 @@ ExitStatus run_compare(const CompareArguments& arguments) {
 
 }  // namespace
 
-void add_study(CLI::App& program, Job& job) {
+void add_study(Verb& program, Job& job) {
   auto arguments = std::make_shared<StudyArguments>();
-  CLI::App& verb =
-      *program.add_subcommand("study", "run the paper's experiments: tables and figures");
+  Verb& verb = *program.add_subcommand("study", "run the paper's experiments: tables and figures");
   verb.add_option("plan", arguments->plan, "what to run (YAML; see studies/)");
   verb.add_option("-o,--output", arguments->folder,
                   "folder of the results; what it holds of this study is not run again");
@@ -114,11 +114,11 @@ void add_study(CLI::App& program, Job& job) {
       "  ellice study studies/corrected.yaml -o full     # hours; stop and go on as you like\n"
       "  ellice study compare quick full");
   verb.callback([arguments, &job, &verb] {
-    if (verb.get_subcommands().empty()) job = [arguments] { return run(*arguments); };
+    if (!verb.chose_subcommand()) job = [arguments] { return run(*arguments); };
   });
 
   auto comparing = std::make_shared<CompareArguments>();
-  CLI::App& compare = *verb.add_subcommand("compare", "two result folders, person by person");
+  Verb& compare = *verb.add_subcommand("compare", "two result folders, person by person");
   compare.add_option("first", comparing->first, "folder of a study")->required();
   compare.add_option("second", comparing->second, "folder of another")->required();
   add_format(compare, comparing->format);

@@ -273,9 +273,9 @@ ExitStatus run_train(TrainArguments arguments, bool gives_hidden) {
 
 }  // namespace
 
-void add_train(CLI::App& program, Job& job) {
+void add_train(Verb& program, Job& job) {
   auto arguments = std::make_shared<TrainArguments>();
-  CLI::App& verb = *program.add_subcommand("train", "train a model and store its curvature");
+  Verb& verb = *program.add_subcommand("train", "train a model and store its curvature");
   verb.add_option("data", arguments->data, "CSV file with a header, or - for standard input");
   verb.add_option("--schema", arguments->schema, "what the columns mean (YAML)");
   verb.add_option("--dataset", arguments->dataset,
@@ -304,7 +304,7 @@ void add_train(CLI::App& program, Job& job) {
       "  ellice train --dataset lending --model mlp --hidden 16 --refit -o n.json\n"
       "  ellice train loans.csv --schema loans.yaml --model softmax -o classes.json");
   verb.callback([arguments, &job, &verb] {
-    const bool gives_hidden = verb.get_option("--hidden")->count() > 0;
+    const bool gives_hidden = verb.gives("--hidden");
     job = [arguments, gives_hidden] { return run_train(*arguments, gives_hidden); };
   });
 }

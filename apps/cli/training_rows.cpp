@@ -29,7 +29,7 @@ RowsOfModel rows_of(const StoredRows& stored, const Model& model) {
 
 }  // namespace
 
-void add_row_options(CLI::App& verb, RowArguments& arguments, const std::string& group) {
+void add_row_options(Verb& verb, RowArguments& arguments, const std::string& group) {
   verb.add_option("--data", arguments.data, "CSV file that the model was trained on")
       ->type_name("FILE")
       ->group(group);

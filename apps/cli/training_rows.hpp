@@ -17,7 +17,7 @@ struct RowArguments {
   [[nodiscard]] bool given() const { return !data.empty() || !dataset.empty(); }
 };
 
-void add_row_options(CLI::App& verb, RowArguments& arguments, const std::string& group);
+void add_row_options(Verb& verb, RowArguments& arguments, const std::string& group);
 
 /// Some rows in both spaces.
 struct RowsOfModel {

@@ -149,9 +149,9 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
 
 }  // namespace
 
-void add_verify(CLI::App& program, Job& job) {
+void add_verify(Verb& program, Job& job) {
   auto arguments = std::make_shared<VerifyArguments>();
-  CLI::App& verb =
+  Verb& verb =
       *program.add_subcommand("verify", "re-check certificates without the code that issued them");
   verb.add_option("model", arguments->model, "model file")->required();
   verb.add_option(

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "ellice/core/json.hpp"
 #include "ellice/core/stopwatch.hpp"
 #include "ellice/data/folds.hpp"
 #include "ellice/data/recipe.hpp"

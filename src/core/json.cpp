@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "core/utf8.hpp"
 
@@ -102,21 +103,6 @@ void append_compact(std::string& out, const Json& value, Keys order) {
 }
 
 }  // namespace
-
-std::string number_text(double value) {
-  if (!std::isfinite(value)) {
-    fail(ErrorCode::internal, "a number that is not finite ({}) must not be written", value);
-  }
-  if (value == 0) return std::signbit(value) ? "-0.0" : "0";
-  // Python's rule: positional for exponents -4 … 15, otherwise scientific.
-  const double magnitude = std::abs(value);
-  const auto format = magnitude >= 1e-4 && magnitude < 1e16 ? std::chars_format::fixed
-                                                            : std::chars_format::scientific;
-  std::array<char, 32> buffer{};
-  const auto [end, code] =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format);
-  return {buffer.data(), end};
-}
 
 Json parse_json(std::string_view text, const std::string& source) {
   std::vector<std::set<std::string>> open_objects;  // keys seen so far, outermost first
@@ -310,6 +296,32 @@ Matrix JsonObject::matrix(std::string_view key, std::optional<Index> rows,
   return Eigen::Map<const RowMatrix>(values.data(), found_rows, columns.value_or(0));
 }
 
+double JsonObject::number(std::string_view key, const Range& range) {
+  const double value = number(key);
+  if (!range.contains(value)) wrong(key, range.text());
+  return value;
+}
+
+int JsonObject::whole_number(std::string_view key, const Range& range) {
+  const std::int64_t value = integer(key);
+  if (!std::in_range<int>(value) || !range.contains(static_cast<double>(value))) {
+    wrong(key, "a whole number, " + range.text());
+  }
+  return static_cast<int>(value);
+}
+
+std::vector<int> JsonObject::whole_numbers(std::string_view key, const Range& range) {
+  std::vector<int> result;
+  for (const double value : vector(key)) {
+    if (value != std::floor(value) || std::abs(value) > std::numeric_limits<int>::max() ||
+        !range.contains(value)) {
+      wrong(key, "whole numbers, each " + range.text());
+    }
+    result.push_back(static_cast<int>(value));
+  }
+  return result;
+}
+
 JsonObject JsonObject::object(std::string_view key) {
   return {at(key), source_, place(key)};
 }
@@ -342,5 +354,39 @@ void JsonObject::finish() const {
                   place(key), fmt::join(asked_, ", "));
   }
 }
+
+void JsonFields::put(std::string_view name, bool value) {
+  (*object_)[std::string(name)] = value;
+}
+
+void JsonFields::put(std::string_view name, std::int64_t value) {
+  (*object_)[std::string(name)] = value;
+}
+
+void JsonFields::put(std::string_view name, std::uint64_t value) {
+  (*object_)[std::string(name)] = value;
+}
+
+void JsonFields::put(std::string_view name, double value) {
+  (*object_)[std::string(name)] = value;
+}
+
+void JsonFields::put(std::string_view name, std::string_view value) {
+  (*object_)[std::string(name)] = std::string(value);
+}
+
+void JsonFields::put(std::string_view name, const std::vector<int>& value) {
+  (*object_)[std::string(name)] = value;
+}
+
+HeldJson::HeldJson() : HeldJson(Json::object()) {}
+HeldJson::HeldJson(Json value) : value_(std::make_unique<Json>(std::move(value))) {}
+HeldJson::HeldJson(const HeldJson& other) : HeldJson(*other) {}
+HeldJson::HeldJson(HeldJson&& other) noexcept = default;
+HeldJson& HeldJson::operator=(const HeldJson& other) {
+  return *this = HeldJson(other);
+}
+HeldJson& HeldJson::operator=(HeldJson&& other) noexcept = default;
+HeldJson::~HeldJson() = default;
 
 }  // namespace ellice

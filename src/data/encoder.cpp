@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cmath>
 
+#include "ellice/core/json.hpp"
+
 namespace ellice {
 
 namespace {

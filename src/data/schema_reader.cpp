@@ -8,6 +8,7 @@
 
 #include "data/yaml_entry.hpp"
 #include "ellice/core/file.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/data/schema.hpp"
 
 namespace ellice {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "ellice/core/json.hpp"
+#include "ellice/core/number_text.hpp"
 
 namespace ellice {
 

@@ -4,6 +4,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/core/sha256.hpp"
 #include "ellice/model/softmax_objective.hpp"
 #include "ellice/solver/cholesky.hpp"
@@ -226,7 +227,7 @@ Json to_json(const Model& model) {
                         {"classes", model.decision.classes}};
   result["training"] = training_to_json(model.training);
   result["curvature"] = curvature_to_json(model.curvature);
-  if (model.recommended) result["recommended"] = *model.recommended;
+  if (model.recommended) result["recommended"] = **model.recommended;
   if (model.rows) {
     result["rows"] = {{"encoded", to_json_rows(model.rows->encoded)},
                       {"labels", model.rows->labels}};
@@ -271,6 +272,10 @@ std::string model_sha256(Json model) {
   model.erase("recommended");
   model.erase("rows");
   return sha256_hex(canonical_text(model));
+}
+
+std::string model_sha256(const Model& model) {
+  return model_sha256(to_json(model));
 }
 
 }  // namespace ellice

@@ -236,7 +236,7 @@ Model train_on(const Dataset& fitted, const Dataset* validation, const TrainingO
   TrainingSummary summary;
   Model model = fit_model(rows, options, seed, 1, summary);
   model.training.seed = seed;
-  model.sha256 = model_sha256(to_json(model));
+  model.sha256 = model_sha256(model);
   return model;
 }
 
@@ -253,7 +253,7 @@ Model with_penalty(const Model& model, const StoredRows& rows, Penalty penalty) 
       NetworkObjective(labelled(rows), training.loss_kind, penalty).value(changed.network);
   const double newton_step = CholeskyFactor(changed.curvature.hessian).inverse_norm(gradient);
   training.head_decrement = newton_step * newton_step / 2;
-  changed.sha256 = model_sha256(to_json(changed));
+  changed.sha256 = model_sha256(changed);
   return changed;
 }
 
@@ -280,7 +280,7 @@ Model refit_model(const Model& model, const StoredRows& rows) {
     refitted.training.head_decrement = optimum.decrement;
   }
   refitted.recommended.reset();  // it was for another model
-  refitted.sha256 = model_sha256(to_json(refitted));
+  refitted.sha256 = model_sha256(refitted);
   return refitted;
 }
 
@@ -311,7 +311,7 @@ TrainingResult train(const Dataset& data, const Selection& given,
   Model& model = result.model;
   model.training.selection = selection;
   model.training.seed = selection.seed;
-  model.sha256 = model_sha256(to_json(model));
+  model.sha256 = model_sha256(model);
 
   summary.train_accuracy = accuracy(model, fitted);
   if (rows.validation) summary.validation_accuracy = accuracy(model, *rows.validation);

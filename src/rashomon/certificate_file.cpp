@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/rashomon/certificate.hpp"
 
 namespace ellice {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/number_text.hpp"
 #include "ellice/rashomon/certificate.hpp"
 
 namespace ellice {

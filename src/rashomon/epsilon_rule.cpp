@@ -22,7 +22,7 @@ double recommended(const Model& model, const SetChoice& set) {
                 "--epsilon auto: the model file recommends no epsilon for the set {}; run `ellice "
                 "calibrate` with --set {}, or give a number",
                 name, name);
-  JsonObject object(model.recommended->at(name), "model file", "recommended." + name);
+  JsonObject object((*model.recommended)->at(name), "model file", "recommended." + name);
   const double epsilon = object.number("epsilon");
   if (epsilon < 0) object.wrong("epsilon", "a number >= 0");
   const double calibrated = object.has("damping") ? object.number("damping") : 0;
@@ -78,7 +78,7 @@ constexpr std::array<Spelling, 3> spellings = {
 }  // namespace
 
 bool has_recommendation(const Model& model, const SetChoice& set) {
-  return model.recommended && model.recommended->contains(std::string(enum_name(set.kind)));
+  return model.recommended && (*model.recommended)->contains(std::string(enum_name(set.kind)));
 }
 
 std::optional<double> EpsilonRule::asked_survival(const Model& model, const SetChoice& set) const {

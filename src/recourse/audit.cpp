@@ -1,4 +1,5 @@
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/recourse/recourse_file.hpp"
 #include "recourse/audit_plans.hpp"
 #include "recourse/auditor.hpp"

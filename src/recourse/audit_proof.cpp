@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ellice/core/json.hpp"
 #include "ellice/model/softmax_objective.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 #include "ellice/rashomon/true_set.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/recourse/feasible_set.hpp"

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "ellice/core/json.hpp"
+
 namespace ellice {
 
 namespace {

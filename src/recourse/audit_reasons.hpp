@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 #include "ellice/recourse/reasons.hpp"
 
 namespace ellice {

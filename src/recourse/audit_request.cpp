@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 
 namespace ellice {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 #include "ellice/rashomon/retraining.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/recourse/constraints.hpp"

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
 
 namespace ellice {

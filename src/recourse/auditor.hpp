@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 #include "ellice/rashomon/certificate.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
 #include "ellice/rashomon/true_set.hpp"

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ellice/core/json.hpp"
 #include "ellice/rashomon/retraining.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
 #include "recourse/audit_proof.hpp"

@@ -5,6 +5,7 @@
 
 #include "ellice/core/binomial.hpp"
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/recourse/automatic.hpp"
 
 namespace ellice {

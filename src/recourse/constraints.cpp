@@ -7,6 +7,7 @@
 #include "data/yaml_entry.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
+#include "ellice/core/json.hpp"
 
 namespace ellice {
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/number_text.hpp"
 
 namespace ellice {
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/data/spelling.hpp"
 #include "ellice/model/attribution.hpp"
 #include "ellice/recourse/recourse.hpp"

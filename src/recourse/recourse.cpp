@@ -1,5 +1,7 @@
 #include "ellice/recourse/recourse.hpp"
 
+#include "ellice/core/json.hpp"
+
 namespace ellice {
 
 namespace {

@@ -1,5 +1,7 @@
 #include "ellice/recourse/recourse_file.hpp"
 
+#include "ellice/core/json.hpp"
+
 namespace ellice {
 
 namespace {
@@ -45,7 +47,7 @@ Json to_json(const Request& request) {
   }
   for (const Model* member : problem.set.members) options["ensemble"].push_back(member->sha256);
   options.update(to_json(problem.constraints));
-  options.update(request.method_options);
+  options.update(*request.method_options);
   result["options"] = options;
   const std::string no_radius = no_radius_reason(problem);
   const std::string no_survival = no_survival_reason(problem);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ellice/core/json.hpp"
 #include "ellice/model/loss.hpp"
 #include "ellice/report/display.hpp"
 #include "ellice/report/sentence.hpp"

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ellice/core/number_text.hpp"
 #include "ellice/model/loss.hpp"
 #include "ellice/report/display.hpp"
 #include "ellice/report/sentence.hpp"

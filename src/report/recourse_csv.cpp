@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/number_text.hpp"
 #include "ellice/data/csv.hpp"
 
 namespace ellice {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 
 namespace ellice {
 

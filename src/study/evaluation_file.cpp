@@ -1,5 +1,6 @@
 #include "ellice/study/evaluation_file.hpp"
 
+#include "ellice/core/json.hpp"
 #include "ellice/report/display.hpp"
 #include "ellice/report/text_table.hpp"
 

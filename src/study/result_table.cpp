@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "ellice/core/error.hpp"
-#include "ellice/core/json.hpp"
+#include "ellice/core/number_text.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/report/text_table.hpp"
 #include "report/svg.hpp"

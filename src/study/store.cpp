@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 
 namespace ellice {
 

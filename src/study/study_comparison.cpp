@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "ellice/core/json.hpp"
 #include "ellice/report/text_table.hpp"
 #include "ellice/study/study_results.hpp"
 

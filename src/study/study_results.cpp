@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "ellice/core/json.hpp"
 #include "ellice/study/study_runner.hpp"
 
 namespace ellice {

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/core/sha256.hpp"
 #include "ellice/core/stopwatch.hpp"
 #include "ellice/core/version.hpp"

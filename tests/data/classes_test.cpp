@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ellice/core/json.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/data/folds.hpp"
 #include "ellice/data/recipe.hpp"

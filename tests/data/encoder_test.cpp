@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ellice/core/json.hpp"
 #include "support/messages.hpp"
 #include "support/random_schema.hpp"
 

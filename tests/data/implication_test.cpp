@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "ellice/core/json.hpp"
 #include "ellice/data/schema.hpp"
 #include "support/messages.hpp"
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ellice/core/json.hpp"
 #include "support/messages.hpp"
 #include "support/random_schema.hpp"
 

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/model/training.hpp"
 

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/softmax_objective.hpp"
 #include "ellice/model/training.hpp"

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/model/model_file.hpp"
 #include "support/datasets.hpp"

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/model/softmax_objective.hpp"
 #include "ellice/rashomon/certificate.hpp"
 #include "ellice/rashomon/sampling.hpp"

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/rashomon/boundary_accuracy.hpp"
 #include "ellice/rashomon/sampling.hpp"
 #include "support/messages.hpp"

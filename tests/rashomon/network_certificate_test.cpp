@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/rashomon/certificate.hpp"
 #include "ellice/rashomon/verification.hpp"
 #include "support/network_model.hpp"

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/model/training.hpp"
 #include "ellice/rashomon/certificate.hpp"

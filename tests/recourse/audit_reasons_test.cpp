@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "ellice/core/json.hpp"
 #include "ellice/recourse/linear_exact.hpp"
 #include "ellice/recourse/recourse_file.hpp"
 #include "support/recourse_cases.hpp"

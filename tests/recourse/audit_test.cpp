@@ -6,6 +6,7 @@
 #include <functional>
 #include <string_view>
 
+#include "ellice/core/json.hpp"
 #include "ellice/recourse/recourse_file.hpp"
 #include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/rashomon/sampling.hpp"
 #include "ellice/recourse/any_class.hpp"
 #include "ellice/recourse/automatic.hpp"

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/rashomon/verification.hpp"
 #include "support/recourse_cases.hpp"

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include "ellice/core/json.hpp"
 #include "ellice/data/recipe.hpp"
 #include "ellice/model/training.hpp"
 #include "ellice/rashomon/verification.hpp"

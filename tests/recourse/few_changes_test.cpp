@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/recourse/data_supported.hpp"
 #include "ellice/recourse/network_search.hpp"
@@ -50,7 +51,7 @@ std::vector<std::vector<Recourse>> by_query(const std::vector<Recourse>& answers
 std::size_t faults(const Problem& problem, const std::vector<Recourse>& answers,
                    const std::string& method, const Json& options) {
   Request request{.problem = problem, .rule = {.text = "test"}, .method = method};
-  request.method_options[method] = options;
+  (*request.method_options)[method] = options;
   RecourseWriter writer(request);
   std::string text = writer.begin();
   for (const Recourse& answer : answers) text += writer.answer(answer);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/linear_exact.hpp"

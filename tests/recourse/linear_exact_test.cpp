@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
 #include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"

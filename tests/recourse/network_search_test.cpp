@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/data_supported.hpp"
 #include "ellice/recourse/gradient.hpp"

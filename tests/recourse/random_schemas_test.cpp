@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 
+#include "ellice/core/json.hpp"
 #include "ellice/recourse/network_search.hpp"
 #include "support/exact_answers.hpp"
 #include "support/network_model.hpp"

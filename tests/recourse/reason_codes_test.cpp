@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ellice/core/json.hpp"
 #include "ellice/recourse/reasons.hpp"
 #include "support/messages.hpp"
 #include "support/refusal_case.hpp"

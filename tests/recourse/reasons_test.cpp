@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/model/training.hpp"
 #include "ellice/recourse/recourse.hpp"

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 
+#include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/recourse/automatic.hpp"
 #include "ellice/recourse/data_supported.hpp"

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/core/normal.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/rashomon/verification.hpp"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ellice/core/json.hpp"
 #include "ellice/report/display.hpp"
 #include "report/lending_answers.hpp"
 #include "report/markup.hpp"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ellice/core/json.hpp"
 #include "ellice/recourse/recourse_file.hpp"
 #include "ellice/report/recourse_csv.hpp"
 #include "support/messages.hpp"

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/study/evaluation_file.hpp"
 #include "study/trained_case.hpp"
 #include "support/messages.hpp"

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "ellice/core/json.hpp"
 #include "support/messages.hpp"
 
 namespace ellice {

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "ellice/core/json.hpp"
+
 namespace ellice {
 namespace {
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ellice/core/json.hpp"
+
 namespace ellice {
 namespace {
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ellice/core/json.hpp"
 #include "ellice/recourse/linear_exact.hpp"
 #include "ellice/recourse/recourse_file.hpp"
 

@@ -4,27 +4,21 @@
 // reads back identically, no non-finite numbers, no unknown and no repeated keys. Errors name the
 // file, the key, what was found and what was expected.
 
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
 #include "ellice/core/fields.hpp"
+#include "ellice/core/json_fwd.hpp"
+#include "ellice/core/number_text.hpp"
 #include "ellice/core/types.hpp"
 
 namespace ellice {
-
-using Json = nlohmann::ordered_json;  // keys stay in the order in which a person would read them
-
-/// The shortest decimal that reads back identically, in the layout of Python's repr except that
-/// whole numbers carry no ".0". Throws Error{internal} for a number that is not finite.
-[[nodiscard]] std::string number_text(double value);
 
 /// Parses text that came from `source` (a file's name, for messages).
 [[nodiscard]] Json parse_json(std::string_view text, const std::string& source);
@@ -67,6 +61,10 @@ class JsonObject {
   /// An array of equally long rows of finite numbers, of the given size where one is given.
   [[nodiscard]] Matrix matrix(std::string_view key, std::optional<Index> rows = {},
                               std::optional<Index> columns = {});
+  /// Of an options struct's field: inside the field's range.
+  [[nodiscard]] double number(std::string_view key, const Range& range);
+  [[nodiscard]] int whole_number(std::string_view key, const Range& range);
+  [[nodiscard]] std::vector<int> whole_numbers(std::string_view key, const Range& range);
   [[nodiscard]] JsonObject object(std::string_view key);
   [[nodiscard]] std::vector<JsonObject> objects(std::string_view key);
 
@@ -99,25 +97,44 @@ class JsonObject {
   std::set<std::string, std::less<>> asked_;
 };
 
+/// Puts values under their names into an object: the one place where fields become JSON.
+class JsonFields {
+ public:
+  explicit JsonFields(Json& object) : object_(&object) {}
+
+  void put(std::string_view name, bool value);
+  void put(std::string_view name, std::int64_t value);
+  void put(std::string_view name, std::uint64_t value);
+  void put(std::string_view name, double value);
+  void put(std::string_view name, std::string_view value);
+  void put(std::string_view name, const std::vector<int>& value);
+
+  template <class F>
+  void put_field(std::string_view name, const F& value) {
+    if constexpr (IsOptional<F>::value) {
+      if (value) put_field(name, *value);
+    } else if constexpr (std::is_enum_v<F>) {
+      put(name, enum_name(value));
+    } else if constexpr (std::is_same_v<F, std::string>) {
+      put(name, std::string_view(value));
+    } else if constexpr (std::is_same_v<F, int>) {
+      put(name, std::int64_t{value});
+    } else {
+      put(name, value);
+    }
+  }
+
+ private:
+  Json* object_;
+};
+
 /// The fields of an options struct as a JSON object; absent optionals are left out.
 template <class T>
 [[nodiscard]] Json fields_to_json(const T& options) {
   Json result = Json::object();
-  T::fields(options, [&]<class F>(std::string_view name, const F& value, const Range& /*range*/,
-                                  std::string_view /*text*/) {
-    const auto put = [&](const auto& present) {
-      if constexpr (std::is_enum_v<std::decay_t<decltype(present)>>) {
-        result[std::string(name)] = std::string(enum_name(present));
-      } else {
-        result[std::string(name)] = present;
-      }
-    };
-    if constexpr (IsOptional<F>::value) {
-      if (value) put(*value);
-    } else {
-      put(value);
-    }
-  });
+  JsonFields target(result);
+  T::fields(options, [&](std::string_view name, const auto& value, const Range& /*range*/,
+                         std::string_view /*text*/) { target.put_field(name, value); });
   return result;
 }
 
@@ -138,23 +155,11 @@ void fields_from_json(JsonObject object, T& options) {
       } else if constexpr (std::is_same_v<V, std::uint64_t>) {
         target = object.seed(name);
       } else if constexpr (std::is_same_v<V, std::vector<int>>) {
-        target.clear();
-        for (const double number : object.vector(name)) {
-          if (number != std::floor(number) || std::abs(number) > std::numeric_limits<int>::max() ||
-              !range.contains(number)) {
-            object.wrong(name, "whole numbers, each " + range.text());
-          }
-          target.push_back(static_cast<int>(number));
-        }
-      } else if constexpr (std::is_integral_v<V>) {
-        const std::int64_t number = object.integer(name);
-        if (!std::in_range<V>(number) || !range.contains(static_cast<double>(number))) {
-          object.wrong(name, "a whole number, " + range.text());
-        }
-        target = static_cast<V>(number);
+        target = object.whole_numbers(name, range);
+      } else if constexpr (std::is_same_v<V, int>) {
+        target = object.whole_number(name, range);
       } else {
-        target = object.number(name);
-        if (!range.contains(target)) object.wrong(name, range.text());
+        target = object.number(name, range);
       }
     };
     if constexpr (IsOptional<F>::value) {

@@ -9,7 +9,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ellice/core/json.hpp"
 #include "ellice/core/progress.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/data/csv.hpp"

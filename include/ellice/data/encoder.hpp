@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/data/schema.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ellice/core/fields.hpp"
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 #include "ellice/data/rule.hpp"
 
 namespace ellice {

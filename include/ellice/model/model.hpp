@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/data/encoder.hpp"
@@ -60,7 +60,7 @@ struct Model {
   Decision decision = {};
   TrainingRecord training = {};
   Curvature curvature = {};
-  std::optional<Json> recommended = {};  // written by calibration; kept as it is
+  std::optional<HeldJson> recommended = {};  // written by calibration; kept as it is
   std::optional<StoredRows> rows = {};
   std::string sha256 = {};  // of the canonical JSON without `recommended` and `rows`
 

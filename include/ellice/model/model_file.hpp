@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 #include "ellice/model/model.hpp"
 
 namespace ellice {
@@ -19,5 +19,6 @@ void write_model(const std::string& path, const Model& model);
 /// SHA-256 of the canonical JSON of a model file without `recommended` and `rows`, so that
 /// calibrating a model does not void the certificates that were issued for it.
 [[nodiscard]] std::string model_sha256(Json model);
+[[nodiscard]] std::string model_sha256(const Model& model);
 
 }  // namespace ellice

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 #include "ellice/data/encoder.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"

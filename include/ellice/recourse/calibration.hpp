@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ellice/core/fields.hpp"
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 #include "ellice/core/parallel.hpp"
 #include "ellice/core/random.hpp"
 #include "ellice/data/dataset.hpp"

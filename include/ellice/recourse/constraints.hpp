@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "ellice/core/fields.hpp"
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 #include "ellice/data/schema.hpp"
 
 namespace ellice {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ellice/core/fields.hpp"
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 #include "ellice/core/parallel.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 #include "ellice/data/encoder.hpp"
 #include "ellice/rashomon/attack.hpp"
 #include "ellice/rashomon/certificate.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/rashomon/epsilon_rule.hpp"
 #include "ellice/recourse/problem.hpp"
@@ -25,7 +25,7 @@ struct Request {
   EpsilonRule rule = {};
   std::string method = {};
   std::uint64_t seed = 0;
-  Json method_options = Json::object();           // of the method, beyond the problem
+  HeldJson method_options = {};                   // of the method, beyond the problem
   std::optional<ReasonReference> reference = {};  // of the reasons, where answers have them
 };
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 #include "ellice/study/evaluation.hpp"
 #include "ellice/study/plan.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 #include "ellice/study/evaluation.hpp"
 
 namespace ellice {

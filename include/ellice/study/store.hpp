@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/json.hpp"
+#include "ellice/core/json_fwd.hpp"
 
 namespace ellice {
 

@@ -1,0 +1,232 @@
+#include "command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "ellice/core/error.hpp"
+#include "ellice/data/schema.hpp"
+
+namespace ellice::cli {
+
+namespace {
+
+/// Why the text will not do as a number of type F in this range; empty if it will. CLI11 alone
+/// would take -1 for a seed, by wrapping around, and cut off what exceeds the type.
+template <class F>
+std::string number_fault(const std::string& text, const Range& range) {
+  F value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && rest == end && range.contains(static_cast<double>(value))) return "";
+  std::string expected = std::is_integral_v<F> ? "a whole number" : "a finite number";
+  if (std::isfinite(range.lower) || std::isfinite(range.upper)) {
+    expected += " " + range.text();
+  } else if (std::is_unsigned_v<F>) {
+    expected += fmt::format(" from 0 to {}", std::numeric_limits<F>::max());
+  }
+  return fmt::format("found \"{}\", expected {}", text, expected);
+}
+
+template <class F>
+Check number_check(const Range& range) {
+  return [range](const std::string& given) { return number_fault<F>(given, range); };
+}
+
+/// What is wrong with the command line, and what may have been meant. A verb or an option that
+/// nobody knows comes first: whatever else is missing may be missing because of it.
+std::string usage_fault(const CLI::App& program, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = program.get_subcommands();
+  const std::vector<std::string> unknown = program.remaining(true);
+  std::vector<std::string> verbs;
+  for (const CLI::App* const verb : program.get_subcommands({})) verbs.push_back(verb->get_name());
+  if (!unknown.empty() && unknown.front().starts_with("--")) {
+    std::vector<std::string> options;
+    for (const CLI::Option* const option :
+         (chosen.empty() ? &program : chosen.front())->get_options()) {
+      for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+    }
+    const std::string name = unknown.front().substr(0, unknown.front().find('='));
+    return fmt::format("there is no option {}; {}", name, suggestion(name, options));
+  }
+  if (!chosen.empty()) return error.what();
+  if (unknown.empty()) return fmt::format("a verb is needed: {}", fmt::join(verbs, ", "));
+  return fmt::format("there is no verb \"{}\"; {}", unknown.front(),
+                     suggestion(unknown.front(), verbs));
+}
+
+}  // namespace
+
+std::string field_flag(std::string_view name) {
+  std::string flag = "--" + std::string(name);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+std::string field_help(std::string_view text, const Range& range) {
+  if (!std::isfinite(range.lower) && !std::isfinite(range.upper)) return std::string(text);
+  return fmt::format("{} ({})", text, range.text());
+}
+
+Option* Option::required() {
+  option_->required();
+  return this;
+}
+
+Option* Option::type_name(const std::string& name) {
+  option_->type_name(name);
+  return this;
+}
+
+Option* Option::group(const std::string& heading) {
+  option_->group(heading);
+  return this;
+}
+
+Option* Option::check(const Check& check) {
+  option_->check(check);
+  return this;
+}
+
+Option* Option::one_of(const std::vector<std::string>& names) {
+  option_->check(CLI::IsMember(names));
+  return this;
+}
+
+Option* Option::between(int least, int most) {
+  option_->check(CLI::Range(least, most));
+  return this;
+}
+
+Option* Option::delimiter(char delimiter) {
+  option_->delimiter(delimiter);
+  return this;
+}
+
+Option* Option::allow_extra_args(bool allow) {
+  option_->allow_extra_args(allow);
+  return this;
+}
+
+Option* Option::default_str(const std::string& text) {
+  option_->default_str(text);
+  return this;
+}
+
+Option* Option::capture_default_str() {
+  option_->capture_default_str();
+  return this;
+}
+
+std::size_t Option::count() const {
+  return option_->count();
+}
+
+Option* Verb::keep(CLI::Option* option) {
+  return &options_.emplace_back(*option);
+}
+
+Verb* Verb::add_subcommand(const std::string& name, const std::string& help) {
+  return &verbs_.emplace_back(*app_->add_subcommand(name, help));
+}
+
+template <class T>
+Option* Verb::add_option(const std::string& names, T& value, const std::string& help) {
+  return keep(app_->add_option(names, value, help));
+}
+
+template <class T>
+Option* Verb::add_field(const std::string& names, T& value, const Range& range,
+                        const std::string& help) {
+  Option* const option = add_option(names, value, help);
+  if constexpr (IsOptional<T>::value) {
+    return option->check(number_check<typename T::value_type>(range));
+  } else {
+    option->default_str(field_text(value));
+    if constexpr (std::is_same_v<T, std::vector<int>>) {
+      option->delimiter(',')->check(number_check<int>(range));
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      option->check(number_check<T>(range));
+    }
+    return option;
+  }
+}
+
+template Option* Verb::add_option(const std::string&, int&, const std::string&);
+template Option* Verb::add_option(const std::string&, double&, const std::string&);
+template Option* Verb::add_option(const std::string&, std::string&, const std::string&);
+template Option* Verb::add_option(const std::string&, std::optional<double>&, const std::string&);
+template Option* Verb::add_option(const std::string&, std::vector<double>&, const std::string&);
+template Option* Verb::add_option(const std::string&, std::vector<std::string>&,
+                                  const std::string&);
+template Option* Verb::add_field(const std::string&, int&, const Range&, const std::string&);
+template Option* Verb::add_field(const std::string&, std::uint64_t&, const Range&,
+                                 const std::string&);
+template Option* Verb::add_field(const std::string&, double&, const Range&, const std::string&);
+template Option* Verb::add_field(const std::string&, std::string&, const Range&,
+                                 const std::string&);
+template Option* Verb::add_field(const std::string&, std::optional<int>&, const Range&,
+                                 const std::string&);
+template Option* Verb::add_field(const std::string&, std::optional<double>&, const Range&,
+                                 const std::string&);
+template Option* Verb::add_field(const std::string&, std::vector<int>&, const Range&,
+                                 const std::string&);
+
+Option* Verb::add_choice(const std::string& names, const std::vector<std::string>& choices,
+                         const std::function<void(const std::string&)>& take,
+                         const std::string& help) {
+  return keep(app_->add_option_function<std::string>(names, take, help))->one_of(choices);
+}
+
+Option* Verb::add_flag(const std::string& names, bool& value, const std::string& help) {
+  return keep(app_->add_flag(names, value, help));
+}
+
+Option* Verb::add_flag_callback(const std::string& names, const std::function<void()>& call,
+                                const std::string& help) {
+  return keep(app_->add_flag_callback(names, call, help));
+}
+
+void Verb::footer(const std::string& text) {
+  app_->footer(text);
+}
+
+void Verb::callback(const std::function<void()>& call) {
+  app_->callback(call);
+}
+
+bool Verb::gives(const std::string& option) const {
+  return app_->get_option(option)->count() > 0;
+}
+
+bool Verb::chose_subcommand() const {
+  return !app_->get_subcommands().empty();
+}
+
+CommandLine::CommandLine(const std::string& name, const std::string& help,
+                         const std::string& version, const std::string& footer)
+    : app_(std::make_unique<CLI::App>(help, name)), program_(std::make_unique<Verb>(*app_)) {
+  app_->set_version_flag("--version", version);
+  app_->require_subcommand(1);
+  app_->footer(footer);
+}
+
+CommandLine::~CommandLine() = default;
+
+std::optional<int> CommandLine::parse(int argc, const char* const* argv) {
+  try {
+    app_->parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app_->exit(error);  // --help, --version
+    const std::vector<CLI::App*> chosen = app_->get_subcommands();
+    fail(ErrorCode::argument, "{}; see `{} {}--help`", usage_fault(*app_, error), app_->get_name(),
+         chosen.empty() ? "" : chosen.front()->get_name() + " ");
+  }
+}
+
+}  // namespace ellice::cli

@@ -1,0 +1,120 @@
+#pragma once
+
+// The command line as the verbs see it. CLI11 reads it, and only command_line.cpp includes CLI11,
+// which takes longer to compile than any of the verbs.
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ellice/core/fields.hpp"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace ellice::cli {
+
+/// Why a text will not do as a value; empty if it will.
+using Check = std::function<std::string(const std::string&)>;
+
+/// The flag of a field: --max-iterations for max_iterations.
+[[nodiscard]] std::string field_flag(std::string_view name);
+
+/// What --help says of a field: its text and its range.
+[[nodiscard]] std::string field_help(std::string_view text, const Range& range);
+
+/// A flag, an option or a positional argument of a verb, which owns it. The calls chain.
+class Option {
+ public:
+  explicit Option(CLI::Option& option) : option_(&option) {}
+
+  Option* required();
+  Option* type_name(const std::string& name);  // instead of TEXT in --help
+  Option* group(const std::string& heading);   // under which --help lists it
+  Option* check(const Check& check);
+  Option* one_of(const std::vector<std::string>& names);
+  Option* between(int least, int most);
+  Option* delimiter(char delimiter);     // between several values in one argument
+  Option* allow_extra_args(bool allow);  // several arguments after one flag
+  Option* default_str(const std::string& text);
+  Option* capture_default_str();  // the value that the variable has now
+
+  [[nodiscard]] std::size_t count() const;  // how often it was given
+
+ private:
+  CLI::Option* option_;
+};
+
+/// A verb, or the program itself, which has verbs. Variables that are bound must outlive it.
+class Verb {
+ public:
+  explicit Verb(CLI::App& app) : app_(&app) {}
+  Verb(const Verb&) = delete;
+  Verb& operator=(const Verb&) = delete;
+  Verb(Verb&&) = delete;
+  Verb& operator=(Verb&&) = delete;
+  ~Verb() = default;
+
+  Verb* add_subcommand(const std::string& name, const std::string& help);
+
+  /// T is a number, a text, an optional of them or a list: those that command_line.cpp lists.
+  template <class T>
+  Option* add_option(const std::string& names, T& value, const std::string& help);
+
+  /// As add_option, with the field's range and its default, if it has one.
+  template <class T>
+  Option* add_field(const std::string& names, T& value, const Range& range,
+                    const std::string& help);
+
+  /// An option that takes one of the names and hands it on.
+  Option* add_choice(const std::string& names, const std::vector<std::string>& choices,
+                     const std::function<void(const std::string&)>& take, const std::string& help);
+
+  Option* add_flag(const std::string& names, bool& value, const std::string& help);
+  Option* add_flag_callback(const std::string& names, const std::function<void()>& call,
+                            const std::string& help);
+
+  void footer(const std::string& text);
+  void callback(const std::function<void()>& call);  // once this verb is what was asked for
+
+  [[nodiscard]] bool gives(const std::string& option) const;  // whether the user wrote it
+  [[nodiscard]] bool chose_subcommand() const;
+
+ private:
+  Option* keep(CLI::Option* option);
+
+  CLI::App* app_;
+  std::deque<Option> options_;
+  std::deque<Verb> verbs_;
+};
+
+/// The whole program's command line.
+class CommandLine {
+ public:
+  CommandLine(const std::string& name, const std::string& help, const std::string& version,
+              const std::string& footer);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+  CommandLine(CommandLine&&) = delete;
+  CommandLine& operator=(CommandLine&&) = delete;
+
+  [[nodiscard]] Verb& program() { return *program_; }
+
+  /// Binds the variables and calls the verb's callback; an exit status where --help or --version
+  /// was all that was asked. Throws Error{argument} saying what is wrong and what may have been
+  /// meant.
+  [[nodiscard]] std::optional<int> parse(int argc, const char* const* argv);
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+  std::unique_ptr<Verb> program_;
+};
+
+}  // namespace ellice::cli
