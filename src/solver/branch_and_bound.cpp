@@ -5,6 +5,7 @@
 
 #include "ellice/core/error.hpp"
 #include "solver/mixed_search.hpp"
+#include "solver/value_search.hpp"
 
 namespace ellice {
 
@@ -304,12 +305,13 @@ MixedResult solve_mixed(const std::vector<BoxFactor>& cones, const MixedProblem&
   std::vector<const BoxFactor*> factors;
   for (const BoxFactor& cone : cones) factors.push_back(&cone);
   check(factors, problem);
+  if (factors.size() == 1) return ValueSearch(*factors.front(), problem).run();
   return MixedSearch(std::move(factors), problem).run();
 }
 
 MixedResult solve_mixed(const BoxFactor& factor, const MixedProblem& problem) {
   check({&factor}, problem);
-  return MixedSearch({&factor}, problem).run();
+  return ValueSearch(factor, problem).run();
 }
 
 }  // namespace ellice

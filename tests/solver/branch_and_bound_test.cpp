@@ -78,10 +78,11 @@ TEST(BranchAndBound, EqualsBruteForce) {
 TEST(BranchAndBound, ALimitLeavesABoundAndSaysSo) {
   int ended = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Instance instance = random_instance(8, 30, seed);
+    const Instance instance = random_instance(24, 300, seed);
     const Oracle oracle(instance);
     const BoxFactor factor(instance.theta, instance.hessian);
-    MixedProblem problem = random_problem(8, Shape::squares, 0.02, seed + 1000);
+    MixedProblem problem = random_problem(24, Shape::squares, 0.02, seed + 1000);
+    problem.threshold += 4;
     if (oracle(problem.query, problem.epsilon).g >= problem.threshold) continue;
     const MixedResult whole = solve_mixed(factor, problem);
     problem.node_limit = 2;

@@ -1,0 +1,63 @@
+#include "solver/search_record.hpp"
+
+#include <algorithm>
+
+namespace ellice {
+
+namespace {
+constexpr double work_between_looks = 4000;  // at the clock
+}
+
+bool WorkLimit::is_over() {
+  if (done_ >= most_) return true;
+  if (seconds_ && done_ >= next_look_) {
+    next_look_ = done_ + work_between_looks;
+    is_late_ = is_late_ || watch_.seconds() >= *seconds_;
+  }
+  return is_late_;
+}
+
+SearchRecord::SearchRecord(const SearchLayout& layout)
+    : layout_(&layout),
+      most_changes_(layout.problem().max_changes),
+      best_cost_(layout.problem().cutoff) {}
+
+bool SearchRecord::offer(const Vector& x) {
+  const MixedProblem& problem = layout_->problem();
+  missing_ = 0;
+  const double cost = layout_->cost_of(x, changed_);
+  if (!(cost < best_cost_)) return true;
+  const auto count = static_cast<std::size_t>(std::count(changed_.begin(), changed_.end(), 1));
+  if (most_changes_ && count > *most_changes_) return false;
+  for (const std::vector<std::size_t>& set : problem.forbidden) {
+    if (std::all_of(set.begin(), set.end(), [&](std::size_t u) { return changed_[u] != 0; }))
+      return false;
+  }
+  for (const LinearRule& rule : problem.rules) {
+    if (!rule.holds(x)) return false;
+  }
+  state_.x = x;
+  layout_->logit().evaluate(state_);
+  const double scale = state_.scale + std::abs(problem.threshold);
+  missing_ = problem.threshold + problem.margin * scale - state_.value;
+  if (missing_ > 0) return false;
+  found_ = true;
+  best_ = x;
+  best_cost_ = cost;
+  best_changes_ = count;
+  return true;
+}
+
+void SearchRecord::restart(double gap) {
+  gap_ = gap;
+  open_ = infinity;
+}
+
+void SearchRecord::limit_changes(std::optional<std::size_t> most) {
+  most_changes_ = most;
+  if (!most || !found_ || best_changes_ <= *most) return;
+  found_ = false;
+  best_cost_ = layout_->problem().cutoff;
+}
+
+}  // namespace ellice

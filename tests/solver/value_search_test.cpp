@@ -1,0 +1,160 @@
+#include "solver/value_search.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+
+#include "solver/mixed_problems.hpp"
+#include "solver/mixed_search.hpp"
+#include "solver/value_problems.hpp"
+
+namespace ellice {
+namespace {
+
+using robust_problems::Instance;
+using robust_problems::random_instance;
+using value_problems::Enumeration;
+using value_problems::infinity;
+
+/// Seeds that are always tried; ELLICE_SEED=N in the environment adds as many that begin at N.
+std::vector<std::uint64_t> seeds(std::uint64_t count) {
+  std::vector<std::uint64_t> result;
+  for (std::uint64_t k = 0; k < count; ++k) result.push_back(k);
+  if (const char* fresh = std::getenv("ELLICE_SEED")) {
+    for (std::uint64_t k = 0; k < count; ++k) result.push_back(std::stoull(fresh) + k);
+  }
+  return result;
+}
+
+/// What lies within this of the threshold may count or not.
+constexpr double unclear = 1e-9;
+
+void expect_best(const Instance& instance, const MixedProblem& problem) {
+  const BoxFactor factor(instance.theta, instance.hessian);
+  const MixedResult result = ValueSearch(factor, problem).run();
+  Enumeration enumeration(instance, problem);
+  const double at_least = enumeration.best(-unclear);
+  const double at_most = enumeration.best(unclear);
+  ASSERT_NE(result.status, MixedStatus::limit);
+  if (!result.found) {
+    EXPECT_EQ(result.status, MixedStatus::infeasible);
+    EXPECT_EQ(at_most, infinity);
+    return;
+  }
+  EXPECT_EQ(result.status, MixedStatus::optimal);
+  EXPECT_GE(result.objective, at_least * (1 - 1e-9) - 1e-12);
+  EXPECT_LE(result.objective, at_most * (1 + 1e-9) + 1e-12);
+  EXPECT_LE(result.lower_bound, result.objective);
+  EXPECT_GE(result.lower_bound, result.objective * (1 - 1e-9));
+  std::vector<bool> changed;
+  EXPECT_NEAR(enumeration.cost_of(result.point, changed), result.objective,
+              1e-9 * (1 + result.objective));
+  EXPECT_TRUE(enumeration.is_allowed(changed, result.point));
+  EXPECT_GE(enumeration.robust_logit(result.point), problem.threshold - 1e-12);
+}
+
+TEST(ValueSearch, EqualsEnumeration) {
+  int tried = 0;
+  int found = 0;
+  int none = 0;
+  for (const std::uint64_t seed : seeds(4000)) {
+    SCOPED_TRACE(seed);
+    const Index columns = 2 + static_cast<Index>(seed % 5);
+    const Instance instance = random_instance(columns, seed % 3 == 0 ? 1000 : 30, seed + 1);
+    MixedProblem problem = value_problems::random_problem(columns, seed + 77);
+    if (seed % 4 != 0) {
+      problem.threshold = Enumeration(instance, problem).robust_logit(problem.query) + 0.1 +
+                          0.3 * static_cast<double>(seed % 11);
+    }
+    if (Enumeration(instance, problem).combinations() > 30000) continue;
+    ++tried;
+    expect_best(instance, problem);
+    const BoxFactor factor(instance.theta, instance.hessian);
+    const MixedResult result = ValueSearch(factor, problem).run();
+    found += result.found && result.objective > 0 ? 1 : 0;
+    none += result.found ? 0 : 1;
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(tried, 2500);
+  EXPECT_GT(found, 700);
+  EXPECT_GT(none, 300);
+}
+
+/// Larger problems, numbers without grid and infinite ranges among them.
+MixedProblem larger_problem(Index columns, std::uint64_t seed) {
+  const auto shape = static_cast<mixed_problems::Shape>(seed % 3);
+  MixedProblem problem = mixed_problems::random_problem(columns, shape, 0.01, seed);
+  Random random(seed);
+  for (MixedUnit& unit : problem.units) {
+    if (unit.is_group() || unit.has_grid()) continue;
+    if (random.below(3) == 0) continue;  // stays a number without grid
+    unit.step = 0.05 + 0.3 * random.uniform();
+    unit.offset = random.below(2) == 0 ? problem.query[unit.column] : 0.1;
+    if (random.below(3) == 0) unit.lower = -infinity;
+    if (random.below(3) == 0) unit.upper = infinity;
+  }
+  if (seed % 4 == 1) {
+    LinearRule rule{.coefficients = random.normal_vector(columns), .tolerance = 1e-12};
+    rule.upper = rule.coefficients.dot(problem.query) + 0.2;
+    problem.rules.push_back(rule);
+  }
+  if (seed % 4 == 2) problem.max_changes = 3;
+  if (seed % 4 == 3) problem.forbidden = {{0, 1}, {2}};
+  return problem;
+}
+
+TEST(ValueSearch, IsNeverDearerThanBestFirst) {
+  int compared = 0;
+  int cheaper = 0;
+  for (const std::uint64_t seed : seeds(150)) {
+    SCOPED_TRACE(seed);
+    const Index columns = 8 + static_cast<Index>(seed % 9);
+    const Instance instance = random_instance(columns, 100, seed + 5);
+    const BoxFactor factor(instance.theta, instance.hessian);
+    MixedProblem problem = larger_problem(columns, seed + 9000);
+    problem.threshold = robust_problems::Oracle(instance)(problem.query, problem.epsilon).g + 1.5;
+    problem.node_limit = 300;
+    const MixedResult now = ValueSearch(factor, problem).run();
+    problem.node_limit = 20;
+    const MixedResult before = MixedSearch({&factor}, problem).run();
+    if (before.found) {
+      ASSERT_TRUE(now.found);
+      EXPECT_LE(now.objective, before.objective * (1 + 1e-8) + 1e-10);
+      EXPECT_LE(now.lower_bound, before.objective * (1 + 1e-8) + 1e-10);
+      ++compared;
+      cheaper += now.objective < before.objective * (1 - 1e-8) ? 1 : 0;
+    }
+    if (now.found) {
+      EXPECT_LE(before.lower_bound, now.objective * (1 + 1e-8) + 1e-10);
+      EXPECT_NE(before.status, MixedStatus::infeasible);
+    }
+  }
+  EXPECT_GT(compared, 80);
+  EXPECT_GT(cheaper, 0);
+}
+
+TEST(ValueSearch, GivesTheSameTwice) {
+  int limited = 0;
+  for (const std::uint64_t seed : seeds(20)) {
+    const Instance instance = random_instance(20, 100, seed + 5);
+    const BoxFactor factor(instance.theta, instance.hessian);
+    MixedProblem problem = larger_problem(20, seed + 300);
+    problem.threshold = robust_problems::Oracle(instance)(problem.query, problem.epsilon).g + 2;
+    problem.node_limit = 1;
+    const MixedResult first = ValueSearch(factor, problem).run();
+    const MixedResult second = ValueSearch(factor, problem).run();
+    EXPECT_EQ(first.found, second.found);
+    EXPECT_EQ(first.nodes, second.nodes);
+    EXPECT_EQ(first.lower_bound, second.lower_bound);
+    if (first.found) {
+      EXPECT_EQ(first.point, second.point);
+    }
+    limited += first.status == MixedStatus::limit ? 1 : 0;
+  }
+  EXPECT_GT(limited, 0);
+}
+
+}  // namespace
+}  // namespace ellice
