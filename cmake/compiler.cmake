@@ -2,7 +2,7 @@
 add_library(ellice_warnings INTERFACE)
 target_compile_options(ellice_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
-  -Wno-maybe-uninitialized -Wno-restrict)  # GCC 12 raises both falsely inside its own headers
+  -Wno-maybe-uninitialized -Wno-restrict -Wno-array-bounds)  # GCC 12 raises them falsely inside its own headers
 
 if(ELLICE_NATIVE)
   add_compile_options(-march=native)

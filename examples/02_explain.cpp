@@ -5,7 +5,7 @@
 
 #include "ellice/data/lending.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/recourse/linear_exact.hpp"
+#include "ellice/recourse/exact_search.hpp"
 #include "ellice/report/sentence.hpp"
 
 int main() {
@@ -22,7 +22,7 @@ int main() {
     if (logits(i) < 0) declined.push_back({.index = declined.size(), .raw = applicants.raw.row(i)});
   }
 
-  const LinearExact generator(problem);
+  const ExactSearch generator(problem);
   bool all_certified = true;
   for (const Recourse& answer : generator.generate(declined, {})) {
     std::printf("%zu: %s\n", answer.query_index, sentence(answer, model.schema()).c_str());

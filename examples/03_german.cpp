@@ -16,7 +16,7 @@
 #include "ellice/data/recipe.hpp"
 #include "ellice/data/spelling.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/recourse/linear_exact.hpp"
+#include "ellice/recourse/exact_search.hpp"
 #include "ellice/recourse/reasons.hpp"
 #include "ellice/report/sentence.hpp"
 
@@ -159,7 +159,7 @@ Recourse nearest(const Model& model, const Dataset& data, const Constraints& con
                  const ExactOptions& options = {}) {
   const Problem problem{
       .model = &model, .epsilon = 0.01 * model.training.objective, .constraints = constraints};
-  return LinearExact(problem, options).generate({{.raw = data.raw.row(applicant)}}, {}).front();
+  return ExactSearch(problem, options).generate({{.raw = data.raw.row(applicant)}}, {}).front();
 }
 
 Constraints locked(const Dataset& numeric) {

@@ -62,7 +62,7 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
     const double top = request.problem.epsilon > 0
                            ? std::min(2 * request.problem.epsilon, largest_epsilon)
                            : 0.2 * request.problem.model->training.objective;
-    const int levels = frontier_->is_proved() ? curve_levels : searched_levels;
+    const int levels = frontier_->is_solved_at_once() ? curve_levels : searched_levels;
     for (int k = 0; k <= levels; ++k) levels_.push_back(top * k / levels);
   }
 }

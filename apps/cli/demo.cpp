@@ -7,7 +7,7 @@
 #include "ellice/core/file.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/recourse/linear_exact.hpp"
+#include "ellice/recourse/exact_search.hpp"
 #include "ellice/recourse/reasons.hpp"
 #include "ellice/report/text_table.hpp"
 #include "verb.hpp"
@@ -68,7 +68,7 @@ ExitStatus run_demo(const DemoArguments& arguments) {
   const Applicants applicants = declined_people(model, arguments.people);
   const std::vector<Query>& people = applicants.people;
   const Execution execution{.threads = arguments.common.threads};
-  std::vector<Recourse> answers = LinearExact(request.problem).generate(people, execution);
+  std::vector<Recourse> answers = ExactSearch(request.problem).generate(people, execution);
   const StoredRows rows{.encoded = model.encoder.encode(data.raw), .labels = data.labels};
   const double threshold = request.problem.threshold;
   request.reference = make_reference(model, threshold, &rows);

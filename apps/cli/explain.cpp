@@ -14,16 +14,13 @@
 #include "ellice/recourse/attack_answers.hpp"
 #include "ellice/recourse/automatic.hpp"
 #include "ellice/recourse/data_supported.hpp"
+#include "ellice/recourse/exact_search.hpp"
 #include "ellice/recourse/gradient.hpp"
 #include "ellice/recourse/greedy.hpp"
 #include "ellice/recourse/gumbel.hpp"
-#include "ellice/recourse/linear_exact.hpp"
-#include "ellice/recourse/network_search.hpp"
+#include "ellice/recourse/local_search.hpp"
 #include "ellice/recourse/query_reader.hpp"
 #include "ellice/recourse/selection_effect.hpp"
-#include "ellice/recourse/true_classes.hpp"
-#include "ellice/recourse/true_exact.hpp"
-#include "ellice/recourse/true_network.hpp"
 #include "ellice/report/text_table.hpp"
 #include "problem_arguments.hpp"
 #include "training_rows.hpp"
@@ -49,7 +46,7 @@ struct ExplainArguments {
   GumbelOptions gumbel = {};
   ExactOptions exact = {};
   DataSupportedOptions data_options = {};
-  NetworkSearchOptions network = {};
+  LocalSearchOptions network = {};
   BaselineOptions baseline = {};
   RowArguments rows = {};
   bool attack = false;
@@ -125,26 +122,16 @@ std::unique_ptr<Generator> make_generator(const ExplainArguments& arguments, Run
   if (exact) {
     const ExactOptions& options = arguments.exact;
     if (options != ExactOptions{}) (*request.method_options)["exact"] = fields_to_json(options);
-    if (problem.set.kind == SetKind::true_set) {
-      if (problem.set.contest) return std::make_unique<TrueClasses>(problem, options);
-      return std::make_unique<TrueExact>(problem, options);
-    }
-    return std::make_unique<LinearExact>(problem, options);
+    return std::make_unique<ExactSearch>(problem, options);
   }
-  NetworkSearchOptions network = arguments.network;
+  LocalSearchOptions network = arguments.network;
   network.seed = arguments.common.seed;
   network.max_changes = arguments.exact.max_changes;
   network.sparse = arguments.exact.sparse;
   network.plans = arguments.exact.plans;
   (*request.method_options)["network"] = fields_to_json(network);
-  if (problem.set.kind == SetKind::true_set) {
-    require(!network.max_changes && !network.sparse && network.plans == 1,
-            "--set true has one plan per query for networks, the nearest: leave out --max-changes, "
-            "--sparse and --plans");
-    return std::make_unique<TrueNetwork>(problem, network, execution);
-  }
-  return std::make_unique<NetworkSearch>(problem, run.rows ? &run.rows->fitted.rows : nullptr,
-                                         network, execution);
+  return std::make_unique<LocalSearch>(problem, run.rows ? &run.rows->fitted.rows : nullptr,
+                                       network, execution);
 }
 
 /// The same for the request's problem, whichever of several classes it asks for.
@@ -212,9 +199,9 @@ std::optional<Reasoner> make_reasoner(const ExplainArguments& arguments, Run& ru
 
 void warn_of_head(const Problem& problem, const Console& console) {
   const double decrement = problem.model->training.head_decrement;
-  const bool uses_head =
-      problem.set.kind == SetKind::last_layer || problem.set.kind == SetKind::ensemble;
-  if (!uses_head || decrement <= 0.01 * problem.epsilon || decrement <= 1e-12) return;
+  if (!is_ellipsoidal(problem.set.kind) || decrement <= 0.01 * problem.epsilon ||
+      decrement <= 1e-12)
+    return;
   console.warning(fmt::format(
       "the model's last layer is {} above the minimum of its objective, which is not small against "
       "epsilon = {}: the ellipsoid is centred off the optimum; use --refit FILE or train --refit",
@@ -234,11 +221,8 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
              .method = arguments.method,
              .seed = arguments.common.seed};
   Problem& problem = request.problem;
-  if (request.method == "auto") {
-    const bool linear = model.network.layers.size() == 1;
-    const bool exact = is_exact(problem) || (linear && problem.set.kind == SetKind::true_set);
-    request.method = exact ? "exact" : "network";
-  }
+  if (request.method == "auto")
+    request.method = why_not_exact(problem).empty() ? "exact" : "network";
   problem.epsilon = resolve_epsilon(
       request.rule, problem, run.rows ? people_of(problem, *run.rows) : std::vector<Query>{},
       {.rows = run.rows ? &run.rows->fitted.rows : nullptr,

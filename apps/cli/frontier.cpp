@@ -87,7 +87,7 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   const Frontier frontier(problem, rows_of_model);
   CsvReader source(arguments.queries);
   QueryReader reader(model, source, std::nullopt, QueryReader::OnError::stop);
-  const bool proved = frontier.is_proved();
+  const bool proved = frontier.is_solved_at_once();
   const bool as_json = arguments.format == OutputFormat::json;
   Json document = make_envelope("ellice.frontier", 1);
   document["model_sha256"] = model.sha256;

@@ -5,11 +5,11 @@
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/training.hpp"
 #include "ellice/recourse/data_supported.hpp"
+#include "ellice/recourse/exact_search.hpp"
 #include "ellice/recourse/gradient.hpp"
 #include "ellice/recourse/greedy.hpp"
 #include "ellice/recourse/gumbel.hpp"
-#include "ellice/recourse/mixed_exact.hpp"
-#include "ellice/recourse/network_search.hpp"
+#include "ellice/recourse/local_search.hpp"
 #include "ellice/recourse/survival_check.hpp"
 #include "ellice/report/text_table.hpp"
 #include "ellice/study/evaluation_file.hpp"
@@ -44,7 +44,7 @@ std::vector<Group> all_groups() {
       {.title = "explain: the paper's mixed features (--method gumbel)",
        .fields = describe_fields<GumbelOptions>()},
       {.title = "explain: the search for networks (--method network)",
-       .fields = describe_fields<NetworkSearchOptions>()},
+       .fields = describe_fields<LocalSearchOptions>()},
       {.title = "explain: methods of others (--method trex, trex-i, delta, proplace, roar)",
        .fields = describe_fields<BaselineOptions>()},
       {.title = "epsilon: what is measured", .fields = describe_fields<SurvivalCheckOptions>()},

@@ -18,8 +18,8 @@
 
 #include "ellice/data/recipe.hpp"
 #include "ellice/model/training.hpp"
+#include "ellice/recourse/exact_search.hpp"
 #include "ellice/recourse/greedy.hpp"
-#include "ellice/recourse/linear_exact.hpp"
 
 namespace {
 
@@ -94,8 +94,8 @@ void compare(const std::string& name, const Settings& settings) {
   const Model model = train(data, {.balance = true}, {.folds = 0}).model;
   const Problem problem{.model = &model, .epsilon = settings.epsilon};
   const std::vector<Query> queries = declined(model, data, settings.people);
-  const Outcome fewest = ask(LinearExact(problem, {.sparse = true}), queries);
-  const Outcome nearest = ask(LinearExact(problem), queries);
+  const Outcome fewest = ask(ExactSearch(problem, {.sparse = true}), queries);
+  const Outcome nearest = ask(ExactSearch(problem), queries);
   const Outcome greedy = ask(GreedySearch(problem), queries);
   const Outcome best = ask(GreedySearch(problem, {.greedy_step = GreedyStep::quadratic}), queries);
   std::vector<std::size_t> everywhere;

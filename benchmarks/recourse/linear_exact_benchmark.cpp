@@ -1,9 +1,8 @@
-#include "ellice/recourse/linear_exact.hpp"
-
 #include <benchmark/benchmark.h>
 
 #include "ellice/data/lending.hpp"
 #include "ellice/model/training.hpp"
+#include "ellice/recourse/exact_search.hpp"
 
 namespace ellice {
 namespace {
@@ -34,7 +33,7 @@ void BM_linear_exact_answers(benchmark::State& state) {
   const Model model = train(data, {}, {.folds = 0}).model;
   Problem problem{.model = &model, .epsilon = 0.01 * model.training.objective};
   problem.constraints.range = state.range(1) == 0 ? RangePolicy::off : RangePolicy::train;
-  const LinearExact generator(problem);
+  const ExactSearch generator(problem);
   const std::vector<Query> queries = declined(static_cast<std::size_t>(state.range(0)));
   for ([[maybe_unused]] auto step : state) {
     benchmark::DoNotOptimize(generator.generate(queries, {}));

@@ -31,7 +31,7 @@
 #include "ellice/model/objective.hpp"
 #include "ellice/rashomon/stress.hpp"
 #include "ellice/recourse/gradient.hpp"
-#include "ellice/recourse/network_search.hpp"
+#include "ellice/recourse/local_search.hpp"
 #include "ellice/solver/cholesky.hpp"
 
 namespace {
@@ -189,7 +189,7 @@ std::vector<Recourse> paper_answers(const FoldSetup& setup, double epsilon,
 std::vector<Recourse> our_answers(const FoldSetup& setup, double epsilon,
                                   const std::vector<Query>& queries, SetKind set, Timing& timing) {
   const Problem problem = problem_of(setup, epsilon, set);
-  const NetworkSearch search(problem, &setup.train);
+  const LocalSearch search(problem, &setup.train);
   const Stopwatch watch;
   std::vector<Recourse> answers = search.generate(queries, {.threads = 1});
   timing.seconds += watch.seconds();

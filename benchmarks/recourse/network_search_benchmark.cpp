@@ -1,5 +1,3 @@
-#include "ellice/recourse/network_search.hpp"
-
 #include <benchmark/benchmark.h>
 
 #include <Eigen/Eigenvalues>
@@ -8,6 +6,7 @@
 #include "ellice/model/network_pass.hpp"
 #include "ellice/model/network_training.hpp"
 #include "ellice/recourse/gradient.hpp"
+#include "ellice/recourse/local_search.hpp"
 
 namespace ellice {
 namespace {
@@ -116,7 +115,7 @@ Problem problem_of(const benchmark::State& state) {
 void BM_network_search(benchmark::State& state) {
   const Setting& setting = setting_of(state.range(0));
   const Problem problem = problem_of(state);
-  const NetworkSearch generator(problem, &setting.rows);
+  const LocalSearch generator(problem, &setting.rows);
   run(state, generator, setting.declined);
 }
 

@@ -16,8 +16,7 @@
 #include "ellice/data/recipe.hpp"
 #include "ellice/model/training.hpp"
 #include "ellice/rashomon/true_set.hpp"
-#include "ellice/recourse/linear_exact.hpp"
-#include "ellice/recourse/true_exact.hpp"
+#include "ellice/recourse/exact_search.hpp"
 
 namespace {
 
@@ -65,8 +64,8 @@ void compare(const std::string& name, std::size_t people, bool as_numbers) {
         .constraints = {.range = as_numbers ? RangePolicy::off : RangePolicy::train}};
     Problem exact = ellipsoid;
     exact.set.kind = SetKind::true_set;
-    const Answers approximate = answer(LinearExact(ellipsoid), queries);
-    const Answers exactly = answer(TrueExact(exact), queries);
+    const Answers approximate = answer(ExactSearch(ellipsoid), queries);
+    const Answers exactly = answer(ExactSearch(exact), queries);
     const TrueSet set = true_set(model, *model.rows, epsilon);
     int found = 0;
     int broken = 0;

@@ -1,8 +1,13 @@
-#include "head_objective.hpp"
+#include "ellice/model/head_objective.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/network.hpp"
 #include "ellice/solver/cholesky.hpp"
+#include "model/row_chunks.hpp"
 
 namespace ellice {
 
@@ -34,7 +39,7 @@ HeadObjective::HeadObjective(const RowMatrix& features, const std::vector<int>& 
       labels_(&labels),
       kind_(kind),
       outputs_(outputs),
-      l2_(penalty.l2),
+      penalty_(penalty),
       objective_(make_objective(features, labels, kind, outputs, penalty, threads)) {}
 
 Index HeadObjective::parameters() const {
@@ -53,6 +58,11 @@ double HeadObjective::derivatives(VectorArg theta, Vector& gradient, Matrix& hes
   return std::visit(
       [&](const auto& objective) { return objective.derivatives(theta, gradient, hessian); },
       objective_);
+}
+
+double HeadObjective::gradient(VectorArg theta, Vector& gradient) const {
+  return std::visit([&](const auto& objective) { return objective.gradient(theta, gradient); },
+                    objective_);
 }
 
 Matrix HeadObjective::hessian(VectorArg theta) const {
@@ -97,7 +107,7 @@ NewtonResult HeadObjective::minimize(const NewtonOptions& options,
 
   // Without a penalty the loss of separable classes decreases for ever along the separating
   // direction; one strictly separating θ proves it.
-  if (l2_ == 0 && kind_ != LossKind::squared) {
+  if (penalty_.l2 == 0 && kind_ != LossKind::squared) {
     if (separates(newton.point)) fail_without_minimiser(source, outputs_, true);
     // Separable up to ties: the curvature along the separating direction dies out on the way from
     // 0, and Newton's steps along it do not.
@@ -113,9 +123,85 @@ NewtonResult HeadObjective::minimize(const NewtonOptions& options,
          source, newton.iterations, newton.gradient_norm,
          is_flat ? std::string("but its parameters still grow")
                  : fmt::format("above the tolerance of {:.3g}", options.gradient_tolerance),
-         is_flat ? "" : "--max-iterations or --gradient-tolerance, or ", l2_);
+         is_flat ? "" : "--max-iterations or --gradient-tolerance, or ", penalty_.l2);
   }
   return newton;
+}
+
+double HeadObjective::largest_score(VectorArg theta) const {
+  const Index d = features_->cols();
+  const Eigen::Map<const Matrix> heads(theta.data(), d + 1, outputs_);
+  double largest = 0;
+  for (Index k = 0; k < outputs_; ++k) {
+    const auto scores = (*features_ * heads.col(k).head(d)).array() + heads(d, k);
+    largest = std::max(largest, scores.abs().maxCoeff());
+  }
+  return largest;
+}
+
+bool HeadObjective::bounds_by_residual() const {
+  return kind_ == LossKind::squared || (penalty_.l2 > 0 && penalty_.penalize_bias);
+}
+
+double HeadObjective::suboptimality(VectorArg theta, const Vector& residual,
+                                    const Eigen::LLT<Matrix>& hessian) const {
+  if (kind_ == LossKind::squared) return residual.dot(hessian.solve(residual)) / 2;
+  if (bounds_by_residual()) return residual.squaredNorm() / (2 * penalty_.l2);
+  // Without a penalty on everything: self-concordance. What all classes have in common is in the
+  // penalty alone, and counts by itself.
+  Vector own = residual;
+  double common = 0;
+  if (outputs_ > 1) {
+    const Index p = parameters() / outputs_;
+    const auto classes = static_cast<double>(outputs_);
+    Eigen::Map<Matrix> by_class(own.data(), p, outputs_);
+    by_class.colwise() -= Vector(by_class.rowwise().mean());
+    const Vector sum = Eigen::Map<const Matrix>(theta.data(), p, outputs_).rowwise().sum();
+    const Index penalized = p - (penalty_.penalize_bias ? 0 : 1);
+    common = penalty_.l2 / 2 * sum.head(penalized).squaredNorm() / classes;
+  }
+  const double square = own.dot(hessian.solve(own));
+  return std::sqrt(square * largest_reach(hessian)) <= 0.5
+             ? square + common
+             : std::numeric_limits<double>::infinity();
+}
+
+double HeadObjective::largest_reach(const Eigen::LLT<Matrix>& hessian) const {
+  const Index d = features_->cols();
+  const Index p = d + 1;
+  const Matrix inverse = hessian.solve(Matrix::Identity(parameters(), parameters()));
+  double reach = 0;
+  const auto consider = [&](const Matrix& form) {
+    const RowMatrix image = *features_ * form.topLeftCorner(d, d);
+    const Vector squares =
+        image.cwiseProduct(*features_).rowwise().sum() + 2 * (*features_ * form.col(d).head(d));
+    reach = std::max(reach, squares.maxCoeff() + form(d, d));
+  };
+  if (outputs_ == 1) consider(inverse);
+  for (Index a = 0; a < outputs_; ++a) {
+    for (Index b = 0; b < a; ++b) {
+      consider(inverse.block(a * p, a * p, p, p) + inverse.block(b * p, b * p, p, p) -
+               inverse.block(a * p, b * p, p, p) - inverse.block(b * p, a * p, p, p));
+    }
+  }
+  return reach;
+}
+
+double HeadObjective::rounding(VectorArg theta) const {
+  constexpr double unit = std::numeric_limits<double>::epsilon() / 2;
+  const Index d = features_->cols();
+  const Matrix sizes = Eigen::Map<const Matrix>(theta.data(), d + 1, outputs_).cwiseAbs();
+  Matrix scores = features_->cwiseAbs() * sizes.topRows(d);
+  scores.rowwise() += sizes.row(d);
+  const double score_size = scores.rowwise().maxCoeff().mean();
+  const double mean_loss = loss(theta);
+  // |φ′| ≤ 1 for logistic and softmax losses; of squares it is √(2φ), whose mean is at most that of
+  // the mean.
+  const double slope = kind_ == LossKind::squared ? std::max(1.0, std::sqrt(2 * mean_loss)) : 1;
+  const auto terms = static_cast<double>(d + 4);
+  return 4 * unit *
+         (terms * slope * score_size + (8 + summation_depth(features_->rows())) * mean_loss +
+          terms * (value(theta) - mean_loss));
 }
 
 }  // namespace ellice

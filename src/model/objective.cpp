@@ -5,29 +5,16 @@
 
 #include "core/blas.hpp"
 #include "ellice/core/error.hpp"
+#include "model/row_chunks.hpp"
 
 namespace ellice {
 
 /// A run of consecutive rows and what they contribute.
-struct Objective::Chunk {
-  Index first = 0;
-  Index count = 0;
+struct Objective::Chunk : RowChunk {
   double loss = 0;       // Σ φ
   Vector gradient = {};  // Σ φ′·x̃
   Matrix hessian = {};   // Σ φ″·x̃x̃ᵀ, lower triangle
 };
-
-namespace {
-
-// Rows that are scored, weighted and handed to BLAS together: the scaled copy of a block stays in
-// the second-level cache for a few hundred columns.
-constexpr Index block_rows = 256;
-// Large enough that starting a chunk costs nothing, few enough that their Hessians need little
-// memory.
-constexpr Index smallest_chunk = 8 * block_rows;
-constexpr Index most_chunks = 64;
-
-}  // namespace
 
 Objective::Objective(const RowMatrix& features, const std::vector<int>& labels, LossKind kind,
                      Penalty penalty, int threads)
@@ -80,12 +67,8 @@ void Objective::evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) const {
 std::vector<Objective::Chunk> Objective::evaluate_all(VectorArg theta, Wanted wanted) const {
   require(theta.size() == parameters(), "θ has {} entries, expected {}", theta.size(),
           parameters());
-  const Index n = features_->rows();
-  const Index size = std::max(smallest_chunk, (n + most_chunks - 1) / most_chunks);
   std::vector<Chunk> chunks;
-  for (Index first = 0; first < n; first += size) {
-    chunks.push_back({.first = first, .count = std::min(size, n - first)});
-  }
+  for (const RowChunk& rows : row_chunks(features_->rows())) chunks.push_back({rows});
   parallel_for("objective", chunks.size(), {.threads = threads_},
                [&](std::size_t i) { evaluate(chunks[i], theta, wanted); });
   return chunks;

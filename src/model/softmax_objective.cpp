@@ -5,24 +5,18 @@
 
 #include "core/blas.hpp"
 #include "ellice/core/error.hpp"
+#include "model/row_chunks.hpp"
 
 namespace ellice {
 
 /// A run of consecutive rows and what they contribute.
-struct SoftmaxObjective::Chunk {
-  Index first = 0;
-  Index count = 0;
+struct SoftmaxObjective::Chunk : RowChunk {
   double loss = 0;       // Σ φ
   Matrix gradient = {};  // Σ x̃(p − e_y)ᵀ: one column per class
   std::vector<Matrix> hessian = {};  // Σ p_j(1−p_j)·x̃x̃ᵀ and Σ p_j·p_k·x̃x̃ᵀ, j > k; lower triangles
 };
 
 namespace {
-
-// As in objective.cpp, of which this is the sum over pairs of classes.
-constexpr Index block_rows = 256;
-constexpr Index smallest_chunk = 8 * block_rows;
-constexpr Index most_chunks = 64;
 
 /// Where the pair of classes j ≥ k stands.
 std::size_t pair_place(Index j, Index k) {
@@ -48,13 +42,12 @@ SoftmaxObjective::SoftmaxObjective(const RowMatrix& features, const std::vector<
   }
 }
 
-void SoftmaxObjective::evaluate(Chunk& chunk, VectorArg theta, bool derivatives) const {
+void SoftmaxObjective::evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) const {
   const Index d = features_->cols();
   const Eigen::Map<const Matrix> heads(theta.data(), d + 1, classes_);
-  if (derivatives) {
-    chunk.gradient.setZero(d + 1, classes_);
+  if (wanted != Wanted::loss) chunk.gradient.setZero(d + 1, classes_);
+  if (wanted == Wanted::derivatives)
     chunk.hessian.assign(pair_place(classes_, 0), Matrix::Zero(d + 1, d + 1));
-  }
   SoftmaxBatch losses;
   RowMatrix scores;
   RowMatrix weighted(block_rows, d + 1);
@@ -67,9 +60,10 @@ void SoftmaxObjective::evaluate(Chunk& chunk, VectorArg theta, bool derivatives)
     scores.rowwise() += heads.row(d);
     losses.evaluate(scores, labels_->data() + chunk.first + start);
     chunk.loss += losses.sum();
-    if (!derivatives) continue;
+    if (wanted == Wanted::loss) continue;
     chunk.gradient.topRows(d).noalias() += rows.transpose() * losses.slope();
     chunk.gradient.row(d) += losses.slope().colwise().sum();
+    if (wanted != Wanted::derivatives) continue;
     const RowMatrix& p = losses.probabilities();
     for (Index j = 0; j < classes_; ++j) {
       for (Index k = 0; k <= j; ++k) {
@@ -88,17 +82,13 @@ void SoftmaxObjective::evaluate(Chunk& chunk, VectorArg theta, bool derivatives)
 }
 
 std::vector<SoftmaxObjective::Chunk> SoftmaxObjective::evaluate_all(VectorArg theta,
-                                                                    bool derivatives) const {
+                                                                    Wanted wanted) const {
   require(theta.size() == parameters(), "θ has {} entries, expected {}", theta.size(),
           parameters());
-  const Index n = features_->rows();
-  const Index size = std::max(smallest_chunk, (n + most_chunks - 1) / most_chunks);
   std::vector<Chunk> chunks;
-  for (Index first = 0; first < n; first += size) {
-    chunks.push_back({.first = first, .count = std::min(size, n - first)});
-  }
+  for (const RowChunk& rows : row_chunks(features_->rows())) chunks.push_back({rows});
   parallel_for("objective", chunks.size(), {.threads = threads_},
-               [&](std::size_t i) { evaluate(chunks[i], theta, derivatives); });
+               [&](std::size_t i) { evaluate(chunks[i], theta, wanted); });
   return chunks;
 }
 
@@ -112,7 +102,7 @@ Vector SoftmaxObjective::penalty_diagonal() const {
 
 double SoftmaxObjective::loss(VectorArg theta) const {
   double sum = 0;
-  for (const Chunk& chunk : evaluate_all(theta, false)) sum += chunk.loss;
+  for (const Chunk& chunk : evaluate_all(theta, Wanted::loss)) sum += chunk.loss;
   return sum / static_cast<double>(features_->rows());
 }
 
@@ -120,12 +110,11 @@ double SoftmaxObjective::value(VectorArg theta) const {
   return loss(theta) + penalty_diagonal().dot(theta.cwiseAbs2()) / 2;
 }
 
-double SoftmaxObjective::derivatives(VectorArg theta, Vector& gradient, Matrix& hessian) const {
-  const std::vector<Chunk> chunks = evaluate_all(theta, true);
+double SoftmaxObjective::sum_gradients(const std::vector<Chunk>& chunks, VectorArg theta,
+                                       Vector& gradient) const {
   const auto n = static_cast<double>(features_->rows());
-  const Index p = features_->cols() + 1;
   double sum = 0;
-  Matrix slopes = Matrix::Zero(p, classes_);
+  Matrix slopes = Matrix::Zero(features_->cols() + 1, classes_);
   for (const Chunk& chunk : chunks) {
     sum += chunk.loss;
     slopes += chunk.gradient;
@@ -133,7 +122,17 @@ double SoftmaxObjective::derivatives(VectorArg theta, Vector& gradient, Matrix& 
   const Vector diagonal = penalty_diagonal();
   gradient = Eigen::Map<const Vector>(slopes.data(), slopes.size()) / n;
   gradient += diagonal.cwiseProduct(theta);
+  return sum / n + diagonal.dot(theta.cwiseAbs2()) / 2;
+}
 
+double SoftmaxObjective::gradient(VectorArg theta, Vector& gradient) const {
+  return sum_gradients(evaluate_all(theta, Wanted::gradient), theta, gradient);
+}
+
+double SoftmaxObjective::derivatives(VectorArg theta, Vector& gradient, Matrix& hessian) const {
+  const std::vector<Chunk> chunks = evaluate_all(theta, Wanted::derivatives);
+  const auto n = static_cast<double>(features_->rows());
+  const Index p = features_->cols() + 1;
   hessian.resize(parameters(), parameters());
   for (Index j = 0; j < classes_; ++j) {
     for (Index k = 0; k <= j; ++k) {
@@ -144,8 +143,8 @@ double SoftmaxObjective::derivatives(VectorArg theta, Vector& gradient, Matrix& 
       hessian.block(k * p, j * p, p, p) = hessian.block(j * p, k * p, p, p);
     }
   }
-  hessian.diagonal() += diagonal;
-  return sum / n + diagonal.dot(theta.cwiseAbs2()) / 2;
+  hessian.diagonal() += penalty_diagonal();
+  return sum_gradients(chunks, theta, gradient);
 }
 
 Matrix SoftmaxObjective::hessian(VectorArg theta) const {

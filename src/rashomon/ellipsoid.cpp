@@ -2,10 +2,54 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ellice/core/error.hpp"
 
 namespace ellice {
+
+namespace {
+
+/// b − hᵀs with the rounding error of twice the working precision: each product and each sum is
+/// split into its rounded value and its exact error (Ogita, Rump and Oishi, 2005).
+double residual(VectorArg h, const LongVector& s, long double b) {
+  auto sum = static_cast<double>(b);
+  double errors = 0;
+  long double tail = static_cast<long double>(sum) - b;  // of what a double does not hold
+  for (Index j = 0; j < h.size(); ++j) {
+    const auto leading = static_cast<double>(s(j));
+    const double product = -h(j) * leading;
+    errors += std::fma(-h(j), leading, -product);
+    const double total = sum + product;
+    const double back = total - sum;
+    errors += (sum - (total - back)) + (product - back);
+    sum = total;
+    tail += h(j) * (s(j) - static_cast<long double>(leading));
+  }
+  return static_cast<double>(static_cast<long double>(sum) + errors - tail);
+}
+
+/// H⁻¹a to the last digits of double for every H that Cholesky can factor: iterative refinement
+/// (Higham, Accuracy and Stability, 12.1), with residuals so exact that the condition of H does
+/// not show.
+LongVector refined_solve(const RashomonEllipsoid& set, const LongVector& a) {
+  LongVector solution = LongVector::Zero(a.size());
+  Vector remainder = a.cast<double>();
+  double last_correction = std::numeric_limits<double>::infinity();
+  for (int step = 0; step < 10; ++step) {
+    const Vector correction = set.factor().solve(remainder);
+    const double size = correction.norm();
+    if (!(size < last_correction)) break;  // as exact as it gets
+    last_correction = size;
+    solution += correction.cast<long double>();
+    for (Index i = 0; i < remainder.size(); ++i) {
+      remainder(i) = residual(set.hessian().col(i), solution, a(i));
+    }
+  }
+  return solution;
+}
+
+}  // namespace
 
 RashomonEllipsoid::RashomonEllipsoid(Vector center, Matrix hessian, double epsilon)
     : center_(std::move(center)),
@@ -16,6 +60,38 @@ RashomonEllipsoid::RashomonEllipsoid(Vector center, Matrix hessian, double epsil
           center_.size(), hessian_.rows());
   require(center_.allFinite(), "the centre has an entry that is not finite");
   require(epsilon >= 0 && std::isfinite(epsilon), "epsilon = {} must be >= 0 and finite", epsilon);
+}
+
+WorstHead RashomonEllipsoid::worst(VectorArg a, const WorstHead* /*nearby*/) const {
+  WorstHead result{.model = worst_model(*this, a)};
+  result.attained = result.proved = robust_logit(*this, a);
+  const double norm = factor_.inverse_norm(a);
+  result.multiplier = norm > 0 ? std::sqrt(2 * epsilon_) / norm : 0;
+  return result;
+}
+
+ExtendedWorst RashomonEllipsoid::worst_extended(const LongVector& a,
+                                                const WorstHead* /*nearby*/) const {
+  const LongVector solved = refined_solve(*this, a);
+  const LongVector center = center_.cast<long double>();
+  const long double norm = std::sqrt(a.dot(solved));
+  const long double radius = std::sqrt(2 * static_cast<long double>(epsilon_));
+  return {.robust = center.dot(a) - radius * norm, .model = center - (radius / norm) * solved};
+}
+
+double RashomonEllipsoid::radius(VectorArg a, double threshold, const Vector* /*nearby*/) const {
+  return robustness_radius(*this, a, threshold);
+}
+
+std::shared_ptr<const HeadSet> RashomonEllipsoid::with_epsilon(double epsilon) const {
+  return std::make_shared<const RashomonEllipsoid>(at(epsilon));
+}
+
+RashomonEllipsoid RashomonEllipsoid::at(double epsilon) const {
+  require(epsilon >= 0 && std::isfinite(epsilon), "epsilon = {} must be >= 0 and finite", epsilon);
+  RashomonEllipsoid result = *this;
+  result.epsilon_ = epsilon;
+  return result;
 }
 
 RashomonEllipsoid last_layer_set(const Model& model, double epsilon) {

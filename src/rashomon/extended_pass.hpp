@@ -10,7 +10,6 @@
 
 namespace ellice {
 
-using LongVector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
 using LongRowMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 struct ExtendedPass {

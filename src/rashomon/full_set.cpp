@@ -1,9 +1,10 @@
+#include "full_set.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "ellice/model/network_pass.hpp"
-#include "model_sets.hpp"
 
 namespace ellice {
 

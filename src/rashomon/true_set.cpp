@@ -6,6 +6,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/network_objective.hpp"
+#include "ellice/model/softmax_objective.hpp"
 #include "true_rules.hpp"
 
 namespace ellice {
@@ -14,7 +15,7 @@ namespace {
 
 constexpr int most_steps = 60;
 constexpr double tolerance = 1e-10;
-// No step changes a score by more: beyond that the second-order picture of the logistic loss is
+// No step changes a score by more: beyond that the second-order picture of the losses is
 // worthless.
 constexpr double longest_score_step = 3;
 // A step must bring the error to that share, or the next one gets a Hessian of its own.
@@ -22,65 +23,64 @@ constexpr double enough_progress = 0.1;
 constexpr double rounding_of_objective = 1e-10;
 // A minimiser may miss the minimum by this share of ε.
 constexpr double allowed_decrement = 0.01;
+// ε is at least so many times the rounding of the objective.
+constexpr double roundings = 1e4;
+// A start far away may cost Newton's method all its steps; then its bounds are this far apart, as a
+// share of the penalty, and the ellipsoid's answer is a better start.
+constexpr double loose = 1e-6;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-TrueSet::Rows::Rows(RowMatrix given, std::vector<int> given_labels, LossKind given_kind,
-                    Penalty given_penalty, Vector given_minimiser, int threads)
+TrueSet::Rows::Rows(RowMatrix given, std::vector<int> given_labels, LossKind kind, Index outputs,
+                    Penalty penalty, Vector given_minimiser, int threads)
     : features(std::move(given)),
-      kind(given_kind),
-      penalty(given_penalty),
-      objective(features, given_labels, given_kind, given_penalty, threads),
+      labels(std::move(given_labels)),
+      objective(features, labels, kind, outputs, penalty, threads),
       minimiser(std::move(given_minimiser)) {
   require(minimiser.size() == objective.parameters(), "the minimiser has {} entries, expected {}",
           minimiser.size(), objective.parameters());
   Vector gradient;
   optimum = objective.derivatives(minimiser, gradient, hessian);
-  factor = CholeskyFactor(hessian);
+  hessian = with_gauge(std::move(hessian), outputs);
+  factor = CholeskyFactor(hessian);  // otherwise the set has no end
   const double norm = factor.inverse_norm(gradient);
   decrement = norm * norm / 2;
+  rounding = objective.rounding(minimiser);
 }
 
-double TrueSet::Rows::rounding_epsilon() const {
-  return rounding_of_objective * (1 + optimum);
+double TrueSet::Rows::known_epsilon() const {
+  return std::max(rounding_of_objective * (1 + optimum), roundings * rounding);
 }
 
-bool TrueSet::Rows::bounds_by_residual() const {
-  return kind == LossKind::squared || (penalty.l2 > 0 && penalty.penalize_bias);
+double TrueSet::smallest_epsilon() const {
+  return std::max(rows_->known_epsilon(), rows_->decrement / allowed_decrement);
 }
 
-double TrueSet::Rows::smallest_epsilon() const {
-  return std::max(rounding_epsilon(), decrement / allowed_decrement);
-}
-
-TrueSet::TrueSet(RowMatrix features, std::vector<int> labels, LossKind kind, Penalty penalty,
-                 Vector minimiser, double epsilon, int threads)
-    : TrueSet(std::make_shared<const Rows>(std::move(features), std::move(labels), kind, penalty,
-                                           std::move(minimiser), threads),
+TrueSet::TrueSet(RowMatrix features, std::vector<int> labels, LossKind kind, Index outputs,
+                 Penalty penalty, Vector minimiser, double epsilon, int threads)
+    : TrueSet(std::make_shared<const Rows>(std::move(features), std::move(labels), kind, outputs,
+                                           penalty, std::move(minimiser), threads),
               epsilon) {}
 
 TrueSet::TrueSet(std::shared_ptr<const Rows> rows, double epsilon)
     : rows_(std::move(rows)), epsilon_(epsilon) {
-  require(std::isfinite(epsilon) && epsilon >= rows_->rounding_epsilon(),
+  const double smallest = rows_->known_epsilon();
+  require(std::isfinite(epsilon) && epsilon >= smallest,
           "epsilon = {} must be finite and at least {:.2g} for the true set, which is as well as "
           "the objective itself is known; for 0 use the set last-layer",
-          epsilon, rows_->rounding_epsilon());
+          epsilon, smallest);
   require(rows_->decrement <= allowed_decrement * epsilon,
           "the model is {:.3g} above the minimum of its objective, which is not small against "
           "epsilon = {}: refit it first (--refit FILE, or train --refit)",
           rows_->decrement, epsilon);
 }
 
-TrueSet TrueSet::with_epsilon(double epsilon) const {
-  return {rows_, epsilon};
+std::shared_ptr<const HeadSet> TrueSet::with_epsilon(double epsilon) const {
+  return std::make_shared<const TrueSet>(at(epsilon));
 }
 
-double TrueSet::rounding() const {
-  return 1e-14 * (1 + level());
-}
-
-/// F = L + τ·θᵀx̃ is least where the gradient r of F vanishes.
+/// F = L + τ·aᵀθ is least where the gradient r of F vanishes.
 struct TrueSet::Iterate {
   Vector theta = {};
   double tau = 0;
@@ -89,7 +89,7 @@ struct TrueSet::Iterate {
   Vector residual = {};                                    // r
   std::shared_ptr<const Eigen::LLT<Matrix>> hessian = {};  // of L, and of F, or one nearby
   Vector newton = {};                                      // H⁻¹r
-  Vector along = {};                                       // H⁻¹x̃
+  Vector along = {};                                       // H⁻¹a
   int iterations = 0;
 };
 
@@ -97,17 +97,17 @@ struct TrueSet::Iterate {
 /// change of τ brings its linearisation there. A Hessian costs many gradients, so that one is kept
 /// as long as its steps bring enough (Shamanskii's method).
 template <typename Rule>
-TrueSet::Iterate TrueSet::newton(const Vector& x, Iterate at, const Rule& rule) const {
-  const double accuracy = std::max(tolerance, rounding() / epsilon_);
+TrueSet::Iterate TrueSet::newton(const Vector& a, Iterate at, const Rule& rule) const {
+  const double accuracy = std::max(tolerance, rows_->rounding / epsilon_);
   const double scale = std::sqrt(2 * epsilon_);
-  const bool keeps = rows_->bounds_by_residual();
+  const bool keeps = rows_->objective.bounds_by_residual();
   if (!keeps) at.hessian.reset();
   Matrix hessian;
   double error = infinity;
   const auto judge = [&] {
-    at.residual = at.gradient + at.tau * x;
+    at.residual = at.gradient + at.tau * a;
     at.newton = at.hessian->solve(at.residual);
-    at.along = at.hessian->solve(x);
+    at.along = at.hessian->solve(a);
     const double stationarity = std::sqrt(std::max(at.residual.dot(at.newton), 0.0)) / scale;
     return std::max(stationarity, rule.error(at));
   };
@@ -120,7 +120,8 @@ TrueSet::Iterate TrueSet::newton(const Vector& x, Iterate at, const Rule& rule) 
     const bool is_slow = error > enough_progress * before && error > accuracy;
     if (!at.hessian || !keeps || is_slow) {
       at.excess = rows_->objective.derivatives(at.theta, at.gradient, hessian) - rows_->optimum;
-      at.hessian = std::make_shared<const Eigen::LLT<Matrix>>(hessian);
+      at.hessian = std::make_shared<const Eigen::LLT<Matrix>>(
+          with_gauge(std::move(hessian), rows_->objective.outputs()));
       error = judge();
     }
     if (error <= accuracy || at.iterations == most_steps) return at;
@@ -129,7 +130,7 @@ TrueSet::Iterate TrueSet::newton(const Vector& x, Iterate at, const Rule& rule) 
     if (!std::isfinite(change)) change = 0;
     change = std::clamp(change, -0.7 * at.tau, 2 * at.tau);
     const Vector step = -at.newton - change * at.along;
-    const double length = largest_score_step(step);
+    const double length = rows_->objective.largest_score(step);
     const double share = length > longest_score_step ? longest_score_step / length : 1;
     at.theta += share * step;
     at.tau += share * change;
@@ -137,65 +138,64 @@ TrueSet::Iterate TrueSet::newton(const Vector& x, Iterate at, const Rule& rule) 
 }
 
 double TrueSet::suboptimality(const Iterate& at) const {
-  const double square = at.residual.dot(at.newton);
-  if (rows_->kind == LossKind::squared) return square / 2;  // H is the same everywhere
-  if (rows_->bounds_by_residual()) return at.residual.squaredNorm() / (2 * rows_->penalty.l2);
-  // Without a penalty on everything: self-concordance (theory.md, Result 21).
-  Matrix columns(at.theta.size(), rows_->features.rows());
-  columns.topRows(at.theta.size() - 1) = rows_->features.transpose();
-  columns.bottomRows(1).setOnes();
-  at.hessian->matrixL().solveInPlace(columns);
-  const double reach = std::sqrt(square * columns.colwise().squaredNorm().maxCoeff());
-  return reach <= 0.5 ? square : infinity;
+  return rows_->objective.suboptimality(at.theta, at.residual, *at.hessian);
 }
 
-double TrueSet::largest_score_step(const Vector& step) const {
-  const Index d = rows_->features.cols();
-  return ((rows_->features * step.head(d)).array() + step(d)).abs().maxCoeff();
-}
-
-TrueWorst TrueSet::worst(VectorArg x_tilde, const TrueWorst* start) const {
-  require(x_tilde.size() == rows_->minimiser.size(), "x̃ has {} entries, expected {}",
-          x_tilde.size(), rows_->minimiser.size());
+WorstHead TrueSet::worst_from(const Vector& a, Iterate start) const {
   const LevelRule rule{.target = std::sqrt(2 * epsilon_)};
-  const Vector x = x_tilde;
-  Iterate at;
-  if (start != nullptr) {
-    at = newton(x,
-                {.theta = start->stationary, .tau = start->multiplier, .hessian = start->curvature},
-                rule);
-  } else {
-    const Vector solved = rows_->factor.solve(x);
-    const double tau = rule.target / std::sqrt(x.dot(solved));
-    at = newton(x, {.theta = rows_->minimiser - tau * solved, .tau = tau}, rule);
+  if (start.theta.size() == 0) {
+    const Vector solved = rows_->factor.solve(a);
+    start.tau = rule.target / std::sqrt(a.dot(solved));
+    start.theta = rows_->minimiser - start.tau * solved;
   }
-  TrueWorst result{.multiplier = at.tau, .iterations = at.iterations};
-  // Every θ of the set has τ·θᵀx̃ ≥ min F − L(θ) ≥ F(θ₀) − δ − level.
-  const double slack = at.excess - epsilon_ - suboptimality(at) - rounding();
-  result.lower_bound =
-      at.theta.dot(x) + slack / at.tau - 1e-15 * at.theta.cwiseProduct(x).cwiseAbs().sum();
+  Iterate at = newton(a, std::move(start), rule);
+  WorstHead result{.multiplier = at.tau, .iterations = at.iterations};
+  // Every θ of the set has τ·aᵀθ ≥ min F − L(θ) ≥ F(θ₀) − δ − level.
+  const double slack = at.excess - epsilon_ - suboptimality(at) - rows_->rounding;
+  result.proved =
+      at.theta.dot(a) + slack / at.tau - 1e-15 * at.theta.cwiseProduct(a).cwiseAbs().sum();
   // Convexity brings a model that is a little outside back into the set.
-  const double share = std::min(1.0, (epsilon_ - rounding()) / at.excess);
+  const double share = std::min(1.0, (epsilon_ - rows_->rounding) / at.excess);
   result.model = rows_->minimiser + share * (at.theta - rows_->minimiser);
-  result.attained = result.model.dot(x);
+  result.attained = result.model.dot(a);
   result.stationary = std::move(at.theta);
   result.curvature = std::move(at.hessian);
   return result;
 }
 
-double TrueSet::robustness_radius(VectorArg x_tilde, double threshold, const Vector* nearby) const {
-  const Vector x = x_tilde;
-  const double margin = rows_->minimiser.dot(x) - threshold;
+WorstHead TrueSet::worst(VectorArg a_given, const WorstHead* nearby) const {
+  require(a_given.size() == rows_->minimiser.size(), "a has {} entries, expected {}",
+          a_given.size(), rows_->minimiser.size());
+  const Vector a = a_given;
+  if (nearby == nullptr || nearby->stationary.size() == 0) return worst_from(a, {});
+  WorstHead found = worst_from(
+      a, {.theta = nearby->stationary, .tau = nearby->multiplier, .hessian = nearby->curvature});
+  const double penalty = rows_->minimiser.dot(a) - found.attained;
+  // Written so that a bound that is not a number counts as loose.
+  return found.attained - found.proved <= loose * penalty ? found : worst_from(a, {});
+}
+
+ExtendedWorst TrueSet::worst_extended(const LongVector& a, const WorstHead* nearby) const {
+  const WorstHead found = worst(a.cast<double>(), nearby);
+  return {.robust = found.proved, .model = found.model.cast<long double>()};
+}
+
+double TrueSet::radius(VectorArg a_given, double threshold, const Vector* nearby) const {
+  const Vector a = a_given;
+  const double margin = rows_->minimiser.dot(a) - threshold;
   if (margin <= 0) return 0;
-  const Vector solved = rows_->factor.solve(x);
-  const double tau = margin / x.dot(solved);
+  const Vector solved = rows_->factor.solve(a);
+  const double tau = margin / a.dot(solved);
   // The step in θ does not depend on τ, so that the ellipsoid's will do for any start.
   const Iterate at = newton(
-      x, {.theta = nearby != nullptr ? *nearby : rows_->minimiser - tau * solved, .tau = tau},
-      ScoreRule{.c = &x, .threshold = threshold, .size = margin});
-  return std::max(
-      0.0, at.excess + at.tau * (at.theta.dot(x) - threshold) - suboptimality(at) - rounding());
+      a, {.theta = nearby != nullptr ? *nearby : rows_->minimiser - tau * solved, .tau = tau},
+      ScoreRule{.c = &a, .threshold = threshold, .size = margin});
+  // Where aᵀθ ≤ t, L(θ) ≥ L(θ) + τ·(aᵀθ − t) ≥ F(θ₀) − δ − τt.
+  return std::max(0.0, at.excess + at.tau * (at.theta.dot(a) - threshold) - suboptimality(at) -
+                           rows_->rounding);
 }
+
+namespace {
 
 void require_rows_of(const Model& model, const StoredRows& rows) {
   const TrainingRecord& training = model.training;
@@ -230,13 +230,18 @@ void require_curvature_of(const Model& model, Matrix on_rows) {
                 difference);
 }
 
+}  // namespace
+
 TrueSet true_set(const Model& model, const StoredRows& rows, double epsilon) {
   require_rows_of(model, rows);
   const TrainingRecord& training = model.training;
-  TrueSet result(model.network.row_features(rows.encoded), rows.labels, training.loss_kind,
+  const Index outputs = model.network.outputs();
+  TrueSet result(model.network.row_features(rows.encoded), rows.labels, training.loss_kind, outputs,
                  {.l2 = training.l2, .penalize_bias = training.penalize_bias}, model.network.head(),
                  epsilon);
-  require_curvature_of(model, result.hessian());
+  const Index size = result.hessian().rows();
+  const Matrix gauge = with_gauge(Matrix::Zero(size, size), outputs);
+  require_curvature_of(model, result.hessian() - gauge);
   return result;
 }
 

@@ -6,7 +6,6 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/rashomon/true_set.hpp"
-#include "ellice/rashomon/true_softmax.hpp"
 #include "plain_network.hpp"
 #include "plain_objective.hpp"
 #include "verification_check.hpp"
@@ -198,11 +197,7 @@ Verification Verifier::verify(const Certificate& certificate) const {
   if (has_many && is_true) {
     const auto check_rival = [&](const RivalPart& part) {
       const auto find_worst = [&] {
-        const Matrix heads =
-            true_softmax(*model_, *rows_, stated.epsilon)
-                .worst(features_of(*model_, z).cast<double>(), choice.contest->winner, part.rival)
-                .heads;
-        return Vector(Eigen::Map<const Vector>(heads.data(), heads.size()));
+        return true_set(*model_, *rows_, stated.epsilon).worst(part.a.cast<double>()).model;
       };
       return check_true(*objective_, part.theta, part.a, part.stated, part.worst_model, find_worst,
                         result);

@@ -117,7 +117,10 @@ void ProofChecker::check(JsonObject proof, const FeasibleSet& feasible) {
     for (JsonObject& entry : proof.objects("models")) {
       const auto member = entry.integer("member");
       const double weight = entry.number("weight");
-      const Vector theta = entry.vector("model", d + 1);
+      // Of the true set of several classes: heads of all of them, which alone show that they belong
+      // to it.
+      const bool of_all = true_set_ != nullptr && set_->contest;
+      Vector theta = entry.vector("model", of_all ? (d + 1) * model_->network.outputs() : d + 1);
       entry.finish();
       const std::size_t last =
           set_->contest ? set_->contest->rivals.size() - 1 : set_->members.size();
@@ -126,6 +129,12 @@ void ProofChecker::check(JsonObject proof, const FeasibleSet& feasible) {
         continue;
       }
       check_membership(theta, static_cast<std::size_t>(member));
+      if (of_all) {
+        const Index rival = set_->contest->rivals[static_cast<std::size_t>(member)];
+        theta = (theta.segment(set_->contest->winner * (d + 1), d + 1) -
+                 theta.segment(rival * (d + 1), d + 1))
+                    .eval();
+      }
       plane += weight * theta;
       size += weight * theta.cwiseAbs();
       total += weight;

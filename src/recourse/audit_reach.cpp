@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ellice/recourse/linear_cones.hpp"
+#include "recourse/linear_question.hpp"
 
 namespace ellice {
 
@@ -21,11 +21,11 @@ void check_largest_epsilon(double stated, const Model& model, const SetChoice& s
   }
   const Problem problem{
       .model = &model, .set = set, .epsilon = result.epsilon, .threshold = result.threshold};
-  const LinearCones cones = linear_cones(problem);
+  const LinearQuestion question(problem);
   const std::vector<FeasibleSet> branches = feasible.branches();
   const auto status_in = [&](const FeasibleSet& branch, double epsilon) {
-    return find_common_point(intersection(problem, cones, branch, branch.relaxed(), epsilon))
-        .status;
+    const LinearQuestion asked = question.with_epsilon(epsilon);
+    return find_common_point(intersection(asked, branch, branch.relaxed())).status;
   };
   const double above = std::max(stated * (1 + tolerance), negligible * result.epsilon);
   const bool is_reached = std::any_of(branches.begin(), branches.end(), [&](const auto& branch) {

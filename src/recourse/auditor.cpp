@@ -42,8 +42,9 @@ Auditor::Auditor(const Model& model, AuditRequest asked, std::string source)
                asked_.set.rows != nullptr ? asked_.set.rows
                : model.rows               ? &*model.rows
                                           : nullptr) {
-  if (asked_.set.kind == SetKind::true_set && !asked_.set.contest)
-    true_set_ = true_set(model, training_rows(asked_.set, model), asked_.epsilon);
+  if (asked_.set.kind == SetKind::true_set)
+    (asked_.set.contest ? true_classes_ : true_set_) =
+        true_set(model, training_rows(asked_.set, model), asked_.epsilon);
   std::vector<Index> winners = {0};
   if (asked_.set.contest) winners = acceptable_classes(model, *asked_.set.contest);
   for (const Index winner : winners) {

@@ -75,7 +75,8 @@ class Auditor {
   Verifier verifier_;
   std::map<Index, Certifier> certifiers_;  // by the class that wins; one logit has one, 0
   ReasonAudit reasons_;
-  std::optional<TrueSet> true_set_;
+  std::optional<TrueSet> true_set_;      // of one logit
+  std::optional<TrueSet> true_classes_;  // of several classes
 };
 
 }  // namespace ellice

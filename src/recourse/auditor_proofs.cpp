@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ellice/core/json.hpp"
 #include "ellice/rashomon/retraining.hpp"
@@ -49,25 +50,19 @@ void Auditor::check_endurance(JsonObject& answer, const Vector& z, AnswerAudit& 
   };
   std::optional<double> radius;
   std::optional<double> survival;
-  if (asked_.set.contest && is_true) {
-    const Certifier own = certifier(result);
-    radius = robustness_radius(*own.classes_of_true_set(), *set_of(result).contest,
-                               with_one(model_->network.features(z)), asked_.threshold);
-  } else if (asked_.set.contest) {
-    const SetChoice set = set_of(result);
-    for (const Model& pair : pair_models(*model_, *set.contest, set.damping)) {
-      const double own = robustness_radius(last_layer_set(pair, 0),
-                                           with_one(pair.network.features(z)), asked_.threshold);
-      radius = std::min(radius.value_or(own), own);
+  const Certifier own = certifier(result);
+  if (const Question* question = own.question()) {
+    double margin = std::numeric_limits<double>::infinity();
+    for (const Part& part : question->parts()) {
+      const Vector features = part.features(z);
+      const double one = part.radius(features, asked_.threshold);
+      radius = std::min(radius.value_or(one), one);
+      margin = std::min(margin, part.picture->center().dot(features) - asked_.threshold);
     }
-  } else if (asked_.set.kind == SetKind::last_layer || true_set_) {
-    const Vector x = with_one(model_->network.features(z));
-    const double margin = model_->network.head().dot(x) - asked_.threshold;
-    radius = true_set_ ? true_set_->robustness_radius(x, asked_.threshold)
-                       : robustness_radius(ellipsoid(0), x, asked_.threshold);
     if (is_exact_ && margin >= 0 && no_survival_reason(*model_, asked_.set).empty()) {
       const double shift = answer.has("selection_shift") ? answer.number("selection_shift") : 0;
-      survival = plain_survival(*model_, asked_.retraining, x, margin - std::max(shift, 0.0));
+      survival =
+          plain_survival(*model_, asked_.retraining, with_one(z), margin - std::max(shift, 0.0));
     }
   }
   compare("robustness_radius", radius);
@@ -132,15 +127,13 @@ bool Auditor::has_rules() const {
 
 void Auditor::check_proof(JsonObject infeasible, const FeasibleSet& feasible,
                           AnswerAudit& result) const {
-  const bool is_true_contest = asked_.set.kind == SetKind::true_set && asked_.set.contest;
-  if (!is_exact_ || is_true_contest) {
-    result.failures.emplace_back(is_true_contest
-                                     ? "proof: there is none for the true set of several classes"
-                                     : "proof: there is none for networks and sets other than "
-                                       "last-layer, ensemble and true");
+  if (!is_exact_) {
+    result.failures.emplace_back(
+        "proof: there is none for networks and sets other than last-layer, ensemble and true");
     return;
   }
-  ProofChecker checker(*model_, asked_.set, true_set_ ? &*true_set_ : nullptr, result);
+  const TrueSet* members = true_set_ ? &*true_set_ : true_classes_ ? &*true_classes_ : nullptr;
+  ProofChecker checker(*model_, asked_.set, members, result);
   if (infeasible.has("proofs")) {
     checker.check_cases(infeasible.objects("proofs"), feasible);
   } else {
@@ -153,7 +146,8 @@ void Auditor::check_proof(JsonObject infeasible, const FeasibleSet& feasible,
   } else if (!has_rules()) {
     result.failures.emplace_back("best is missing");
   }
-  if (has_several() || (has_rules() && !true_set_))
+  const bool is_true = members != nullptr;
+  if ((has_several() || has_rules()) && !is_true)
     check_largest_epsilon(max_epsilon, *model_, asked_.set, feasible, result);
   infeasible.finish();
 }
@@ -166,15 +160,16 @@ void Auditor::check_best(JsonObject best, double max_epsilon, const FeasibleSet&
                          AnswerAudit& result) const {
   const RawRow point = row_from_json(model_->schema(), best.at("point"), source_, "best.point");
   const Vector x = with_one(model_->encoder.encode(point));
-  const double recomputed = true_set_       ? true_set_->worst(x).lower_bound
+  const double recomputed = true_set_       ? true_set_->worst(x).proved
                             : has_several() ? certifier(result).evaluate(point).robust_logit
                                             : robust_logit(ellipsoid(result.epsilon), x);
-  if (!agree(best.number("robust_logit"), recomputed, true_set_ ? 1 : 1e-6)) {
+  const bool is_true = true_set_ || true_classes_;
+  if (!agree(best.number("robust_logit"), recomputed, is_true ? 1 : 1e-6)) {
     result.failures.push_back(fmt::format("best.robust_logit is {}, recomputed {}",
                                           best.number("robust_logit"), recomputed));
   }
   best.finish();
-  if (true_set_) {
+  if (is_true) {
     check_true_max_epsilon(max_epsilon, x, result);
   } else if (!has_several() && !has_rules()) {
     check_max_epsilon(max_epsilon, x, feasible.relaxed(), ellipsoid(result.epsilon), result);
@@ -207,7 +202,10 @@ void Auditor::check_true_max_epsilon(double stated, const Vector& best, AnswerAu
   if (stated < 0 || stated > result.epsilon) {
     result.failures.emplace_back("max_epsilon is not below the epsilon that was asked for");
   }
-  const double attained = true_set_->robustness_radius(best, result.threshold);
+  const Certifier own = certifier(result);
+  double attained = std::numeric_limits<double>::infinity();
+  for (const Part& part : own.question()->parts())
+    attained = std::min(attained, part.radius(best, result.threshold));
   if (stated < attained * (1 - radius_tolerance)) {
     result.failures.push_back(
         fmt::format("max_epsilon is {}, but a point of the box attains {}", stated, attained));

@@ -36,7 +36,7 @@ double largest_radius(const Problem& problem, const UncertaintySet& set, const R
   std::vector<double> radii;
   for (Index i = 0; i < rows.rows(); ++i) {
     double radius = std::numeric_limits<double>::infinity();
-    for (Index member = 0; member < function->members(); ++member) {
+    for (Index member = 0; member < function->parts(); ++member) {
       const RobustScore score = function->value(member, rows.row(i).transpose());
       radius = std::min(radius, (score.logit - problem.threshold) / score.spread);
     }

@@ -8,7 +8,6 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
-#include "ellice/recourse/linear_exact.hpp"
 
 namespace ellice {
 
@@ -27,7 +26,7 @@ constexpr Index rows_worth_keeping = 2000;
 std::vector<Index> certified_by_linear(const Problem& problem, const Certifier& certifier,
                                        RowMatrixArg raw, const Execution& execution) {
   const Encoder& encoder = problem.model->encoder;
-  const RashomonEllipsoid set = linear_set(problem);
+  const RashomonEllipsoid& set = *certifier.question()->front().picture;
   const RowMatrix encoded = encoder.encode(raw);
   const Vector robust = robust_logits(set, encoded, execution);
   const auto p = static_cast<double>(set.parameters());
@@ -57,17 +56,16 @@ std::vector<Index> certified_rows(const Problem& problem, RowMatrixArg raw,
                                   const Execution& execution) {
   const Model& model = *problem.model;
   const Certifier certifier(model, problem.set, problem.epsilon, problem.threshold);
-  const bool has_one_cone = model.network.layers.size() == 1 &&
-                            problem.set.kind == SetKind::last_layer && !problem.set.contest;
-  if (has_one_cone) {
+  const Question* question = certifier.question();
+  if (question != nullptr && question->is_conic() && question->is_single() &&
+      is_linear(model, problem.set)) {
     return certified_by_linear(problem, certifier, raw, execution);
   }
   // What the base model refuses the worst one does: enough to leave out where g takes a solve.
   const RowMatrix encoded = model.encoder.encode(raw);
-  const bool is_true = problem.set.kind == SetKind::true_set;
-  const SetChoice picture = is_true ? SetChoice{.contest = problem.set.contest} : problem.set;
-  const Vector robust =
-      robust_logits(*make_set(model, picture), is_true ? 0 : problem.epsilon, encoded, execution);
+  const bool takes_solve = question != nullptr && !question->is_conic();
+  const Vector robust = robust_logits(*make_set(model, second_order(problem.set)),
+                                      takes_solve ? 0 : problem.epsilon, encoded, execution);
   std::vector<char> is_certified(static_cast<std::size_t>(raw.rows()));
   parallel_for("certifying rows", is_certified.size(), execution, [&](std::size_t place) {
     const auto i = static_cast<Index>(place);

@@ -302,7 +302,7 @@ std::optional<DiscreteSearch::Split> DiscreteSearch::split_of(const Vector& z) c
 }
 
 void DiscreteSearch::branch(const Solved& root) {
-  struct Part {
+  struct Piece {
     double bound = 0;
     std::size_t order = 0;
     Box box = {};
@@ -310,33 +310,33 @@ void DiscreteSearch::branch(const Solved& root) {
   };
   const int limit = nodes_ + std::max(1, context_.options->discrete_nodes / 4);
   std::size_t made = 0;
-  std::vector<Part> parts = {
+  std::vector<Piece> pieces = {
       {.bound = root.square, .order = made++, .box = box_of(root.levels), .point = root.point}};
-  while (!parts.empty() && nodes_ < limit) {
+  while (!pieces.empty() && nodes_ < limit) {
     const auto next =
-        std::min_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+        std::min_element(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
           return a.bound != b.bound ? a.bound < b.bound : a.order > b.order;
         });
-    const Part part = std::move(*next);
-    parts.erase(next);
-    if (part.bound >= best_square_ * (1 - branch_gain)) return;
-    const std::optional<Split> split = split_of(part.point);
+    const Piece piece = std::move(*next);
+    pieces.erase(next);
+    if (piece.bound >= best_square_ * (1 - branch_gain)) return;
+    const std::optional<Split> split = split_of(piece.point);
     if (!split) {
-      finish(part.box, part.point, root.levels);
+      finish(piece.box, piece.point, root.levels);
       continue;
     }
     for (const bool up : {true, false}) {
       const std::optional<double>& bound = up ? split->above : split->below;
       if (!bound) continue;
-      Part child{.order = made++, .box = part.box};
+      Piece child{.order = made++, .box = piece.box};
       (up ? child.box.lower : child.box.upper)(split->column) = *bound;
       if (child.box.lower(split->column) > child.box.upper(split->column)) continue;
       std::optional<Vector> point =
-          nearest(child.box, part.point.cwiseMax(child.box.lower).cwiseMin(child.box.upper));
+          nearest(child.box, piece.point.cwiseMax(child.box.lower).cwiseMin(child.box.upper));
       if (!point) continue;
       child.bound = square_of(*point);
       child.point = std::move(*point);
-      parts.push_back(std::move(child));
+      pieces.push_back(std::move(child));
     }
   }
 }

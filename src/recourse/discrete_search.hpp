@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "network_query.hpp"
+#include "local_query.hpp"
 
 namespace ellice {
 

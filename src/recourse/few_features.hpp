@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "network_query.hpp"
+#include "local_query.hpp"
 
 namespace ellice {
 

@@ -6,8 +6,9 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/recourse/automatic.hpp"
-#include "ellice/recourse/linear_exact.hpp"
-#include "recourse/true_search.hpp"
+#include "recourse/infeasibility.hpp"
+#include "recourse/linear_question.hpp"
+#include "recourse/number_search.hpp"
 
 namespace ellice {
 
@@ -17,17 +18,14 @@ namespace {
 // proof takes long to find.
 constexpr double limit_tolerance = 2e-3;
 
-/// Whether a model of the true set accepts nothing that the query may become. `problem` is one for
+/// Whether it is proved that nothing the query may become is robust at ε. `problem` is one for
 /// which that is so, with a larger ε.
 bool is_unreachable(const Query& query, double epsilon, const Problem& problem) {
-  const Model& model = *problem.model;
-  const TrueSet set = true_set(model, training_rows(problem.set, model), problem.epsilon);
-  const double least = std::clamp(epsilon, set.smallest_epsilon(), problem.epsilon);
-  const FeasibleSet feasible(model.encoder, problem.constraints, query.index, query.raw);
-  // Squares, for which cutting planes take over where one model proves nothing.
-  const SeparableCost cost = separable_cost({.kind = CostKind::l2}, model.encoder);
-  return TrueSearch(set.with_epsilon(least), cost, problem.threshold, 0)
-      .is_unreachable(feasible.relaxed());
+  const LinearQuestion asked(problem);
+  const double least = asked.question().front().set->smallest_epsilon();
+  const LinearQuestion question = asked.with_epsilon(std::clamp(epsilon, least, problem.epsilon));
+  const FeasibleSet feasible(problem.model->encoder, problem.constraints, query.index, query.raw);
+  return is_proved_unreachable(problem, question, feasible);
 }
 
 }  // namespace
@@ -37,15 +35,16 @@ Frontier::Frontier(const Problem& problem, const StoredRows* rows)
   validate(problem);
   const Schema& schema = problem.model->schema();
   const bool has_rules = !schema.constraints.empty() || !schema.implications.empty();
-  if (!is_exact(problem) || problem.set.kind != SetKind::last_layer || has_rules ||
-      problem.set.contest) {
-    return;
-  }
-  factor_.emplace(problem.model->network.head(), linear_set(problem).hessian());
+  if (!why_not_exact(problem).empty() || has_rules || !is_ellipsoidal(problem.set.kind)) return;
+  Problem any = problem;
+  any.epsilon = 0;
+  const LinearQuestion question(any);
+  if (!question.is_single()) return;
+  factor_ = question.cones().front();
   cost_ = separable_cost(problem.cost, problem.model->encoder);
 }
 
-bool Frontier::is_proved() const {
+bool Frontier::is_solved_at_once() const {
   const std::vector<Feature>& features = problem_->model->schema().features;
   return factor_ && std::all_of(features.begin(), features.end(), [](const Feature& feature) {
            return feature.kind == FeatureKind::numeric || feature.immutable;
@@ -59,12 +58,11 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
   std::vector<FrontierPoint> found;  // each is an answer to every smaller ε, too
   double reached = 0;
   bool is_infeasible = false;
+  bool all_proved = true;
   for (const double epsilon : epsilons) {
-    problem.set = problem_->set;
     problem.epsilon = epsilon;
     // Of a single model all sets are the same, and the true one is not known that well.
-    if (epsilon == 0 && problem_->set.kind == SetKind::true_set)
-      problem.set = {.contest = problem_->set.contest};
+    problem.set = epsilon == 0 ? second_order(problem_->set) : problem_->set;
     const std::vector<Recourse> answers =
         automatic_generator(problem, rows_)->generate({query}, {.threads = 1});
     const Recourse& answer = answers.front();
@@ -73,6 +71,8 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
       is_infeasible = true;
       break;
     }
+    all_proved =
+        all_proved && (answer.status == Status::optimal || answer.status == Status::already_robust);
     if (!is_certified(answer.status)) continue;
     found.push_back({.epsilon = answer.attained_epsilon.value_or(epsilon),
                      .distance = answer.distance.l2,
@@ -91,9 +91,10 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
   if (!curve.points.empty() && !curve.points.back().feasible) {
     curve.max_epsilon = reached;
     curve.is_max_proved =
-        is_infeasible && (problem.set.kind != SetKind::true_set ||
-                          is_unreachable(query, reached * (1 + limit_tolerance), problem));
+        is_infeasible && is_unreachable(query, reached * (1 + limit_tolerance), problem);
+    all_proved = all_proved && curve.is_max_proved;
   }
+  curve.is_proved = all_proved;
   return curve;
 }
 

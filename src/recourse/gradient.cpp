@@ -125,7 +125,7 @@ GradientObjective::Value GradientObjective::evaluate(VectorArg query, VectorArg 
   const Vector move = x - query;
   Value value{.robust_logit = infinity};
   double logit = 0;
-  for (Index k = 0; k < function_->members(); ++k) {
+  for (Index k = 0; k < function_->parts(); ++k) {
     const RobustScore score = function_->gradient(k, x, member_gradient_, spread_gradient_);
     if (k == 0) {
       logit = score.logit;
@@ -150,7 +150,8 @@ GradientSearch::GradientSearch(const Problem& problem, const GradientOptions& op
       settings_(settings_of(options)),
       assembler_(problem),
       jittered_(with_jitter(problem, settings_.jitter)),
-      set_(make_set(jittered_ ? *jittered_ : *problem.model, problem.set)) {
+      set_((require_closed_form(problem.set.kind),
+            make_set(jittered_ ? *jittered_ : *problem.model, problem.set))) {
   validate(problem);
   const Encoder& encoder = problem.model->encoder;
   training_range_ = {.lower = (encoder.min() - encoder.mean()).cwiseQuotient(encoder.scale()),

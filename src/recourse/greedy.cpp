@@ -151,6 +151,7 @@ GreedySearch::GreedySearch(const Problem& problem, const GreedyOptions& options,
       settings_(settings_of(gradient)),
       assembler_(problem),
       weights_(column_weights(problem.model->encoder)) {
+  require_closed_form(problem.set.kind);
   validate(problem);
   validate(options, "GreedyOptions");
   require(settings_.preset == GradientPreset::corrected,

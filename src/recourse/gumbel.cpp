@@ -151,6 +151,7 @@ class Relaxation {
 GumbelSearch::GumbelSearch(const Problem& problem, const GumbelOptions& options,
                            const GradientOptions& gradient)
     : problem_(&problem), options_(options), settings_(settings_of(gradient)), assembler_(problem) {
+  require_closed_form(problem.set.kind);
   validate(problem);
   validate(options, "GumbelOptions");
   require(settings_.preset == GradientPreset::corrected,

@@ -1,4 +1,4 @@
-#include "ellice/recourse/mixed_exact.hpp"
+#include "recourse/mixed_exact.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,6 +15,10 @@ namespace {
 // loses it, more.
 constexpr std::array<double, 3> margins = {1.1e-12, 1e-11, 1e-10};
 constexpr double optimal_gap = 1e-9;
+// Parts of a search where none are asked for; fewer where each takes several worst heads, some
+// passes over all training rows each.
+constexpr int conic_nodes = 5000;
+constexpr int searched_nodes = 1000;
 // Rounding for display: enough parts for a good row, whose gap says what it costs.
 constexpr std::size_t display_nodes = 200;
 
@@ -77,22 +81,18 @@ struct MixedExact::Found {
 };
 
 MixedExact::MixedExact(const Problem& problem, const Assembler& assembler,
-                       const std::vector<BoxFactor>& cones, const ExactOptions& options)
-    : MixedExact(
-          problem, assembler,
-          [&cones](const MixedProblem& mixed) { return solve_mixed(cones, mixed); }, options) {
-  cones_ = &cones;
-}
+                       const LinearQuestion& question, const ExactOptions& options)
+    : problem_(&problem), assembler_(&assembler), question_(&question), options_(options) {}
 
-MixedExact::MixedExact(const Problem& problem, const Assembler& assembler, Solver solver,
-                       const ExactOptions& options)
-    : problem_(&problem), assembler_(&assembler), solver_(std::move(solver)), options_(options) {}
+MixedResult MixedExact::solve(const MixedProblem& mixed) const {
+  const std::unique_ptr<RobustOracle> oracle = question_->oracle();
+  return solve_mixed(*oracle, mixed);
+}
 
 bool MixedExact::is_needed(const FeasibleSet& feasible) const {
   if (options_.max_changes || options_.sparse || problem_->cost.sparsity_weight > 0) return true;
   const Schema& schema = problem_->model->schema();
-  if ((cones_ != nullptr && cones_->size() > 1) || !schema.constraints.empty() ||
-      !schema.implications.empty())
+  if (!question_->is_single() || !schema.constraints.empty() || !schema.implications.empty())
     return true;
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
     const FeatureRange& range = feasible.ranges()[j];
@@ -159,14 +159,14 @@ MixedExact::Layout MixedExact::lay_out(const FeasibleSet& feasible, bool display
 
 MixedProblem MixedExact::problem_for(const Layout& layout, const FeasibleSet& feasible,
                                      const Plans& earlier, double margin) const {
-  MixedProblem mixed{
-      .query = feasible.query(),
-      .units = layout.units,
-      .epsilon = problem_->epsilon,
-      .threshold = problem_->threshold,
-      .margin = margin,
-      .node_limit = static_cast<std::size_t>(options_.node_limit.value_or(default_nodes)),
-      .time_limit = options_.time_limit};
+  MixedProblem mixed{.query = feasible.query(),
+                     .units = layout.units,
+                     .epsilon = problem_->epsilon,
+                     .threshold = problem_->threshold,
+                     .margin = margin,
+                     .node_limit = static_cast<std::size_t>(options_.node_limit.value_or(
+                         question_->is_conic() ? conic_nodes : searched_nodes)),
+                     .time_limit = options_.time_limit};
   if (options_.max_changes) mixed.max_changes = static_cast<std::size_t>(*options_.max_changes);
   for (const std::vector<std::size_t>& plan : earlier) {
     std::vector<std::size_t> set;
@@ -205,15 +205,15 @@ Vector MixedExact::row(const Layout& layout, const FeasibleSet& feasible,
 MixedExact::Found MixedExact::fewest(MixedProblem mixed) const {
   const bool all_may_stay = std::all_of(mixed.units.begin(), mixed.units.end(),
                                         [](const MixedUnit& unit) { return unit.stays; });
-  if (cones_ != nullptr && cones_->size() == 1 && mixed.rules.empty() && all_may_stay) {
-    FewestChanges fewest = solve_fewest(cones_->front(), mixed);
+  if (question_->is_conic() && question_->is_single() && mixed.rules.empty() && all_may_stay) {
+    FewestChanges fewest = solve_fewest(question_->cones().front(), mixed);
     return {.result = std::move(fewest.result), .fewest_proved = fewest.proved};
   }
   const std::size_t most = mixed.max_changes.value_or(mixed.units.size());
   Found found;
   for (std::size_t changes = 1; changes <= most; ++changes) {
     mixed.max_changes = changes;
-    found.result = solver_(mixed);
+    found.result = solve(mixed);
     if (found.result.found) return found;
     if (found.result.status == MixedStatus::limit) found.fewest_proved = false;
   }
@@ -232,8 +232,9 @@ MixedExact::Found MixedExact::search(const FeasibleSet& feasible, const Plans& e
     const bool limited =
         best.result.status == MixedStatus::limit || found.result.status == MixedStatus::limit;
     const bool proved = best.fewest_proved && found.fewest_proved;
-    const auto changes = [&](const Found& one) {
-      return options_.sparse ? (one.raw.array() != feasible.query_raw().array()).count() : 0;
+    const auto changes = [&](const Found& one) -> Index {
+      if (!options_.sparse || !one.result.found) return 0;  // no row to count in
+      return (one.raw.array() != feasible.query_raw().array()).count();
     };
     const bool better =
         found.result.found &&
@@ -254,12 +255,12 @@ MixedExact::Found MixedExact::search(const FeasibleSet& feasible, const Plans& e
 
 MixedExact::Found MixedExact::search_branch(const FeasibleSet& feasible, const Plans& earlier,
                                             double margin) const {
-  const auto solve = [&](MixedProblem mixed) {
+  const auto search = [&](MixedProblem mixed) {
     if (options_.sparse) return fewest(std::move(mixed));
-    return Found{.result = solver_(mixed)};
+    return Found{.result = solve(mixed)};
   };
   const Layout layout = lay_out(feasible, false);
-  Found found = solve(problem_for(layout, feasible, earlier, margin));
+  Found found = search(problem_for(layout, feasible, earlier, margin));
   if (!found.result.found) return found;
   found.raw = row(layout, feasible, found.result.point);
   if (feasible.violations(found.raw).empty() || !feasible.has_grid()) return found;
@@ -284,10 +285,10 @@ MixedExact::Found MixedExact::search_branch(const FeasibleSet& feasible, const P
   }
   MixedProblem rounding = problem_for(grids, feasible, earlier, margin);
   rounding.node_limit = std::min(rounding.node_limit, display_nodes);
-  Found rounded = solve(rounding);
+  Found rounded = search(rounding);
   if (!rounded.result.found) {
     grids = lay_out(feasible, true);
-    rounded = solve(problem_for(grids, feasible, earlier, margin));
+    rounded = search(problem_for(grids, feasible, earlier, margin));
     if (!rounded.result.found) return rounded;
   }
   rounded.raw = row(grids, feasible, rounded.result.point);

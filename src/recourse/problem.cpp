@@ -68,42 +68,34 @@ std::vector<std::optional<double>> sensible_steps(const Encoder& encoder) {
   return steps;
 }
 
-std::optional<Endurance> endurance(const Problem& problem, const UncertaintySet& set,
-                                   const RetrainedHead* retrained, VectorArg z) {
-  if (problem.set.kind != SetKind::last_layer) return std::nullopt;
-  // One logit, or one margin for each rival: the first that fails counts.
-  const std::unique_ptr<RobustFunction> function = set.function();
-  double margin = std::numeric_limits<double>::infinity();
-  double kappa = margin;
-  for (Index k = 0; k < function->members(); ++k) {
-    const RobustScore score = function->value(k, z);
-    const double own = score.logit - problem.threshold;
-    margin = std::min(margin, own);
-    kappa = std::min(kappa, own > 0 ? own / score.spread : 0);
+std::optional<Endurance> endurance(const Problem& problem, const Question& question,
+                                   const RetrainedHead* retrained, VectorArg z,
+                                   const Vector* worst) {
+  if (!no_radius_reason(problem).empty()) return std::nullopt;
+  // One logit, or one for each rival or member: the first that fails counts.
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Endurance result{.robustness_radius = infinity};
+  double margin = infinity;
+  for (const Part& part : question.parts()) {
+    const Vector features = part.features(z);
+    margin = std::min(margin, part.picture->center().dot(features) - problem.threshold);
+    result.robustness_radius =
+        std::min(result.robustness_radius,
+                 part.radius(features, problem.threshold, question.is_single() ? worst : nullptr));
   }
-  Endurance result{.robustness_radius = kappa * kappa / 2};
   if (retrained != nullptr && margin >= 0) {
     result.predicted_survival = retrained->survival(with_one(z), margin, 0, problem.retraining);
   }
   return result;
 }
 
-Endurance endurance(const Problem& problem, const TrueSet& set, const RetrainedHead* retrained,
-                    VectorArg z, const Vector* worst) {
-  const Vector x = with_one(problem.model->network.features(z));
-  const double margin = set.center().dot(x) - problem.threshold;
-  Endurance result{.robustness_radius = set.robustness_radius(x, problem.threshold, worst)};
-  if (retrained != nullptr && margin >= 0) {
-    result.predicted_survival = retrained->survival(x, margin, 0, problem.retraining);
-  }
-  return result;
-}
-
 std::string no_radius_reason(const Problem& problem) {
   const SetKind kind = problem.set.kind;
-  if (kind == SetKind::last_layer || kind == SetKind::true_set) return {};
-  return fmt::format("the largest epsilon is stated for the sets last-layer and true, not for {}",
-                     enum_name(kind));
+  if (!is_first_order(kind)) return {};
+  return fmt::format(
+      "the largest epsilon is stated for sets of heads, not for {}, which is known to "
+      "first order only",
+      enum_name(kind));
 }
 
 std::string no_survival_reason(const Problem& problem) {
@@ -115,15 +107,9 @@ std::string no_survival_reason(const Problem& problem) {
 Assembler::Assembler(const Problem& problem)
     : problem_(&problem),
       certifier_(*problem.model, problem.set, problem.epsilon, problem.threshold),
-      set_(problem.set.kind == SetKind::true_set ? nullptr
-                                                 : make_set(*problem.model, problem.set)) {
+      set_(certifier_.question() != nullptr ? make_set(*certifier_.question())
+                                            : make_set(*problem.model, problem.set)) {
   if (no_survival_reason(problem).empty()) retrained_.emplace(*problem.model);
-}
-
-const UncertaintySet& Assembler::set() const {
-  require(set_ != nullptr,
-          "the true set is searched by --method exact (linear models), network and data only");
-  return *set_;
 }
 
 Recourse Assembler::begin(const Query& query, const FeasibleSet& feasible) const {
@@ -148,7 +134,7 @@ bool Assembler::already_robust(Recourse& answer, const FeasibleSet& feasible) co
 }
 
 bool Assembler::accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible,
-                       const TrueWorst* nearby) const {
+                       const WorstHead* nearby) const {
   return accept(answer, raw, feasible, certifier_, nearby);
 }
 
@@ -162,7 +148,7 @@ bool Assembler::accept_reduced(Recourse& answer, VectorArg raw, const FeasibleSe
 }
 
 bool Assembler::accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible,
-                       const Certifier& certifier, const TrueWorst* nearby) const {
+                       const Certifier& certifier, const WorstHead* nearby) const {
   if (!feasible.violations(raw).empty()) return false;
   const Encoder& encoder = problem_->model->encoder;
   std::optional<Certificate> certificate =
@@ -202,20 +188,13 @@ void Assembler::measure(Recourse& answer, VectorArg raw, const FeasibleSet& feas
                      .changed = static_cast<int>(answer.changes.size())};
   const RetrainedHead* retrained = retrained_ ? &*retrained_ : nullptr;
   std::optional<Endurance> lasts;
-  if (set_) {
-    lasts = endurance(*problem_, *set_, retrained, z);
-  } else if (const TrueSet* heads = certifier_.heads_of_true_set()) {
-    const Vector* worst = answer.certificate ? &answer.certificate->worst_model : nullptr;
-    lasts = endurance(*problem_, *heads, retrained, z, worst);
-  } else {
-    const Vector features = with_one(problem_->model->network.features(z));
-    lasts = Endurance{.robustness_radius =
-                          robustness_radius(*certifier_.classes_of_true_set(),
-                                            *problem_->set.contest, features, problem_->threshold)};
-  }
-  // The certificate proves that much, whatever rounding took from the radius.
-  if (!set_ && answer.certificate) {
-    lasts->robustness_radius = std::max(lasts->robustness_radius, answer.certificate->epsilon);
+  if (const Question* question = certifier_.question()) {
+    const bool has_worst = answer.certificate && answer.certificate->worst_model.size() > 0;
+    const Vector* worst = has_worst ? &answer.certificate->worst_model : nullptr;
+    lasts = endurance(*problem_, *question, retrained, z, worst);
+    // The certificate proves that much, whatever rounding took from the radius.
+    if (lasts && answer.certificate)
+      lasts->robustness_radius = std::max(lasts->robustness_radius, answer.certificate->epsilon);
   }
   if (lasts) {
     answer.robustness_radius = lasts->robustness_radius;

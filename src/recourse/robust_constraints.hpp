@@ -37,33 +37,33 @@ class RobustConstraints final : public SmoothConstraints {
   [[nodiscard]] double floor() const { return floor_; }  // what f − κ·s must reach
 
   [[nodiscard]] Index count() const override {
-    return function_->members() + static_cast<Index>(sides_.size());
+    return function_->parts() + static_cast<Index>(sides_.size());
   }
 
   void values(VectorArg x, Vector& values) override {
-    const Index members = function_->members();
-    for (Index k = 0; k < members; ++k) values[k] = function_->value(k, x).robust(kappa_) - floor_;
+    const Index parts = function_->parts();
+    for (Index k = 0; k < parts; ++k) values[k] = function_->value(k, x).robust(kappa_) - floor_;
     for (std::size_t r = 0; r < sides_.size(); ++r)
-      values[members + static_cast<Index>(r)] = sides_[r].slack(x);
+      values[parts + static_cast<Index>(r)] = sides_[r].slack(x);
   }
 
   void gradients(VectorArg x, Vector& values, Matrix& gradients) override {
-    const Index members = function_->members();
-    for (Index k = 0; k < members; ++k) {
+    const Index parts = function_->parts();
+    for (Index k = 0; k < parts; ++k) {
       values[k] =
           function_->gradient(k, x, logit_gradient_, spread_gradient_).robust(kappa_) - floor_;
       gradients.col(k) = logit_gradient_ - kappa_ * spread_gradient_;
     }
     for (std::size_t r = 0; r < sides_.size(); ++r) {
-      values[members + static_cast<Index>(r)] = sides_[r].slack(x);
-      gradients.col(members + static_cast<Index>(r)) = sides_[r].normal;
+      values[parts + static_cast<Index>(r)] = sides_[r].slack(x);
+      gradients.col(parts + static_cast<Index>(r)) = sides_[r].normal;
     }
   }
 
   [[nodiscard]] bool curvature(const Vector& multipliers, Matrix& matrix) override {
     if (kappa_ == 0) return false;
     matrix.setZero();
-    for (Index k = 0; k < function_->members(); ++k) {
+    for (Index k = 0; k < function_->parts(); ++k) {
       if (multipliers[k] == 0) continue;
       if (!function_->spread_hessian(k, spread_hessian_)) return false;
       matrix += multipliers[k] * kappa_ * spread_hessian_;

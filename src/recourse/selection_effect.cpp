@@ -8,7 +8,7 @@
 #include "ellice/core/normal.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
 #include "ellice/recourse/automatic.hpp"
-#include "ellice/recourse/linear_exact.hpp"
+#include "ellice/recourse/exact_search.hpp"
 
 namespace ellice {
 
@@ -67,7 +67,7 @@ Vector grouped_shift(const Problem& problem, const std::vector<Query>& queries, 
       Problem disturbed = problem;
       disturbed.model = &model;
       // A disturbed model is no minimum, and to second order the true set is the ellipsoid.
-      if (disturbed.set.kind == SetKind::true_set) disturbed.set = {};
+      disturbed.set = second_order(disturbed.set);
       for (const Recourse& answer : make(disturbed)->generate(some, inner)) {
         if (answer.plan == 0) moved[side].push_back(answer.counterfactual);
       }
@@ -140,9 +140,10 @@ bool has_selection_effect(const Problem& problem) {
 
 std::unique_ptr<Generator> sketching_generator(const Problem& problem, int nodes,
                                                const StoredRows* rows, const Execution& execution) {
-  const bool is_linear = is_exact(problem) && problem.set.kind == SetKind::last_layer;
-  if (!is_linear || problem.set.contest) return automatic_generator(problem, rows, execution);
-  return std::make_unique<LinearExact>(problem, ExactOptions{.node_limit = nodes});
+  const bool is_sketched = why_not_exact(problem).empty() &&
+                           problem.set.kind == SetKind::last_layer && !problem.set.contest;
+  if (!is_sketched) return automatic_generator(problem, rows, execution);
+  return std::make_unique<ExactSearch>(problem, ExactOptions{.node_limit = nodes});
 }
 
 std::unique_ptr<Generator> disturbed_generator(const Problem& problem) {
@@ -166,8 +167,7 @@ void correct_for_selection(const Problem& problem, const std::vector<Query>& que
 double selected_survival_epsilon(const Problem& given, const std::vector<Query>& people,
                                  double survival, const Execution& execution) {
   Problem problem = given;
-  // To second order the true set is the ellipsoid, whose answers cost less.
-  if (problem.set.kind == SetKind::true_set) problem.set = {};
+  problem.set = second_order(problem.set);  // whose answers cost less
   require(survival > 0.5 && survival < 1,
           "a survival of {} needs no epsilon; ask for one above 0.5 and below 1", survival);
   require_input(!people.empty(), "the model declines nobody among its training rows");

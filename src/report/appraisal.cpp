@@ -7,7 +7,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/loss.hpp"
-#include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/report/display.hpp"
 #include "ellice/report/text_table.hpp"
 
@@ -16,18 +16,16 @@ namespace ellice {
 Appraiser::Appraiser(const Model& model, double epsilon, double threshold, const SetChoice& set)
     : model_(&model), epsilon_(epsilon), threshold_(threshold), choice_(set) {
   require(std::isfinite(epsilon) && epsilon >= 0, "epsilon = {} must be finite and >= 0", epsilon);
-  if (set.kind == SetKind::true_set && set.contest) {
-    true_classes_ = true_softmax(model, training_rows(set, model), epsilon);
-  } else if (set.kind == SetKind::true_set) {
-    true_set_ = true_set(model, training_rows(set, model), epsilon);
-  } else if (set.contest) {
-    SetChoice one = set;
-    for (const Index winner : acceptable_classes(model, *set.contest)) {
-      one.contest->winner = winner;
-      sets_.push_back(make_set(model, one));
+  SetChoice one = set;
+  std::vector<Index> winners = {0};
+  if (set.contest) winners = acceptable_classes(model, *set.contest);
+  for (const Index winner : winners) {
+    if (one.contest) one.contest->winner = winner;
+    if (is_first_order(set.kind)) {
+      first_order_ = make_set(model, one);
+    } else {
+      questions_.emplace_back(model, one, epsilon, threshold);
     }
-  } else {
-    sets_.push_back(make_set(model, set));
   }
 }
 
@@ -37,41 +35,29 @@ double Appraiser::epsilon_of(const Recourse& answer) const {
 
 Standing Appraiser::before(const Recourse& answer) const {
   const Vector x = model_->encoder.encode(answer.query);
-  if (choice_.contest) return lead(answer, x);
-  const double logit = model_->logit(x);
-  if (true_set_) {
-    const Vector features = with_one(model_->network.features(x));
-    return {.logit = logit, .penalty = logit - true_set_->worst(features).lower_bound};
+  const double epsilon = epsilon_of(answer);
+  const double kappa = std::sqrt(2 * epsilon);
+  if (first_order_) {
+    const double logit = model_->logit(x);
+    return {.logit = logit, .penalty = logit - first_order_->function()->robust_logit(kappa, x)};
   }
-  const std::unique_ptr<RobustFunction> function = sets_.front()->function();
-  return {.logit = logit,
-          .penalty = logit - function->robust_logit(std::sqrt(2 * epsilon_of(answer)), x)};
+  const Question& asked = question_of(answer);
+  const auto set = make_set(epsilon == epsilon_ ? asked : asked.with_epsilon(epsilon));
+  const std::unique_ptr<RobustFunction> function = set->function();
+  double logit = std::numeric_limits<double>::infinity();
+  for (Index k = 0; k < function->parts(); ++k) {
+    const Part& part = asked.parts()[static_cast<std::size_t>(k)];
+    if (part.model == model_) logit = std::min(logit, function->value(k, x).logit);
+  }
+  return {.logit = logit, .penalty = logit - function->robust_logit(kappa, x)};
 }
 
-Standing Appraiser::lead(const Recourse& answer, const Vector& x) const {
-  if (true_classes_) {
-    const TrueSoftmax set = true_classes_->with_epsilon(epsilon_of(answer));
-    const Vector features = with_one(model_->network.features(x));
-    const Vector scores = set.center().transpose() * features;
-    const Index winner = find_class(*model_, answer.target);
-    double logit = std::numeric_limits<double>::infinity();
-    double robust = logit;
-    for (const Index rival : choice_.contest->rivals) {
-      logit = std::min(logit, scores(winner) - scores(rival));
-      robust = std::min(robust, set.worst(features, winner, rival).lower_bound);
-    }
-    return {.logit = logit, .penalty = logit - robust};
+const Question& Appraiser::question_of(const Recourse& answer) const {
+  for (const Question& one : questions_) {
+    const auto winner = static_cast<std::size_t>(one.front().winner);
+    if (one.front().rival && model_->decision.classes[winner] == answer.target) return one;
   }
-  const std::vector<Index> acceptable = acceptable_classes(*model_, *choice_.contest);
-  std::size_t place = 0;
-  for (std::size_t k = 0; k < acceptable.size(); ++k) {
-    if (model_->decision.classes[static_cast<std::size_t>(acceptable[k])] == answer.target)
-      place = k;
-  }
-  const std::unique_ptr<RobustFunction> function = sets_[place]->function();
-  const double logit = function->robust_logit(0, x);
-  return {.logit = logit,
-          .penalty = logit - function->robust_logit(std::sqrt(2 * epsilon_of(answer)), x)};
+  return questions_.front();
 }
 
 Standing Appraiser::after(const Recourse& answer) const {

@@ -156,6 +156,17 @@ BoxFactor::BoxFactor(VectorArg theta, MatrixArg hessian) : theta_(theta) {
   inverse_ = ((inverse_ + inverse_.transpose()) / 2).eval();
 }
 
+BoxFactor BoxFactor::of_inverse(Vector theta, Matrix inverse) {
+  require(inverse.rows() == theta.size() && inverse.cols() == theta.size() && theta.allFinite() &&
+              inverse.allFinite(),
+          "the model must have {} finite entries and its inverse curvature as many rows",
+          inverse.rows());
+  BoxFactor result;
+  result.theta_ = std::move(theta);
+  result.inverse_ = std::move(inverse);
+  return result;
+}
+
 // x̃ = J·[y; 1], so that x̃ᵀH⁻¹x̃ has the matrix JᵀH⁻¹J.
 BoxFactor BoxFactor::restricted(const std::vector<Index>& columns, VectorArg point) const {
   require(point.size() == dimension(), "the point has length {}; expected {}", point.size(),
@@ -173,14 +184,6 @@ BoxFactor BoxFactor::restricted(const std::vector<Index>& columns, VectorArg poi
   result.inverse_.col(size).head(size) = image(columns);
   result.inverse_.row(size).head(size) = image(columns).transpose();
   result.inverse_(size, size) = rest.dot(image);
-  return result;
-}
-
-BoxFactor BoxFactor::recentred(VectorArg theta) const {
-  require(theta.size() == theta_.size() && theta.allFinite(),
-          "the model must have {} finite entries", theta_.size());
-  BoxFactor result = *this;
-  result.theta_ = theta;
   return result;
 }
 

@@ -19,15 +19,12 @@ bool comes_later(const MixedNode& a, const MixedNode& b) {
 
 }  // namespace
 
-MixedSearch::MixedSearch(std::vector<const BoxFactor*> factors, const MixedProblem& problem)
-    : factors_(std::move(factors)),
+MixedSearch::MixedSearch(RobustOracle& oracle, const MixedProblem& problem)
+    : oracle_(&oracle),
       problem_(&problem),
-      is_single_(factors_.size() == 1 && problem.rules.empty()),
+      is_plain_(oracle.parts() == 1 && problem.rules.empty()),
       dual_(units_),
       best_cost_(problem.cutoff) {
-  for (const BoxFactor* factor : factors_) {
-    logits_.emplace_back(factor->theta(), factor->inverse(), problem.epsilon);
-  }
   for (const MixedUnit& unit : problem.units) {
     units_.emplace_back(unit, problem.query[unit.column]);
     has_numbers_ = has_numbers_ || !(unit.is_group() || unit.has_grid());
@@ -37,12 +34,10 @@ MixedSearch::MixedSearch(std::vector<const BoxFactor*> factors, const MixedProbl
 
 MixedResult MixedSearch::run() {
   const Stopwatch watch;
-  if (logits_.size() == 1) {
-    add_cut(make_cut(evaluate(problem_->query)));
-  } else {
-    for (const RobustLogit& logit : logits_) add_cut(make_cut(evaluate(logit, problem_->query)));
-  }
-  if (logits_.empty()) add_cut(make_cut(Vector::Zero(problem_->query.size()), 0));
+  (void)evaluate(problem_->query);
+  for (const Support& at : supports_) add_cut(make_cut(at));
+  if (supports_.empty()) add_cut(make_cut(Vector::Zero(problem_->query.size()), 0));
+  if (!oracle_->is_conic()) seed();
   MixedNode root;
   for (const UnitView& unit : units_) root.domains.push_back(unit.whole());
   open_.push_back(std::move(root));
@@ -96,7 +91,7 @@ void MixedSearch::process(MixedNode& node) {
     DualBound relaxed =
         dual_.maximise(cuts_.front(), node.domains, room.slots, node.multiplier, enough());
     if (relaxed.infeasible || relaxed.value >= enough()) return;
-    if (is_single_ || relaxed.value > bound.value) bound = std::move(relaxed);
+    if (is_plain_ || relaxed.value > bound.value) bound = std::move(relaxed);
   }
   if (!improve(node, room, bound)) return;
   if (found_) dual_.fix(bound, room.slots, enough(), node.domains);
@@ -301,12 +296,19 @@ void check(const std::vector<const BoxFactor*>& factors, const MixedProblem& pro
   }
 }
 
+MixedResult solve_mixed(RobustOracle& oracle, const MixedProblem& problem) {
+  std::vector<const BoxFactor*> cones;
+  for (Index k = 0; k < oracle.parts(); ++k) cones.push_back(&oracle.cone(k));
+  check(cones, problem);
+  require(problem.epsilon == oracle.epsilon(), "MixedProblem.epsilon = {} is not the oracle's, {}",
+          problem.epsilon, oracle.epsilon());
+  if (oracle.is_conic() && oracle.parts() == 1) return ValueSearch(oracle.cone(0), problem).run();
+  return MixedSearch(oracle, problem).run();
+}
+
 MixedResult solve_mixed(const std::vector<BoxFactor>& cones, const MixedProblem& problem) {
-  std::vector<const BoxFactor*> factors;
-  for (const BoxFactor& cone : cones) factors.push_back(&cone);
-  check(factors, problem);
-  if (factors.size() == 1) return ValueSearch(*factors.front(), problem).run();
-  return MixedSearch(std::move(factors), problem).run();
+  ConicOracle oracle(cones, problem.epsilon);
+  return solve_mixed(oracle, problem);
 }
 
 MixedResult solve_mixed(const BoxFactor& factor, const MixedProblem& problem) {

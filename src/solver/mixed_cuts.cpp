@@ -91,35 +91,22 @@ bool MixedSearch::improve(MixedNode& node, const Room& room, DualBound& bound) {
   return node.bound < enough();
 }
 
-RobustLogit::State MixedSearch::evaluate(const RobustLogit& logit, Vector x) {
-  RobustLogit::State state;
-  state.x = std::move(x);
-  logit.evaluate(state);
-  return state;
-}
-
-RobustLogit::State MixedSearch::evaluate(Vector x) const {
-  if (logits_.empty()) {
-    RobustLogit::State state;
-    state.x = std::move(x);
-    state.value = infinity;
-    return state;
+MixedSearch::Judged MixedSearch::evaluate(VectorArg x) {
+  Judged result{.worst = {.x = x, .value = infinity, .model = Vector::Zero(x.size() + 1)},
+                .missing = -infinity};
+  supports_.clear();
+  for (Index k = 0; k < oracle_->parts(); ++k) {
+    supports_.push_back(oracle_->at(k, x));
+    const Support& at = supports_.back();
+    if (at.value < result.worst.value) result.worst = at;
+    result.missing = std::max(result.missing, missing(at));
   }
-  RobustLogit::State worst = evaluate(logits_.front(), std::move(x));
-  for (std::size_t k = 1; k < logits_.size(); ++k) {
-    RobustLogit::State state = evaluate(logits_[k], worst.x);
-    if (state.value < worst.value) worst = std::move(state);
-  }
-  return worst;
+  return result;
 }
 
-double MixedSearch::scale(const RobustLogit::State& state) const {
-  return state.scale + std::abs(problem_->threshold);
-}
-
-Cut MixedSearch::make_cut(const RobustLogit::State& state) const {
-  return make_cut(state.gradient, problem_->threshold - state.value -
-                                      state.gradient.dot(problem_->query - state.x));
+Cut MixedSearch::make_cut(const Support& at) const {
+  return make_cut(at.gradient(),
+                  problem_->threshold - at.value - at.gradient().dot(problem_->query - at.x));
 }
 
 Cut MixedSearch::make_cut(Vector gradient, double need) const {
@@ -137,13 +124,13 @@ Cut MixedSearch::make_cut(Vector gradient, double need) const {
   return cut;
 }
 
-std::optional<Cut> MixedSearch::violated_cut(Vector x) {
-  const RobustLogit::State state = evaluate(std::move(x));
-  if (is_single_) {
+std::optional<Cut> MixedSearch::violated_cut(VectorArg x) {
+  const Support state = evaluate(x).worst;
+  if (is_plain_) {
     if (state.value >= problem_->threshold) return std::nullopt;
     return make_cut(state);
   }
-  const double norm = state.gradient.norm();
+  const double norm = state.gradient().norm();
   double most = 0;
   std::optional<Cut> result;
   if (state.value < problem_->threshold) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "solver/corrected_search.hpp"
 #include "solver/mixed_search.hpp"
 
 namespace ellice {
@@ -13,6 +14,13 @@ namespace {
 constexpr int most_raises = 4;
 // What certificates ask for, relative to the terms of g; certified points keep that distance.
 constexpr double certificate_margin = 1e-12;
+// Cones that are searched for a first answer where they are pictures only, and into how many parts:
+// theirs cost little. The first as thoroughly as where it is the function itself.
+constexpr int most_seeds = 4;
+constexpr std::size_t first_seed_nodes = 5000;
+constexpr std::size_t seed_nodes = 500;
+// On a cone's extent, after one whose answer did not pass.
+constexpr double caution = 1.01;
 
 std::uint64_t mixed_with(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
@@ -126,9 +134,10 @@ IntersectionProblem MixedSearch::intersection(const BoxProblem& box) const {
                              .cost = box.cost,
                              .rules = problem_->rules,
                              .margin = problem_->margin};
-  for (const BoxFactor* factor : factors_) {
-    result.cones.push_back(
-        {.factor = factor, .epsilon = problem_->epsilon, .threshold = problem_->threshold});
+  for (Index k = 0; k < oracle_->parts(); ++k) {
+    result.cones.push_back({.factor = &oracle_->cone(k),
+                            .epsilon = problem_->epsilon,
+                            .threshold = problem_->threshold});
   }
   return result;
 }
@@ -149,14 +158,18 @@ std::optional<Cut> MixedSearch::make_cut(const IntersectionProblem& box, const C
 
 void MixedSearch::add_relaxed_cut(MixedNode& node) {
   const BoxProblem box = relaxed_box(node);
-  if (is_single_ || !is_conic_) {
-    const BoxProjection solved = factors_.front()->project(box);
+  if (oracle_->parts() == 1 && (is_plain_ || !oracle_->is_conic())) {
+    const BoxProjection solved = oracle_->cone(0).project(box);
     node.multiplier = solved.multiplier;
-    add_cut(make_cut(evaluate(solved.point)));
+    add_cut(make_cut(evaluate(solved.point).worst));
     return;
   }
   const IntersectionProblem relaxed = intersection(box);
   const ConeIntersection solved = intersect_cones(relaxed);
+  if (!oracle_->is_conic()) {
+    if (solved.feasible) add_cut(make_cut(evaluate(solved.point).worst));
+    return;
+  }
   mixes_ =
       mixes_ ||
       (solved.weights.cones.array() > 0).count() + (solved.weights.rules.array() != 0).count() > 1;
@@ -201,10 +214,9 @@ double MixedSearch::try_point(const MixedNode& node, const Room& room,
     }
     return solve_leaf(domains).missing;
   }
-  const RobustLogit::State state = evaluate(point_of(choices));
-  const double missing = problem_->threshold + problem_->margin * scale(state) - state.value;
-  if (missing <= 0) offer(state.x);
-  return std::max(missing, 0.0);
+  const Judged judged = evaluate(point_of(choices));
+  if (judged.missing <= 0) offer(judged.worst.x);
+  return std::max(judged.missing, 0.0);
 }
 
 MixedSearch::Leaf MixedSearch::solve_leaf(const std::vector<Domain>& domains) {
@@ -231,73 +243,17 @@ MixedSearch::Leaf MixedSearch::solve_leaf(const std::vector<Domain>& domains) {
     place(x, u, choice);
   }
   if (!numbers.empty()) return solve_numbers(std::move(x), domains, numbers, paid);
-  const RobustLogit::State state = evaluate(std::move(x));
-  const double missing = problem_->threshold + problem_->margin * scale(state) - state.value;
-  if (missing > 0) {
-    add_cut(make_cut(state));
-    return {.infeasible = true, .missing = missing};
+  const Judged judged = evaluate(x);
+  if (judged.missing > 0) {
+    add_cut(make_cut(judged.worst));
+    return {.infeasible = true, .missing = judged.missing};
   }
-  offer(state.x);
-  return {.infeasible = !satisfies_rules(state.x), .lower_bound = paid};
+  offer(x);
+  return {.infeasible = !satisfies_rules(x), .lower_bound = paid};
 }
 
-MixedSearch::Leaf MixedSearch::solve_numbers(Vector x, const std::vector<Domain>& domains,
-                                             const std::vector<std::size_t>& numbers, double paid) {
-  if (!is_single_) return solve_intersection(x, domains, numbers, paid);
-  const auto size = static_cast<Index>(numbers.size());
-  std::vector<Index> columns;
-  BoxProblem box{.query = Vector(size),
-                 .lower = Vector(size),
-                 .upper = Vector(size),
-                 .cost = {.quadratic = Vector(size), .absolute = Vector(size)},
-                 .epsilon = problem_->epsilon,
-                 .threshold = problem_->threshold};
-  for (Index k = 0; k < size; ++k) {
-    const std::size_t u = numbers[static_cast<std::size_t>(k)];
-    const MixedUnit& unit = units_[u].unit();
-    columns.push_back(unit.column);
-    box.query[k] = problem_->query[unit.column];
-    box.lower[k] = domains[u].lower;
-    box.upper[k] = domains[u].upper;
-    box.cost.quadratic[k] = unit.quadratic;
-    box.cost.absolute[k] = unit.absolute;
-  }
-  const BoxFactor factor = factors_.front()->restricted(columns, x);
-  BoxProjection solved = factor.project(box);
-  const auto full = [&](const Vector& part) {
-    x(columns) = part;
-    return evaluate(x);
-  };
-  RobustLogit::State state = full(solved.point);
-  if (solved.status == BoxStatus::infeasible) {
-    add_cut(make_cut(state));
-    return {.infeasible = true, .missing = problem_->threshold - state.value};
-  }
-  const Leaf leaf{.lower_bound = paid + solved.lower_bound +
-                                 solved.multiplier * certificate_margin * scale(state)};
-  add_cut(make_cut(state));
-  // Above the threshold by the margin, and by what rounding of the restricted logit may have taken.
-  double raised = problem_->threshold;
-  for (int k = 0; k < 4; ++k) {
-    const double missing = problem_->threshold + problem_->margin * scale(state) - state.value;
-    if (missing <= 0) {
-      offer(state.x);
-      break;
-    }
-    raised = std::max(raised + missing, problem_->threshold + problem_->margin * scale(state));
-    box.threshold = raised;
-    box.start = BoxStart{.point = solved.point, .multiplier = solved.multiplier};
-    solved = factor.project(box);
-    if (solved.status == BoxStatus::infeasible) break;
-    state = full(solved.point);
-  }
-  return leaf;
-}
-
-MixedSearch::Leaf MixedSearch::solve_intersection(const Vector& x,
-                                                  const std::vector<Domain>& domains,
-                                                  const std::vector<std::size_t>& numbers,
-                                                  double paid) {
+BoxProblem MixedSearch::number_box(const Vector& x, const std::vector<Domain>& domains,
+                                   const std::vector<std::size_t>& numbers) const {
   const Index d = problem_->query.size();
   const bool squares = std::any_of(numbers.begin(), numbers.end(),
                                    [&](std::size_t u) { return units_[u].unit().quadratic > 0; });
@@ -305,7 +261,9 @@ MixedSearch::Leaf MixedSearch::solve_intersection(const Vector& x,
                  .lower = x,
                  .upper = x,
                  .cost = {.quadratic = Vector::Constant(d, squares ? 1 : 0),
-                          .absolute = Vector::Constant(d, squares ? 0 : 1)}};
+                          .absolute = Vector::Constant(d, squares ? 0 : 1)},
+                 .epsilon = problem_->epsilon,
+                 .threshold = problem_->threshold};
   for (const std::size_t u : numbers) {
     const MixedUnit& unit = units_[u].unit();
     box.lower[unit.column] = domains[u].lower;
@@ -313,18 +271,121 @@ MixedSearch::Leaf MixedSearch::solve_intersection(const Vector& x,
     box.cost.quadratic[unit.column] = unit.quadratic;
     box.cost.absolute[unit.column] = unit.absolute;
   }
-  const IntersectionProblem rest = intersection(box);
+  return box;
+}
+
+MixedSearch::Leaf MixedSearch::solve_numbers(Vector x, const std::vector<Domain>& domains,
+                                             const std::vector<std::size_t>& numbers, double paid) {
+  if (!oracle_->is_conic()) return solve_corrected(x, domains, numbers, paid);
+  if (!is_plain_) return solve_intersection(x, domains, numbers, paid);
+  std::vector<Index> columns;
+  for (const std::size_t u : numbers) columns.push_back(units_[u].unit().column);
+  const BoxProblem whole = number_box(x, domains, numbers);
+  BoxProblem box{.query = x(columns),
+                 .lower = whole.lower(columns),
+                 .upper = whole.upper(columns),
+                 .cost = {.quadratic = whole.cost.quadratic(columns),
+                          .absolute = whole.cost.absolute(columns)},
+                 .epsilon = problem_->epsilon,
+                 .threshold = problem_->threshold};
+  const BoxFactor factor = oracle_->cone(0).restricted(columns, x);
+  BoxProjection solved = factor.project(box);
+  const auto full = [&](const Vector& part) {
+    x(columns) = part;
+    return evaluate(x);
+  };
+  Judged judged = full(solved.point);
+  add_cut(make_cut(judged.worst));
+  if (solved.status == BoxStatus::infeasible)
+    return {.infeasible = true, .missing = problem_->threshold - judged.worst.value};
+  const Leaf leaf{.lower_bound = paid + solved.lower_bound +
+                                 solved.multiplier * certificate_margin * scale(judged.worst)};
+  // Above the threshold by the margin, and by what rounding of the restricted logit may have taken.
+  double raised = problem_->threshold;
+  for (int k = 0; k < 4; ++k) {
+    if (judged.missing <= 0) {
+      offer(judged.worst.x);
+      break;
+    }
+    raised = std::max(raised + judged.missing,
+                      problem_->threshold + problem_->margin * scale(judged.worst));
+    box.threshold = raised;
+    box.start = BoxStart{.point = solved.point, .multiplier = solved.multiplier};
+    solved = factor.project(box);
+    if (solved.status == BoxStatus::infeasible) break;
+    judged = full(solved.point);
+  }
+  return leaf;
+}
+
+MixedSearch::Leaf MixedSearch::solve_corrected(const Vector& x, const std::vector<Domain>& domains,
+                                               const std::vector<std::size_t>& numbers,
+                                               double paid) {
+  const BoxProblem box = number_box(x, domains, numbers);
+  const OracleResult solved = search_corrected(*oracle_, {.query = x,
+                                                          .lower = box.lower,
+                                                          .upper = box.upper,
+                                                          .cost = box.cost,
+                                                          .rules = problem_->rules,
+                                                          .threshold = problem_->threshold,
+                                                          .margin = problem_->margin});
+  double most = 0;
+  for (const Support& at : solved.supports) {
+    most = std::max(most, missing(at));
+    if (missing(at) >= most) add_cut(make_cut(at));
+  }
+  if (solved.found) offer(solved.point);
+  return {.infeasible = solved.proof.has_value(),
+          .lower_bound = paid + (solved.proof ? 0 : solved.lower_bound),
+          .missing = solved.found ? 0 : most};
+}
+
+MixedSearch::Leaf MixedSearch::solve_intersection(const Vector& x,
+                                                  const std::vector<Domain>& domains,
+                                                  const std::vector<std::size_t>& numbers,
+                                                  double paid) {
+  const IntersectionProblem rest = intersection(number_box(x, domains, numbers));
   const ConeIntersection solved = intersect_cones(rest);
   double size = 0;
   if (std::optional<Cut> cut = make_cut(rest, solved.weights, size)) add_cut(std::move(*cut));
   if (solved.status == IntersectionStatus::infeasible) return {.infeasible = true};
+  (void)evaluate(solved.point);
   double keeps = 0;  // what certified points keep from the thresholds
-  for (std::size_t k = 0; k < logits_.size(); ++k) {
-    const RobustLogit::State state = evaluate(logits_[k], solved.point);
-    keeps += solved.weights.cones[static_cast<Index>(k)] * certificate_margin * scale(state);
+  for (Index k = 0; k < oracle_->parts(); ++k) {
+    keeps += solved.weights.cones[k] * certificate_margin *
+             scale(supports_[static_cast<std::size_t>(k)]);
   }
   if (solved.feasible) offer(solved.point);
   return {.lower_bound = paid + solved.lower_bound + keeps};
+}
+
+void MixedSearch::seed() {
+  const bool has_choices =
+      problem_->max_changes || !problem_->forbidden.empty() ||
+      std::any_of(problem_->units.begin(), problem_->units.end(), [](const MixedUnit& unit) {
+        return unit.is_group() || unit.has_grid() || unit.charge > 0;
+      });
+  if (!has_choices) return;  // a leaf
+  MixedProblem stand_in = *problem_;
+  stand_in.node_limit = first_seed_nodes;
+  std::vector<BoxFactor> cones;
+  for (Index k = 0; k < oracle_->parts(); ++k) cones.push_back(oracle_->cone(k));
+  double boost = 1;
+  for (int round = 0; round < most_seeds; ++round) {
+    const MixedResult solved = solve_mixed(cones, stand_in);
+    if (!solved.found && round > 0) return;
+    const Vector point = solved.found ? solved.point : problem_->query;
+    const Judged judged = evaluate(point);
+    add_cut(make_cut(judged.worst));
+    if (solved.found && judged.missing <= 0) offer(point);
+    if (judged.missing > 0) boost *= caution;
+    stand_in.cutoff = enough();
+    stand_in.node_limit = seed_nodes;
+    for (Index k = 0; k < oracle_->parts(); ++k) {
+      const auto place = static_cast<std::size_t>(k);
+      cones[place] = corrected_cone(*oracle_, supports_[place], k, boost);
+    }
+  }
 }
 
 }  // namespace ellice

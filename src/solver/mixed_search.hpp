@@ -8,7 +8,7 @@
 
 #include "ellice/core/stopwatch.hpp"
 #include "solver/mixed_bound.hpp"
-#include "solver/robust_logit.hpp"
+#include "solver/robust_oracle.hpp"
 
 namespace ellice {
 
@@ -20,16 +20,26 @@ struct MixedNode {
   std::vector<Domain> domains = {};
 };
 
-/// Searches over the ellipsoid; other sets of models replace what depends on it.
+/// Best first: for functions that are no cones and for several of them, and where a search over the
+/// values of one cone (ValueSearch) has left numbers only.
 class MixedSearch {
  public:
-  MixedSearch(std::vector<const BoxFactor*> factors, const MixedProblem& problem);
-  virtual ~MixedSearch() = default;
-  MixedSearch(const MixedSearch&) = delete;
-  MixedSearch& operator=(const MixedSearch&) = delete;
+  MixedSearch(RobustOracle& oracle, const MixedProblem& problem);
   [[nodiscard]] MixedResult run();
 
- protected:
+ private:
+  /// A point, the part that has the least score there, and how much of what a solution must have it
+  /// misses, over all parts.
+  struct Judged {
+    Support worst = {};
+    double missing = 0;
+  };
+
+  /// Where the functions are no cones: offers what cones answer, their pictures first, then cones
+  /// corrected at the answer before (theory.md, Result 22), so that the search begins with an
+  /// answer that costs no more than any of theirs which passes, and with half-spaces where they
+  /// matter.
+  void seed();
   /// What a node's domains amount to: how many units may still change, and whether that limits
   /// anything.
   struct Room {
@@ -54,8 +64,11 @@ class MixedSearch {
   };
   /// Solves what is left when everything discrete is decided; the solution is offered as incumbent.
   Leaf solve_leaf(const std::vector<Domain>& domains);
-  virtual Leaf solve_numbers(Vector x, const std::vector<Domain>& domains,
-                             const std::vector<std::size_t>& numbers, double paid);
+  Leaf solve_numbers(Vector x, const std::vector<Domain>& domains,
+                     const std::vector<std::size_t>& numbers, double paid);
+  /// The same where the functions are no cones.
+  Leaf solve_corrected(const Vector& x, const std::vector<Domain>& domains,
+                       const std::vector<std::size_t>& numbers, double paid);
   /// The same under several cones or rules.
   Leaf solve_intersection(const Vector& x, const std::vector<Domain>& domains,
                           const std::vector<std::size_t>& numbers, double paid);
@@ -70,11 +83,8 @@ class MixedSearch {
   void split(const MixedNode& node, std::size_t u, const Choice& below, const Choice& above);
   void push(const MixedNode& parent, std::size_t u, Domain domain);
 
-  [[nodiscard]] static RobustLogit::State evaluate(const RobustLogit& logit, Vector x);
-  /// The worst score at x and a model of the set that attains it, as a value and a gradient: of the
-  /// cone that the point misses by most, or in which it has the least to spare.
-  [[nodiscard]] virtual RobustLogit::State evaluate(Vector x) const;
-  [[nodiscard]] Cut make_cut(const RobustLogit::State& state) const;
+  [[nodiscard]] Judged evaluate(VectorArg x);
+  [[nodiscard]] Cut make_cut(const Support& at) const;
   /// What rounding may take from a rule's half-space: a grid may lie exactly on it, and answers
   /// keep no distance from rules as they do from cones.
   [[nodiscard]] static double rounding(double need) { return 1e-11 * (1 + std::abs(need)); }
@@ -83,24 +93,32 @@ class MixedSearch {
   [[nodiscard]] std::optional<Cut> make_cut(const IntersectionProblem& box,
                                             const ConeWeights& weights, double& size) const;
   /// The cut of what the point misses by most; nothing where it satisfies all.
-  [[nodiscard]] std::optional<Cut> violated_cut(Vector x);
+  [[nodiscard]] std::optional<Cut> violated_cut(VectorArg x);
   void add_cut(Cut cut);
   /// The cut at the cheapest point of the box around the node.
   void add_relaxed_cut(MixedNode& node);
   [[nodiscard]] BoxProblem relaxed_box(const MixedNode& node) const;
+  /// The box of what is left when everything discrete is decided, around x.
+  [[nodiscard]] BoxProblem number_box(const Vector& x, const std::vector<Domain>& domains,
+                                      const std::vector<std::size_t>& numbers) const;
   [[nodiscard]] IntersectionProblem intersection(const BoxProblem& box) const;
   [[nodiscard]] Vector point_of(const std::vector<Choice>& choices) const;
   void place(Vector& x, std::size_t u, const Choice& choice) const;
   [[nodiscard]] double cost_of(const Vector& x) const;
-  [[nodiscard]] double scale(const RobustLogit::State& state) const;
+  [[nodiscard]] double scale(const Support& at) const {
+    return at.scale + std::abs(problem_->threshold);
+  }
+  /// How much of what a solution must have a part misses.
+  [[nodiscard]] double missing(const Support& at) const {
+    return problem_->threshold + problem_->margin * scale(at) - at.proved;
+  }
   [[nodiscard]] double enough() const { return best_cost_ * (1 - 1e-10); }
 
-  std::vector<const BoxFactor*> factors_;
+  RobustOracle* oracle_;
   const MixedProblem* problem_;
-  std::vector<RobustLogit> logits_;
-  bool is_single_;        // one cone and no rule
-  bool is_conic_ = true;  // the cones are the set of models itself, not a stand-in for it
-  bool mixes_ = false;    // more than one constraint was seen to bind
+  bool is_plain_;                  // one function and no rule
+  bool mixes_ = false;             // more than one constraint was seen to bind
+  std::vector<Support> supports_;  // of all parts, where one was evaluated last
   std::vector<UnitView> units_;
   bool has_numbers_ = false;  // without grid
   bool relaxes_well_ = true;  // numbers and grids under squared costs only

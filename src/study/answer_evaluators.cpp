@@ -41,16 +41,16 @@ class TargetedEvaluator final : public Evaluator {
 };
 
 /// L(Θ) of heads on fixed hidden layers.
-class HeadObjective {
+class WholeObjective {
  public:
-  HeadObjective(const EvaluationSource& source, double base)
+  WholeObjective(const EvaluationSource& source, double base)
       : features_(source.model->network.row_features(source.fitted->encoded)),
         objective_(features_, source.fitted->labels, source.model->training.loss_kind,
                    {.l2 = source.model->training.l2,
                     .penalize_bias = source.model->training.penalize_bias}),
         hidden_(base - objective_.value(source.model->network.head())) {}
-  HeadObjective(const HeadObjective&) = delete;
-  HeadObjective& operator=(const HeadObjective&) = delete;
+  WholeObjective(const WholeObjective&) = delete;
+  WholeObjective& operator=(const WholeObjective&) = delete;
 
   [[nodiscard]] double value(VectorArg head) const { return objective_.value(head) + hidden_; }
 
@@ -86,7 +86,7 @@ class EllipsoidEvaluator final : public Evaluator {
  private:
   const Network* network_;
   RashomonEllipsoid set_;
-  HeadObjective objective_;
+  WholeObjective objective_;
 };
 
 class TrueEvaluator final : public Evaluator {
@@ -103,8 +103,8 @@ class TrueEvaluator final : public Evaluator {
     parallel_for("true set", static_cast<std::size_t>(points.rows()), execution,
                  [&](std::size_t k) {
                    const auto i = static_cast<Index>(k);
-                   const TrueWorst found = set_.worst(with_one(features.row(i).transpose()));
-                   scores.logits(i) = found.lower_bound;
+                   const WorstHead found = set_.worst(with_one(features.row(i).transpose()));
+                   scores.logits(i) = found.proved;
                    scores.objectives(i) = set_.objective(found.model) + hidden;
                  });
     return scores;
@@ -154,15 +154,15 @@ void append_true_sets(const EvaluationSource& source, double base,
   const bool is_lower = objective.value(refitted.head()) < given;
   const Vector minimiser = is_lower ? refitted.head() : model.network.head();
   const double excess = given - objective.value(minimiser);
-  const TrueSet set(std::move(features), source.fitted->labels, loss, penalty, minimiser,
-                    epsilons.front() + excess);
+  const TrueSet set(std::move(features), source.fitted->labels, loss, model.network.outputs(),
+                    penalty, minimiser, epsilons.front() + excess);
   for (const double epsilon : epsilons) {
     result.push_back(
         std::make_shared<TrueEvaluator>(EvaluatorSummary{.kind = EvaluatorKind::true_set,
                                                          .epsilon = epsilon,
                                                          .bound = base + epsilon,
                                                          .is_per_answer = true},
-                                        model.network, set.with_epsilon(epsilon + excess)));
+                                        model.network, set.at(epsilon + excess)));
   }
 }
 

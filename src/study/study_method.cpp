@@ -13,7 +13,7 @@
 #include "ellice/recourse/data_supported.hpp"
 #include "ellice/recourse/delta_rows.hpp"
 #include "ellice/recourse/gradient.hpp"
-#include "ellice/recourse/network_search.hpp"
+#include "ellice/recourse/local_search.hpp"
 #include "ellice/recourse/proplace.hpp"
 #include "ellice/recourse/roar.hpp"
 #include "ellice/recourse/trex.hpp"
@@ -58,26 +58,12 @@ std::optional<double> factor_of(const std::string& value, std::string_view word)
 /// The largest ε at which some training row is an answer; 0 where no row is accepted.
 double row_reach(const Model& model, const SetChoice& set, double threshold) {
   const RowMatrix& rows = set.rows->encoded;
-  const Vector logits = model.network.logits(rows);
+  // Radii do not depend on the ε of the set; the true one must be large enough to be known.
+  const std::unique_ptr<UncertaintySet> models = make_set(model, set, model.training.objective);
+  const std::unique_ptr<RobustFunction> function = models->function();
   double reach = 0;
-  if (set.kind == SetKind::true_set) {
-    // Any ε makes the set whose rows these are; radii do not depend on it.
-    const TrueSet models = true_set(model, *set.rows, model.training.objective);
-    const RowMatrix features = model.network.row_features(rows);
-    for (Index i = 0; i < rows.rows(); ++i) {
-      if (logits(i) < threshold) continue;
-      reach = std::max(reach,
-                       models.robustness_radius(with_one(features.row(i).transpose()), threshold));
-    }
-    return reach;
-  }
-  // At ε = 1/2 the penalty √(2ε)·κ is κ.
-  const Vector penalties = logits - robust_logits(*make_set(model, set), 0.5, rows);
-  for (Index i = 0; i < rows.rows(); ++i) {
-    const double margin = std::max(0.0, logits(i) - threshold);
-    if (penalties(i) > 0)
-      reach = std::max(reach, margin * margin / (2 * penalties(i) * penalties(i)));
-  }
+  for (Index i = 0; i < rows.rows(); ++i)
+    reach = std::max(reach, function->radius(rows.row(i).transpose(), threshold));
   return reach;
 }
 
@@ -204,7 +190,7 @@ std::unique_ptr<Generator> StudyMethodFactory::make(const Problem& problem,
                                                     const std::string& value) const {
   const std::string& method = method_->method;
   if (method == "auto") return automatic_generator(problem, &fold_->fitted);
-  if (method == "network") return std::make_unique<NetworkSearch>(problem, &fold_->fitted);
+  if (method == "network") return std::make_unique<LocalSearch>(problem, &fold_->fitted);
   if (method == "gradient") {
     const GradientOptions options{.preset = choice(*method_, "preset", GradientPreset::corrected)};
     return std::make_unique<GradientSearch>(problem, options);

@@ -128,7 +128,6 @@ class ClassesTest(CliTestCase):
         for status, model, options, words in ((2, "m.json", (), "--store-rows"),
                                               (3, "m.json", ("--data", "other.csv"), "other.csv"),
                                               (2, "m.json", ("--method", "gradient", *rows), "true set"),
-                                              (2, "m.json", ("--plans", "2", *rows), "--plans"),
                                               (3, "altered.json", rows, "training.objective")):
             self.expect_failure(status, [words], "explain", model, "q.csv", "--epsilon", "1%", "--set", "true", *options)
 

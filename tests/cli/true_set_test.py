@@ -119,8 +119,10 @@ class TrueSet(CliTestCase):
             self.assertLessEqual(len(answer.get("changes", [])), 2)
         self.ellice("verify", "m.json", "a.json", "--dataset", "lending")
         self.explain("--dataset", "lending", "--sparse")
-        self.expect_failure(WRONG_USAGE, ["--plans", "leave out"], "explain", "m.json", "people.csv", "--epsilon", "1%",
-                            "--set", "true", "--dataset", "lending", "--plans", "2")
+        for several in (("--plans", "2"), ("--trade-off",)):
+            plans = self.explain("--dataset", "lending", *several)
+            self.assertGreater(max(answer["plan"] for answer in plans["results"]), 0)
+            self.assertIn("0 fail", self.ellice("verify", "m.json", "a.json", "--dataset", "lending"))
 
     def test_rules_for_epsilon_mean_what_they_mean_for_the_ellipsoid(self):
         for rule in ("auto", "survival:90%", "accuracy:5%", "2%"):

@@ -62,7 +62,7 @@ TEST(PairModels, GiveTheWorstDifferenceOverAllParameters) {
       const auto set = make_set(model, winning(model, winner));
       const auto function = set->function();
       ASSERT_EQ(pairs.size(), 3U);
-      ASSERT_EQ(function->members(), 3);
+      ASSERT_EQ(function->parts(), 3);
       for (int trial = 0; trial < 20; ++trial) {
         const Vector z = Random(static_cast<std::uint64_t>(trial)).normal_vector(3);
         double smallest = std::numeric_limits<double>::infinity();

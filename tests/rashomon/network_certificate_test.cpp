@@ -6,6 +6,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/rashomon/certificate.hpp"
+#include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/rashomon/verification.hpp"
 #include "support/network_model.hpp"
 #include "support/oracles.hpp"

@@ -6,7 +6,7 @@
 
 #include "ellice/core/random.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
-#include "ellice/rashomon/true_softmax.hpp"
+#include "ellice/rashomon/true_set.hpp"
 #include "support/class_cases.hpp"
 
 namespace ellice {
@@ -19,8 +19,8 @@ Model class_model(double l2, bool penalize_bias) {
   return train(problem_zoo::class_dataset(240, 3, 3, 7), {}, options).model;
 }
 
-PlainObjective::LongVector flat(const Matrix& heads) {
-  return Eigen::Map<const Vector>(heads.data(), heads.size()).cast<long double>();
+LongVector extended(const Vector& heads) {
+  return heads.cast<long double>();
 }
 
 // Heads with a common part have a larger objective, but are worst for a smaller set: what they
@@ -29,20 +29,20 @@ TEST(PlainObjective, WhatAllClassesShareProvesNothing) {
   constexpr double epsilon = 5e-3;
   for (const double l2 : {1e-3, 1e-5}) {
     const Model model = class_model(l2, false);
-    const TrueSoftmax set = true_softmax(model, *model.rows, epsilon);
+    const TrueSet set = true_set(model, *model.rows, epsilon);
     const PlainObjective plain(model, *model.rows);
     ASSERT_TRUE(plain.rows_fit());
     Random random(11);
     for (int trial = 0; trial < 5; ++trial) {
       const Vector x = with_one(random.normal_vector(3));
-      const TrueMargin worst = set.worst(x, 0, 1);
-      Matrix direction = Matrix::Zero(4, 3);
-      direction.col(0) = x;
-      direction.col(1) = -x;
-      const Matrix smaller = set.with_epsilon(epsilon / 10).worst(x, 0, 1).heads;
+      Vector direction = Vector::Zero(12);
+      direction.head(4) = x;
+      direction.segment(4, 4) = -x;
+      const WorstHead worst = set.worst(direction);
+      const Vector smaller = set.with_epsilon(epsilon / 10)->worst(direction).model;
       const auto shifted = [&](double size) {
-        Matrix heads = smaller;
-        heads.topRows(3).array() += size;
+        Vector heads = smaller;
+        for (const Index k : {0, 4, 8}) heads.segment(k, 3).array() += size;  // but not the biases
         return heads;
       };
       double low = 0;
@@ -52,12 +52,13 @@ TEST(PlainObjective, WhatAllClassesShareProvesNothing) {
         const double middle = (low + high) / 2;
         (set.objective(shifted(middle)) < set.optimum() + epsilon ? low : high) = middle;
       }
-      const long double proved = plain.lower_bound(flat(shifted(low)), flat(direction), epsilon);
+      const long double proved =
+          plain.lower_bound(extended(shifted(low)), extended(direction), epsilon);
       EXPECT_LE(proved, worst.attained + 1e-9) << "l2 " << l2;
       // Its own worst heads prove the margin nearly in full.
-      EXPECT_NEAR(
-          static_cast<double>(plain.lower_bound(flat(worst.heads), flat(direction), epsilon)),
-          worst.attained, 1e-6);
+      EXPECT_NEAR(static_cast<double>(
+                      plain.lower_bound(extended(worst.model), extended(direction), epsilon)),
+                  worst.attained, 1e-6);
     }
   }
 }

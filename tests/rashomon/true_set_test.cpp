@@ -81,10 +81,10 @@ double plain_minimum(const Model& model, double epsilon, const Vector& x) {
 }
 
 void expect_minimum(const Model& model, double epsilon, const Vector& x, double tolerance) {
-  const TrueWorst worst = true_set(model, *model.rows, epsilon).worst(x);
+  const WorstHead worst = true_set(model, *model.rows, epsilon).worst(x);
   const double penalty = model.network.head().dot(x) - worst.attained;
-  EXPECT_LE(worst.lower_bound, worst.attained);
-  EXPECT_LE(worst.attained - worst.lower_bound, 1e-8 * penalty);
+  EXPECT_LE(worst.proved, worst.attained);
+  EXPECT_LE(worst.attained - worst.proved, 1e-8 * penalty);
   EXPECT_NEAR(worst.attained, plain_minimum(model, epsilon, x), tolerance * penalty);
 }
 
@@ -121,13 +121,13 @@ TEST(TrueSet, ForSquaredLossIsTheEllipsoid) {
   Random random(8);
   for (int k = 0; k < 20; ++k) {
     const Vector x = with_one(random.normal_vector(6));
-    const TrueWorst worst = set.worst(x);
+    const WorstHead worst = set.worst(x);
     const double scale = robustness_penalty(ellipsoid, x);
-    EXPECT_NEAR(worst.lower_bound, robust_logit(ellipsoid, x), 1e-10 * scale);
+    EXPECT_NEAR(worst.proved, robust_logit(ellipsoid, x), 1e-10 * scale);
     EXPECT_NEAR(worst.attained, robust_logit(ellipsoid, x), 1e-10 * scale);
     EXPECT_LT((worst.model - worst_model(ellipsoid, x)).norm(), 1e-8);
     const double t = robust_logit(ellipsoid, x);
-    EXPECT_NEAR(set.robustness_radius(x, t), 0.05, 1e-9);
+    EXPECT_NEAR(set.radius(x, t), 0.05, 1e-9);
   }
 }
 
@@ -137,7 +137,7 @@ TEST(TrueSet, NoModelInsideScoresBelowTheBound) {
   const TrueSet set = true_set(model, *model.rows, epsilon);
   Random random(1);
   const Vector x = with_one(random.normal_vector(6));
-  const TrueWorst worst = set.worst(x);
+  const WorstHead worst = set.worst(x);
   Vector unused;
   const double level = plain_objective(model, model.network.head(), unused) + epsilon;
   EXPECT_LE(plain_objective(model, worst.model, unused), level);
@@ -158,7 +158,7 @@ TEST(TrueSet, NoModelInsideScoresBelowTheBound) {
           plain_objective(model, set.center() + middle * direction, unused) <= level;
       (is_inside ? inside : outside) = middle;
     }
-    ASSERT_GE((set.center() + inside * direction).dot(x), worst.lower_bound);
+    ASSERT_GE((set.center() + inside * direction).dot(x), worst.proved);
   }
 }
 
@@ -167,12 +167,12 @@ TEST(TrueSet, WarmStartEndsAtTheSameModel) {
   const TrueSet set = true_set(model, *model.rows, 0.03);
   Random random(2);
   Vector x = with_one(random.normal_vector(5));
-  const TrueWorst near = set.worst(x);
+  const WorstHead near = set.worst(x);
   x.head(5) += 0.2 * random.normal_vector(5);
-  const TrueWorst cold = set.worst(x);
-  const TrueWorst warm = set.worst(x, &near);
+  const WorstHead cold = set.worst(x);
+  const WorstHead warm = set.worst(x, &near);
   EXPECT_NEAR(warm.attained, cold.attained, 1e-9);
-  EXPECT_NEAR(warm.lower_bound, cold.lower_bound, 1e-10);
+  EXPECT_NEAR(warm.proved, cold.proved, 1e-10);
   EXPECT_EQ(set.worst(x, &warm).iterations, 0);
 }
 
@@ -180,13 +180,13 @@ TEST(TrueSet, IsTheSameForAnyNumberOfThreads) {
   const auto rows = problem_zoo::random_rows(9000, 4, 3);
   const Model model = fitted(problem_zoo::numeric_dataset(rows));
   const auto with_threads = [&](int threads) {
-    return TrueSet(model.rows->encoded, model.rows->labels, LossKind::logistic, {},
+    return TrueSet(model.rows->encoded, model.rows->labels, LossKind::logistic, 1, {},
                    model.network.head(), 0.01, threads)
         .worst(with_one(Vector::Ones(4)));
   };
-  const TrueWorst one = with_threads(1);
-  const TrueWorst four = with_threads(4);
-  EXPECT_EQ(one.lower_bound, four.lower_bound);
+  const WorstHead one = with_threads(1);
+  const WorstHead four = with_threads(4);
+  EXPECT_EQ(one.proved, four.proved);
   EXPECT_EQ(one.model, four.model);
 }
 
@@ -197,10 +197,10 @@ TEST(TrueSet, RadiusIsWhereTheWorstScoreIsTheThreshold) {
   for (int k = 0; k < 5; ++k) {
     const Vector x = with_one(random.normal_vector(5));
     const double t = set.worst(x).attained;
-    EXPECT_NEAR(set.robustness_radius(x, t), 0.02, 1e-8);
-    EXPECT_EQ(set.robustness_radius(x, set.center().dot(x) + 1), 0);
+    EXPECT_NEAR(set.radius(x, t), 0.02, 1e-8);
+    EXPECT_EQ(set.radius(x, set.center().dot(x) + 1), 0);
     const Vector elsewhere = set.worst(with_one(random.normal_vector(5))).model;
-    EXPECT_NEAR(set.robustness_radius(x, t, &elsewhere), set.robustness_radius(x, t), 1e-12);
+    EXPECT_NEAR(set.radius(x, t, &elsewhere), set.radius(x, t), 1e-12);
   }
 }
 
@@ -211,13 +211,13 @@ TEST(TrueSet, AnyStartEndsAtTheSameWorstModel) {
     const Model model = random_model(7, 13, options);
     const TrueSet set = true_set(model, *model.rows, 0.1);
     Random random(5);
-    TrueWorst last = set.worst(with_one(random.normal_vector(7)));
+    WorstHead last = set.worst(with_one(random.normal_vector(7)));
     for (int k = 0; k < 20; ++k) {
       const Vector x = with_one(random.normal_vector(7));
-      const TrueWorst cold = set.worst(x);
+      const WorstHead cold = set.worst(x);
       last = set.worst(x, &last);
       const double scale = set.center().dot(x) - cold.attained;
-      EXPECT_NEAR(last.lower_bound, cold.lower_bound, 1e-9 * scale);
+      EXPECT_NEAR(last.proved, cold.proved, 1e-9 * scale);
       EXPECT_NEAR(last.attained, cold.attained, 1e-9 * scale);
       EXPECT_LE(set.objective(last.model), set.level());
     }
@@ -248,9 +248,9 @@ TEST(TrueSet, RefusesRowsOfAnotherModelAndAnEpsilonWithinRounding) {
   EXPECT_THROW((void)true_set(model, *model.rows, 0), Error);
   EXPECT_THROW((void)true_set(model, *model.rows, 1e-12), Error);
   const StoredRows& rows = *model.rows;
-  EXPECT_THROW(
-      TrueSet(rows.encoded, rows.labels, LossKind::logistic, {}, model.network.head() * 1.1, 1e-4),
-      Error);
+  EXPECT_THROW(TrueSet(rows.encoded, rows.labels, LossKind::logistic, 1, {},
+                       model.network.head() * 1.1, 1e-4),
+               Error);
 }
 
 }  // namespace

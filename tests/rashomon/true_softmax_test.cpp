@@ -1,5 +1,3 @@
-#include "ellice/rashomon/true_softmax.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -71,8 +69,9 @@ Vector plain_minimiser(const Rows& rows, const Vector& extra, Vector from) {
       std::move(from));
 }
 
-Matrix as_heads(const Vector& theta, Index classes) {
-  return Eigen::Map<const Matrix>(theta.data(), theta.size() / classes, classes);
+TrueSet set_of(const Rows& rows, const Vector& minimiser, double epsilon) {
+  return {rows.features, rows.labels, LossKind::softmax, rows.classes, rows.penalty,
+          minimiser,     epsilon};
 }
 
 Vector direction(const Vector& x, Index wanted, Index rival, Index classes) {
@@ -85,14 +84,12 @@ Vector direction(const Vector& x, Index wanted, Index rival, Index classes) {
 void expect_minimum(const Rows& rows, double epsilon, const Vector& x, Index wanted, Index rival) {
   const Vector zero = Vector::Zero(rows.classes * x.size());
   const Vector optimum = plain_minimiser(rows, zero, zero);
-  const TrueSoftmax set(rows.features, rows.labels, rows.penalty, as_heads(optimum, rows.classes),
-                        epsilon);
-  const TrueMargin worst = set.worst(x, wanted, rival);
   const Vector c = direction(x, wanted, rival, rows.classes);
+  const WorstHead worst = set_of(rows, optimum, epsilon).worst(c);
   const double penalty = optimum.dot(c) - worst.attained;
   EXPECT_GT(penalty, 0);
-  EXPECT_LE(worst.lower_bound, worst.attained);
-  EXPECT_LE(worst.attained - worst.lower_bound, 1e-7 * penalty);
+  EXPECT_LE(worst.proved, worst.attained);
+  EXPECT_LE(worst.attained - worst.proved, 1e-7 * penalty);
   // By bisection for the multiplier, each step a minimisation.
   Vector unused;
   const double level = plain_objective(rows, optimum, unused) + epsilon;
@@ -110,11 +107,10 @@ void expect_minimum(const Rows& rows, double epsilon, const Vector& x, Index wan
   }
   (void)objective_at((low + high) / 2);
   EXPECT_NEAR(worst.attained, theta.dot(c), 1e-5 * penalty);
-  const Vector heads = Eigen::Map<const Vector>(worst.heads.data(), worst.heads.size());
-  EXPECT_LE(plain_objective(rows, heads, unused), level + 1e-13);
+  EXPECT_LE(plain_objective(rows, worst.model, unused), level + 1e-13);
 }
 
-TEST(TrueSoftmax, WorstMarginIsThatOfAnIndependentSolver) {
+TEST(TrueSetOfClasses, WorstMarginIsThatOfAnIndependentSolver) {
   Random random(3);
   for (const std::uint64_t seed : {1U, 2U}) {
     const Rows rows = random_rows(150, 3, 3, seed, {.l2 = 1e-2});
@@ -125,87 +121,82 @@ TEST(TrueSoftmax, WorstMarginIsThatOfAnIndependentSolver) {
   }
 }
 
-TEST(TrueSoftmax, BoundHoldsWithoutPenaltyOnTheBiasAndWithoutAny) {
+TEST(TrueSetOfClasses, BoundHoldsWithoutPenaltyOnTheBiasAndWithoutAny) {
   const Vector x = with_one(Random(4).normal_vector(3));
   expect_minimum(random_rows(150, 3, 3, 5, {.l2 = 1e-2, .penalize_bias = false}), 0.01, x, 1, 0);
   expect_minimum(random_rows(150, 3, 4, 6, {.l2 = 0}), 0.005, x, 3, 1);
 }
 
-TEST(TrueSoftmax, OfTwoClassesIsTheLogisticTrueSetWithHalfThePenalty) {
+TEST(TrueSetOfClasses, OfTwoClassesIsTheLogisticTrueSetWithHalfThePenalty) {
   const Rows rows = random_rows(200, 4, 2, 9, {.l2 = 2e-2});
   const Vector zero = Vector::Zero(10);
   const Vector optimum = plain_minimiser(rows, zero, zero);
   const Vector difference = optimum.tail(5) - optimum.head(5);
   Random random(1);
   for (const double epsilon : {1e-3, 0.01, 0.05}) {
-    const TrueSoftmax softmax(rows.features, rows.labels, rows.penalty, as_heads(optimum, 2),
-                              epsilon);
-    const TrueSet binary(rows.features, rows.labels, LossKind::logistic, {.l2 = 1e-2}, difference,
-                         epsilon);
+    const TrueSet softmax = set_of(rows, optimum, epsilon);
+    const TrueSet binary(rows.features, rows.labels, LossKind::logistic, 1, {.l2 = 1e-2},
+                         difference, epsilon);
     EXPECT_NEAR(softmax.optimum(), binary.optimum(), 1e-12);
     for (int k = 0; k < 5; ++k) {
       const Vector x = with_one(random.normal_vector(4));
-      const TrueWorst expected = binary.worst(x);
-      const TrueMargin found = softmax.worst(x, 1, 0);
+      const WorstHead expected = binary.worst(x);
+      const WorstHead found = softmax.worst(direction(x, 1, 0, 2));
       EXPECT_NEAR(found.attained, expected.attained, 1e-8);
-      EXPECT_NEAR(found.lower_bound, expected.lower_bound, 1e-8);
-      EXPECT_LT((found.heads.col(1) - found.heads.col(0) - expected.model).norm(), 1e-5);
+      EXPECT_NEAR(found.proved, expected.proved, 1e-8);
+      EXPECT_LT((found.model.tail(5) - found.model.head(5) - expected.model).norm(), 1e-5);
     }
   }
 }
 
-TEST(TrueSoftmax, WarmStartEndsAtTheSameHeads) {
+TEST(TrueSetOfClasses, WarmStartEndsAtTheSameHeads) {
   const Rows rows = random_rows(150, 3, 3, 8, {.l2 = 1e-2});
   const Vector zero = Vector::Zero(12);
-  const TrueSoftmax set(rows.features, rows.labels, rows.penalty,
-                        as_heads(plain_minimiser(rows, zero, zero), 3), 0.02);
+  const TrueSet set = set_of(rows, plain_minimiser(rows, zero, zero), 0.02);
   Random random(2);
   Vector x = with_one(random.normal_vector(3));
-  const TrueMargin near = set.worst(x, 0, 1);
+  const WorstHead near = set.worst(direction(x, 0, 1, 3));
   x.head(3) += 0.2 * random.normal_vector(3);
-  const TrueMargin cold = set.worst(x, 0, 1);
-  const TrueMargin warm = set.worst(x, 0, 1, &near);
+  const Vector c = direction(x, 0, 1, 3);
+  const WorstHead cold = set.worst(c);
+  const WorstHead warm = set.worst(c, &near);
   EXPECT_NEAR(warm.attained, cold.attained, 1e-9);
-  EXPECT_EQ(set.worst(x, 0, 1, &warm).iterations, 0);
+  EXPECT_EQ(set.worst(c, &warm).iterations, 0);
 }
 
-TEST(TrueSoftmax, RadiusIsTheEpsilonAtWhichTheWorstMarginMeetsTheThreshold) {
+TEST(TrueSetOfClasses, RadiusIsTheEpsilonAtWhichTheWorstMarginMeetsTheThreshold) {
   Random random(12);
   for (const Penalty penalty : {Penalty{.l2 = 1e-2}, Penalty{.l2 = 1e-2, .penalize_bias = false}}) {
     const Rows rows = random_rows(150, 3, 3, 13, penalty);
     const Vector zero = Vector::Zero(12);
-    const TrueSoftmax set(rows.features, rows.labels, penalty,
-                          as_heads(plain_minimiser(rows, zero, zero), 3), 0.01);
+    const TrueSet set = set_of(rows, plain_minimiser(rows, zero, zero), 0.01);
     int positive = 0;
     for (int draw = 0; draw < 8; ++draw) {
-      const Vector x = with_one(random.normal_vector(3));
-      const double radius = set.robustness_radius(x, 2, 0, 0.1);
-      const double lead = (set.center().col(2) - set.center().col(0)).dot(x);
-      EXPECT_EQ(radius > 0, lead > 0.1);
+      const Vector c = direction(with_one(random.normal_vector(3)), 2, 0, 3);
+      const double radius = set.radius(c, 0.1);
+      EXPECT_EQ(radius > 0, set.center().dot(c) > 0.1);
       if (!(radius > 1e-6)) continue;
       ++positive;
-      EXPECT_GE(set.with_epsilon(radius * (1 - 1e-5)).worst(x, 2, 0).lower_bound, 0.1);
-      EXPECT_LT(set.with_epsilon(radius * (1 + 1e-5)).worst(x, 2, 0).attained, 0.1);
+      EXPECT_GE(set.with_epsilon(radius * (1 - 1e-5))->worst(c).proved, 0.1);
+      EXPECT_LT(set.with_epsilon(radius * (1 + 1e-5))->worst(c).attained, 0.1);
     }
     EXPECT_GT(positive, 2);
   }
 }
 
-TEST(TrueSoftmax, RefusesWhatIsNoMinimiserAndWhatIsNoClass) {
+TEST(TrueSetOfClasses, RefusesWhatIsNoMinimiserAndWhatIsNoClass) {
   const Rows rows = random_rows(100, 2, 3, 7, {.l2 = 1e-2});
   const Vector zero = Vector::Zero(9);
-  const Matrix heads = as_heads(plain_minimiser(rows, zero, zero), 3);
-  const auto make = [&](const Matrix& minimiser, double epsilon, std::vector<int> labels) {
-    return TrueSoftmax(rows.features, std::move(labels), rows.penalty, minimiser, epsilon);
+  const Vector heads = plain_minimiser(rows, zero, zero);
+  const auto make = [&](const Vector& minimiser, double epsilon, std::vector<int> labels) {
+    return TrueSet(rows.features, std::move(labels), LossKind::softmax, minimiser.size() / 3,
+                   rows.penalty, minimiser, epsilon);
   };
   EXPECT_THROW((void)make(2 * heads, 1e-3, rows.labels), Error);
   EXPECT_THROW((void)make(heads, 1e-13, rows.labels), Error);
-  EXPECT_THROW((void)make(heads.leftCols(2), 1e-3, rows.labels), Error);  // a label is 2
+  EXPECT_THROW((void)make(heads.head(6), 1e-3, rows.labels), Error);  // a label is 2
   EXPECT_THROW((void)make(heads, 1e-3, {0, 1}), Error);
-  const TrueSoftmax set = make(heads, 1e-3, rows.labels);
-  EXPECT_THROW((void)set.worst(Vector::Ones(3), 1, 1), Error);
-  EXPECT_THROW((void)set.worst(Vector::Ones(3), 0, 3), Error);
-  EXPECT_THROW((void)set.worst(Vector::Ones(2), 0, 1), Error);
+  EXPECT_THROW((void)make(heads, 1e-3, rows.labels).worst(Vector::Ones(3)), Error);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ class EverySet : public testing::TestWithParam<std::size_t> {
 };
 
 TEST_P(EverySet, ValueIsThatOfDenseMatrices) {
-  for (Index k = 0; k < function->members(); ++k) {
+  for (Index k = 0; k < function->parts(); ++k) {
     const RobustScore score = function->value(k, x);
     const double logit = member(k).network.logit(seen_by(k, x));
     EXPECT_NEAR(score.logit, logit, 1e-12 * (1 + std::abs(logit)));
@@ -101,7 +101,7 @@ TEST_P(EverySet, ValueIsThatOfDenseMatrices) {
 TEST_P(EverySet, GradientsAgreeWithDifferences) {
   Vector logit_gradient;
   Vector spread_gradient;
-  for (Index k = 0; k < function->members(); ++k) {
+  for (Index k = 0; k < function->parts(); ++k) {
     const RobustScore score = function->gradient(k, x, logit_gradient, spread_gradient);
     const RobustScore value = function->value(k, x);
     EXPECT_NEAR(score.logit, value.logit, 1e-14 * (1 + std::abs(value.logit)));
@@ -130,7 +130,7 @@ TEST_P(EverySet, CurvatureIsThatOfReluAndNeverNegative) {
   Vector ignored;
   Vector spread_gradient;
   Matrix hessian;
-  for (Index k = 0; k < function->members(); ++k) {
+  for (Index k = 0; k < function->parts(); ++k) {
     (void)function->gradient(k, x, ignored, spread_gradient);
     if (!function->spread_hessian(k, hessian)) {
       EXPECT_TRUE(at.set == SetKind::full || at.set == SetKind::isotropic);
@@ -167,7 +167,7 @@ TEST_P(EverySet, NeverAllocatesAfterTheFirstCall) {
   Vector spread_gradient;
   Matrix hessian;
   const auto evaluate = [&] {
-    for (Index k = 0; k < function->members(); ++k) {
+    for (Index k = 0; k < function->parts(); ++k) {
       (void)function->value(k, x);
       (void)function->gradient(k, x, logit_gradient, spread_gradient);
       (void)function->spread_hessian(k, hessian);

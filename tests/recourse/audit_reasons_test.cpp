@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "ellice/core/json.hpp"
-#include "ellice/recourse/linear_exact.hpp"
+#include "ellice/recourse/exact_search.hpp"
 #include "ellice/recourse/recourse_file.hpp"
 #include "support/recourse_cases.hpp"
 
@@ -27,7 +27,7 @@ File file_with_reasons(const Model& model, const StoredRows* rows = nullptr) {
                   .method = "exact",
                   .reference = make_reference(model, 0, rows)};
   std::vector<Recourse> answers =
-      LinearExact(request.problem).generate(random_queries(model, 20, 3), {});
+      ExactSearch(request.problem).generate(random_queries(model, 20, 3), {});
   add_reasons(answers, Reasoner(model, 0, *request.reference));
   RecourseWriter writer(request);
   std::string text = writer.begin();

@@ -14,12 +14,12 @@
 #include "ellice/recourse/any_class.hpp"
 #include "ellice/recourse/automatic.hpp"
 #include "ellice/recourse/data_supported.hpp"
+#include "ellice/recourse/exact_search.hpp"
 #include "ellice/recourse/frontier.hpp"
 #include "ellice/recourse/gradient.hpp"
 #include "ellice/recourse/greedy.hpp"
 #include "ellice/recourse/gumbel.hpp"
-#include "ellice/recourse/linear_exact.hpp"
-#include "ellice/recourse/network_search.hpp"
+#include "ellice/recourse/local_search.hpp"
 #include "support/class_cases.hpp"
 #include "support/datasets.hpp"
 #include "support/exact_answers.hpp"
@@ -82,7 +82,7 @@ TEST(ManyClasses, TwoOfThemGetTheAnswersOfTheLogisticModelWithHalfTheRidge) {
   const std::vector<Query> queries = random_queries(many, 30, 52);
   const std::vector<Recourse> found =
       automatic_generator(of_many)->generate(queries, {.threads = 2});
-  const std::vector<Recourse> expected = LinearExact(of_two).generate(queries, {.threads = 2});
+  const std::vector<Recourse> expected = ExactSearch(of_two).generate(queries, {.threads = 2});
   for (std::size_t i = 0; i < queries.size(); ++i) {
     ASSERT_EQ(is_certified(found[i].status), is_certified(expected[i].status));
     if (!found[i].counterfactual) continue;
@@ -193,7 +193,7 @@ TEST(ManyClasses, AreServedByEveryMethod) {
     all.push_back(std::make_unique<DataSupported>(problem, data.raw));
     all.push_back(std::make_unique<GreedySearch>(problem));
     all.push_back(std::make_unique<GumbelSearch>(problem));
-    all.push_back(std::make_unique<NetworkSearch>(problem));
+    all.push_back(std::make_unique<LocalSearch>(problem));
     return all;
   }();
   const std::vector<Recourse> nearest = automatic_generator(problem)->generate(queries, {});
@@ -251,7 +251,7 @@ TEST(ManyClasses, AnyAcceptableClassWillDoAndTheNearestCounts) {
       for (const Index winner : acceptable) {
         Problem one = any;
         one.set.contest->winner = winner;
-        const Recourse single = LinearExact(one).generate({queries[i]}, {}).front();
+        const Recourse single = ExactSearch(one).generate({queries[i]}, {}).front();
         if (!is_certified(single.status) || single.distance.weighted >= nearest) continue;
         nearest = single.distance.weighted;
         expected = single.target;

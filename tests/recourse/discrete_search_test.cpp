@@ -13,7 +13,7 @@
 #include "ellice/recourse/data_supported.hpp"
 #include "ellice/recourse/greedy.hpp"
 #include "ellice/recourse/gumbel.hpp"
-#include "ellice/recourse/network_search.hpp"
+#include "ellice/recourse/local_search.hpp"
 #include "recourse/robust_constraints.hpp"
 #include "support/datasets.hpp"
 #include "support/mixed_model.hpp"
@@ -67,8 +67,8 @@ TEST(DiscreteSearch, EveryMethodGivesWholeAllowedCertifiedRows) {
     charged.cost.kind = CostKind::mixed;
     const std::vector<Query> queries = first_rows(mixed, 12);
     const std::vector<std::function<std::unique_ptr<Generator>()>> methods = {
-        [&] { return std::make_unique<NetworkSearch>(problem, &mixed.rows); },
-        [&] { return std::make_unique<NetworkSearch>(charged); },
+        [&] { return std::make_unique<LocalSearch>(problem, &mixed.rows); },
+        [&] { return std::make_unique<LocalSearch>(charged); },
         [&] { return std::make_unique<GreedySearch>(problem); },
         [&] {
           return std::make_unique<GreedySearch>(
@@ -135,9 +135,9 @@ TEST(DiscreteSearch, ComesNearTheBestOfAllChoicesAndIsNeverWorseThanNone) {
     const MixedCase mixed = mixed_case(seed, false);
     const Problem problem{.model = &mixed.model, .epsilon = 0.002};
     const std::vector<Query> queries = first_rows(mixed, 6);
-    const std::vector<Recourse> found = NetworkSearch(problem).generate(queries, {});
+    const std::vector<Recourse> found = LocalSearch(problem).generate(queries, {});
     const std::vector<Recourse> held =
-        NetworkSearch(problem, nullptr, {.discrete_nodes = 0}).generate(queries, {});
+        LocalSearch(problem, nullptr, {.discrete_nodes = 0}).generate(queries, {});
     for (std::size_t i = 0; i < queries.size(); ++i) {
       if (found[i].status == Status::already_robust) continue;
       if (held[i].status == Status::certified) {
@@ -167,7 +167,7 @@ void expect_no_row_missed(const Dataset& data, Index count, int epochs, int leas
   const Problem problem{.model = &model, .epsilon = 0.002};
   const std::vector<Query> queries = problem_zoo::queries_of(data, count);
   const std::vector<Recourse> nearest = DataSupported(problem, data.raw).generate(queries, {});
-  const std::vector<Recourse> found = NetworkSearch(problem, &rows).generate(queries, {});
+  const std::vector<Recourse> found = LocalSearch(problem, &rows).generate(queries, {});
   int asked = 0;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     if (nearest[i].status != Status::certified) continue;
@@ -192,7 +192,7 @@ TEST(DiscreteSearch, AnswersDoNotDependOnThreads) {
   const Problem problem{.model = &mixed.model, .epsilon = 0.002};
   const std::vector<Query> queries = first_rows(mixed, 10);
   const auto text = [&](int threads) {
-    return text_of(NetworkSearch(problem, &mixed.rows).generate(queries, {.threads = threads}),
+    return text_of(LocalSearch(problem, &mixed.rows).generate(queries, {.threads = threads}),
                    mixed.model.schema());
   };
   EXPECT_EQ(text(1), text(3));

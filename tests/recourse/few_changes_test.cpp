@@ -10,7 +10,7 @@
 #include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/recourse/data_supported.hpp"
-#include "ellice/recourse/network_search.hpp"
+#include "ellice/recourse/local_search.hpp"
 #include "support/datasets.hpp"
 #include "support/exact_answers.hpp"
 #include "support/mixed_model.hpp"
@@ -68,10 +68,10 @@ TEST(TradeOff, IsTheNearestAnswerForEveryNumberOfChanges) {
   const Problem problem{.model = &lending_model(), .epsilon = 0.005};
   const std::vector<Query> queries = queries_of(lending_dataset(25, 5), 25);
   const ExactOptions options{.trade_off = true};
-  const std::vector<Recourse> answers = LinearExact(problem, options).generate(queries, {});
+  const std::vector<Recourse> answers = ExactSearch(problem, options).generate(queries, {});
   EXPECT_EQ(faults(problem, answers, "exact", fields_to_json(options)), 0U);
-  const std::vector<Recourse> fewest = LinearExact(problem, {.sparse = true}).generate(queries, {});
-  const std::vector<Recourse> nearest = LinearExact(problem).generate(queries, {});
+  const std::vector<Recourse> fewest = ExactSearch(problem, {.sparse = true}).generate(queries, {});
+  const std::vector<Recourse> nearest = ExactSearch(problem).generate(queries, {});
   const auto plans = by_query(answers, queries.size());
   int several = 0;
   for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -84,7 +84,7 @@ TEST(TradeOff, IsTheNearestAnswerForEveryNumberOfChanges) {
     std::size_t next = 0;
     for (int k = fewest[i].distance.changed; k <= nearest[i].distance.changed; ++k) {
       const Recourse limited =
-          LinearExact(problem, {.max_changes = k}).generate({queries[i]}, {}).front();
+          ExactSearch(problem, {.max_changes = k}).generate({queries[i]}, {}).front();
       if (limited.distance.weighted >= last * (1 - 1e-8)) continue;
       last = limited.distance.weighted;
       ASSERT_LT(next, plans[i].size());
@@ -99,7 +99,7 @@ TEST(TradeOff, IsTheNearestAnswerForEveryNumberOfChanges) {
 
 TEST(TradeOff, DoesNotGoWithPlans) {
   const Problem problem{.model = &lending_model(), .epsilon = 0.005};
-  EXPECT_THROW(LinearExact(problem, {.trade_off = true, .plans = 2}), Error);
+  EXPECT_THROW(ExactSearch(problem, {.trade_off = true, .plans = 2}), Error);
 }
 
 TEST(Plans, SayHowTheyDiffer) {
@@ -107,7 +107,7 @@ TEST(Plans, SayHowTheyDiffer) {
   const std::vector<Query> queries = queries_of(lending_dataset(20, 6), 20);
   int reasons = 0;
   for (const auto& plans :
-       by_query(LinearExact(problem, {.plans = 3}).generate(queries, {}), queries.size())) {
+       by_query(ExactSearch(problem, {.plans = 3}).generate(queries, {}), queries.size())) {
     for (const Recourse& plan : plans) {
       if (plan.plan == 0 || !plan.counterfactual) continue;
       ++reasons;
@@ -125,7 +125,7 @@ TEST(Plans, AFileWhosePlansContainEachOtherIsRefused) {
   const Problem problem{.model = &lending_model(), .epsilon = 0.005};
   const std::vector<Query> queries = queries_of(lending_dataset(20, 6), 20);
   const ExactOptions options{.plans = 2};
-  std::vector<Recourse> answers = LinearExact(problem, options).generate(queries, {});
+  std::vector<Recourse> answers = ExactSearch(problem, options).generate(queries, {});
   EXPECT_EQ(faults(problem, answers, "exact", fields_to_json(options)), 0U);
   const auto second = std::find_if(answers.begin(), answers.end(), [](const Recourse& answer) {
     return answer.plan == 1 && answer.counterfactual;
@@ -188,11 +188,11 @@ TEST(NetworkFewChanges, AreAsFewAsOnAGridNearlyAlways) {
     const Problem problem{.model = &mixed.model, .epsilon = 0.002};
     const auto set = make_set(mixed.model, problem.set);
     const std::vector<Query> queries = first_rows(mixed, 8);
-    const NetworkSearchOptions options{.sparse = true};
+    const LocalSearchOptions options{.sparse = true};
     const std::vector<Recourse> few =
-        NetworkSearch(problem, &mixed.rows, options).generate(queries, {});
+        LocalSearch(problem, &mixed.rows, options).generate(queries, {});
     EXPECT_EQ(faults(problem, few, "network", fields_to_json(options)), 0U);
-    const std::vector<Recourse> nearest = NetworkSearch(problem, &mixed.rows).generate(queries, {});
+    const std::vector<Recourse> nearest = LocalSearch(problem, &mixed.rows).generate(queries, {});
     for (std::size_t i = 0; i < queries.size(); ++i) {
       if (nearest[i].status != Status::certified) continue;
       ASSERT_EQ(few[i].status, Status::certified);
@@ -213,9 +213,9 @@ TEST(NetworkFewChanges, ALimitHoldsOrNothingIsReturned) {
     const Problem problem{.model = &mixed.model, .epsilon = 0.002};
     const std::vector<Query> queries = first_rows(mixed, 8);
     for (const int most : {1, 2}) {
-      const NetworkSearchOptions options{.max_changes = most};
+      const LocalSearchOptions options{.max_changes = most};
       const std::vector<Recourse> answers =
-          NetworkSearch(problem, &mixed.rows, options).generate(queries, {});
+          LocalSearch(problem, &mixed.rows, options).generate(queries, {});
       EXPECT_EQ(faults(problem, answers, "network", fields_to_json(options)), 0U);
       for (const Recourse& answer : answers) {
         EXPECT_NE(answer.status, Status::optimal);
@@ -237,11 +237,11 @@ TEST(NetworkPlans, DifferAndMorePlansBeginWithTheSame) {
     const MixedCase mixed = mixed_case(seed, true);
     const Problem problem{.model = &mixed.model, .epsilon = 0.002};
     const std::vector<Query> queries = first_rows(mixed, 6);
-    const NetworkSearchOptions options{.plans = 3};
+    const LocalSearchOptions options{.plans = 3};
     const std::vector<Recourse> three =
-        NetworkSearch(problem, &mixed.rows, options).generate(queries, {});
+        LocalSearch(problem, &mixed.rows, options).generate(queries, {});
     EXPECT_EQ(faults(problem, three, "network", fields_to_json(options)), 0U);
-    const std::vector<Recourse> one = NetworkSearch(problem, &mixed.rows).generate(queries, {});
+    const std::vector<Recourse> one = LocalSearch(problem, &mixed.rows).generate(queries, {});
     const auto plans = by_query(three, queries.size());
     for (std::size_t i = 0; i < queries.size(); ++i) {
       EXPECT_EQ(to_json(one[i], mixed.model.schema()),
@@ -345,11 +345,11 @@ TEST(FewestChanges, OfGermanEqualAllPairsOfFeatures) {
   const Model model = train(data, {.balance = true}, {.folds = 0}).model;
   const Encoder& encoder = model.encoder;
   const Problem problem{.model = &model, .epsilon = 0.005};
-  const RashomonEllipsoid set = linear_set(problem);
+  const RashomonEllipsoid set = last_layer_set(model, problem.epsilon);
   int pairs = 0;
   const std::vector<Query> queries = queries_of(data, 40);
   const std::vector<Recourse> answers =
-      LinearExact(problem, {.max_changes = 2, .sparse = true}).generate(queries, {});
+      ExactSearch(problem, {.max_changes = 2, .sparse = true}).generate(queries, {});
   for (const Recourse& answer : answers) {
     if (answer.status == Status::already_robust) continue;
     const Vector& query = queries[answer.query_index].raw;

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ellice/recourse/linear_exact.hpp"
+#include "ellice/recourse/exact_search.hpp"
 #include "support/continuous_dataset.hpp"
 #include "support/datasets.hpp"
 #include "support/exact_answers.hpp"
@@ -20,11 +20,11 @@ Model continuous_model(const std::string& name, Dataset& data, bool swapped = fa
   return train(data, {.balance = true}, {.folds = 0}).model;
 }
 
-class LinearExactOnPaperData : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Nine, LinearExactOnPaperData, testing::ValuesIn(paper_datasets()),
+class ExactSearchOnPaperData : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Nine, ExactSearchOnPaperData, testing::ValuesIn(paper_datasets()),
                          [](const auto& instance) { return instance.param; });
 
-TEST_P(LinearExactOnPaperData, IsOptimalOrProvedInfeasible) {
+TEST_P(ExactSearchOnPaperData, IsOptimalOrProvedInfeasible) {
   ELLICE_NEEDS_DATASET(GetParam());
   for (const bool swapped : {false, true}) {
     Dataset data;
@@ -43,7 +43,7 @@ TEST_P(LinearExactOnPaperData, IsOptimalOrProvedInfeasible) {
   }
 }
 
-TEST(LinearExact, FindsNoRobustRecourseForCompasAndParkinsonsAtTenPercent) {
+TEST(ExactSearch, FindsNoRobustRecourseForCompasAndParkinsonsAtTenPercent) {
   for (const char* name : {"compas", "parkinsons"}) {
     ELLICE_NEEDS_DATASET(name);
     Dataset data;

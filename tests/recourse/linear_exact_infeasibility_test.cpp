@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "ellice/recourse/linear_exact.hpp"
+#include "ellice/recourse/exact_search.hpp"
 #include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"
 
@@ -16,7 +16,7 @@ using problem_zoo::plain_robust_logit;
 using problem_zoo::random_queries;
 using problem_zoo::solve;
 
-TEST(LinearExact, ExplainsInfeasibility) {
+TEST(ExactSearch, ExplainsInfeasibility) {
   const Model model = numeric_model(4, 15, [](Schema& schema) {
     for (std::size_t j = 0; j < 3; ++j) schema.features[j].immutable = true;
   });
@@ -50,7 +50,7 @@ TEST(LinearExact, ExplainsInfeasibility) {
   expect_audited(problem, answers);
 }
 
-TEST(LinearExact, WithoutAnyOneOfTheBlockingConstraintsThereIsAnAnswer) {
+TEST(ExactSearch, WithoutAnyOneOfTheBlockingConstraintsThereIsAnAnswer) {
   const auto model_with = [](const std::set<std::string>& immutable) {
     return numeric_model(3, 17, [&](Schema& schema) {
       for (Feature& feature : schema.features) feature.immutable = immutable.contains(feature.name);
@@ -84,7 +84,7 @@ TEST(LinearExact, WithoutAnyOneOfTheBlockingConstraintsThereIsAnAnswer) {
   EXPECT_GT(checked, 5);
 }
 
-TEST(LinearExact, AllowedNumbersBoundTheSearchAndCanBlock) {
+TEST(ExactSearch, AllowedNumbersBoundTheSearchAndCanBlock) {
   const Model model = numeric_model(2, 13, [](Schema& schema) {
     schema.features[0].allowed = {-1.0, 0.0, 1.0};
     schema.features[1].allowed = {-1.0, 0.0, 1.0};
@@ -114,7 +114,7 @@ TEST(LinearExact, AllowedNumbersBoundTheSearchAndCanBlock) {
   expect_audited(problem, answers);
 }
 
-TEST(LinearExact, AnswersWhereEverythingIsImmutable) {
+TEST(ExactSearch, AnswersWhereEverythingIsImmutable) {
   const Model model = numeric_model(3, 22, [](Schema& schema) {
     for (Feature& feature : schema.features) feature.immutable = true;
   });

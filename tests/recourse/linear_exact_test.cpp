@@ -1,5 +1,3 @@
-#include "ellice/recourse/linear_exact.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
+#include "ellice/recourse/exact_search.hpp"
 #include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"
 
@@ -23,7 +22,7 @@ using problem_zoo::queries_of;
 using problem_zoo::random_queries;
 using problem_zoo::solve;
 
-TEST(LinearExact, AnswersAreOptimalWhereNothingIsHeldBack) {
+TEST(ExactSearch, AnswersAreOptimalWhereNothingIsHeldBack) {
   const Model model = numeric_model(6, 1);
   for (const CostKind kind : {CostKind::l2, CostKind::l1, CostKind::l1_l2, CostKind::mixed}) {
     for (const RangePolicy range : {RangePolicy::train, RangePolicy::off}) {
@@ -45,7 +44,7 @@ TEST(LinearExact, AnswersAreOptimalWhereNothingIsHeldBack) {
   }
 }
 
-TEST(LinearExact, IsNotBeatenByAGridInTwoDimensions) {
+TEST(ExactSearch, IsNotBeatenByAGridInTwoDimensions) {
   const Model model = numeric_model(2, 3, [](Schema& schema) {
     schema.features[0].direction = Direction::increase;
     schema.features[0].weight = 2;
@@ -84,7 +83,7 @@ TEST(LinearExact, IsNotBeatenByAGridInTwoDimensions) {
   }
 }
 
-TEST(LinearExact, EpsilonZeroIsTheNearestPointOfThePlane) {
+TEST(ExactSearch, EpsilonZeroIsTheNearestPointOfThePlane) {
   const Model model = numeric_model(4, 5);
   Problem problem{.model = &model};
   problem.constraints.range = RangePolicy::off;
@@ -96,7 +95,7 @@ TEST(LinearExact, EpsilonZeroIsTheNearestPointOfThePlane) {
   }
 }
 
-TEST(LinearExact, DistanceGrowsWithEpsilon) {  // the paper's trade-off theorem
+TEST(ExactSearch, DistanceGrowsWithEpsilon) {  // the paper's trade-off theorem
   const Model model = numeric_model(5, 7);
   std::vector<double> last(30, 0);
   for (const double epsilon : {0.0, 0.001, 0.01, 0.03, 0.06}) {
@@ -112,7 +111,7 @@ TEST(LinearExact, DistanceGrowsWithEpsilon) {  // the paper's trade-off theorem
   }
 }
 
-TEST(LinearExact,
+TEST(ExactSearch,
      IsOneLipschitzInTheQuery) {  // the paper's stability theorem, with fixed constraints
   const Model model = numeric_model(5, 9);
   Problem problem{.model = &model, .epsilon = 0.02};
@@ -128,7 +127,7 @@ TEST(LinearExact,
   }
 }
 
-TEST(LinearExact, KeepsEveryConstraintOnTheRowAsWritten) {
+TEST(ExactSearch, KeepsEveryConstraintOnTheRowAsWritten) {
   const Model model = numeric_model(6, 11, [](Schema& schema) {
     schema.features[0].immutable = true;
     schema.features[1].direction = Direction::increase;
@@ -163,7 +162,7 @@ TEST(LinearExact, KeepsEveryConstraintOnTheRowAsWritten) {
   expect_audited(problem, answers);
 }
 
-TEST(LinearExact, GridAnswersAreTheBestOfTheGrid) {
+TEST(ExactSearch, GridAnswersAreTheBestOfTheGrid) {
   const Model model = numeric_model(2, 13, [](Schema& schema) {
     for (Feature& feature : schema.features) feature.step = 0.25;
   });
@@ -194,7 +193,7 @@ TEST(LinearExact, GridAnswersAreTheBestOfTheGrid) {
   }
 }
 
-TEST(LinearExact, KeepsAQueryOutsideARangeOrMovesItInside) {
+TEST(ExactSearch, KeepsAQueryOutsideARangeOrMovesItInside) {
   const Model model = numeric_model(3, 19, [](Schema& schema) { schema.features[0].min = 0.5; });
   const Problem problem{.model = &model, .epsilon = 0.01};
   bool kept = false;
@@ -213,7 +212,7 @@ TEST(LinearExact, KeepsAQueryOutsideARangeOrMovesItInside) {
   expect_audited(problem, answers);
 }
 
-TEST(LinearExact, CallsNothingOptimalThatAQueryOutsideManyRangesCanBeat) {
+TEST(ExactSearch, CallsNothingOptimalThatAQueryOutsideManyRangesCanBeat) {
   const Model model = numeric_model(9, 23, [](Schema&) {});
   Vector raw = model.encoder.mean();
   const Vector theta = model.network.head();
@@ -242,7 +241,7 @@ TEST(LinearExact, CallsNothingOptimalThatAQueryOutsideManyRangesCanBeat) {
   EXPECT_LE(free.distance.weighted * (1 - *free.gap), fewer.distance.weighted * (1 + 1e-9));
 }
 
-TEST(LinearExact, RoundingLeavesAQueryOutsideARangeWhereItIsCheapest) {
+TEST(ExactSearch, RoundingLeavesAQueryOutsideARangeWhereItIsCheapest) {
   const Model model = numeric_model(
       3, 19, [](Schema& schema) { schema.features[1].step = schema.features[2].step = 0.25; });
   Problem problem{.model = &model, .epsilon = 0.01};
@@ -264,7 +263,7 @@ TEST(LinearExact, RoundingLeavesAQueryOutsideARangeWhereItIsCheapest) {
   EXPECT_GT(compared, 5);
 }
 
-TEST(LinearExact, FeaturesWithoutAGridMakeUpForOneThatEndsEarly) {
+TEST(ExactSearch, FeaturesWithoutAGridMakeUpForOneThatEndsEarly) {
   const Model model = numeric_model(2, 13, [](Schema& schema) { schema.features[0].step = 100; });
   Problem problem{.model = &model, .epsilon = 0.01};
   problem.constraints.range = RangePolicy::off;
@@ -282,7 +281,7 @@ TEST(LinearExact, FeaturesWithoutAGridMakeUpForOneThatEndsEarly) {
   EXPECT_GT(moved, 5);
 }
 
-TEST(LinearExact, FineGridsMakeUpForACoarseOneThatEndsEarly) {
+TEST(ExactSearch, FineGridsMakeUpForACoarseOneThatEndsEarly) {
   // Hundreds of thousands of steps of the fine grids stand for the coarse one's last value.
   const Model model = numeric_model(3, 13, [](Schema& schema) {
     schema.features[0].step = 100;
@@ -312,7 +311,7 @@ TEST(LinearExact, FineGridsMakeUpForACoarseOneThatEndsEarly) {
   }
 }
 
-TEST(LinearExact, AnswersDoNotDependOnThreadsOrCompany) {
+TEST(ExactSearch, AnswersDoNotDependOnThreadsOrCompany) {
   const Model model = train(lending_dataset(600, 1), {}, {.folds = 0}).model;
   const Problem problem{.model = &model, .epsilon = 0.01};
   const std::vector<Query> queries = queries_of(lending_dataset(700, 2), 700);
@@ -329,33 +328,33 @@ TEST(LinearExact, AnswersDoNotDependOnThreadsOrCompany) {
   }
 }
 
-TEST(LinearExact, RefusesWhatCannotBe) {
+TEST(ExactSearch, RefusesWhatCannotBe) {
   const Model model = numeric_model(2, 21);
   Problem problem{.model = &model, .epsilon = -1};
-  EXPECT_THROW(LinearExact{problem}, Error);
+  EXPECT_THROW(ExactSearch{problem}, Error);
   problem.epsilon = std::numeric_limits<double>::infinity();
-  EXPECT_THROW(LinearExact{problem}, Error);
+  EXPECT_THROW(ExactSearch{problem}, Error);
   problem = {.model = &model, .cost = {.kind = CostKind::mixed, .sparsity_weight = 1}};
-  EXPECT_THROW(LinearExact{problem}, Error);
+  EXPECT_THROW(ExactSearch{problem}, Error);
   problem = {.model = &model};
   problem.constraints.features["x9"].locked = true;
-  EXPECT_THROW(LinearExact{problem}, Error);
+  EXPECT_THROW(ExactSearch{problem}, Error);
   problem = {.model = &model};
   problem.constraints.features["x0"].min = 2;
   problem.constraints.features["x0"].max = 1;
-  EXPECT_THROW(LinearExact{problem}, Error);
+  EXPECT_THROW(ExactSearch{problem}, Error);
 
   // Contradictions between the schema, the run and one query.
   const Model from_two = numeric_model(2, 21, [](Schema& schema) { schema.features[0].min = 2; });
   problem = {.model = &from_two};
   problem.constraints.features["x0"].max = 1;
-  EXPECT_THROW(LinearExact{problem}, Error);
+  EXPECT_THROW(ExactSearch{problem}, Error);
   problem.constraints.features["x0"].min = 0;
-  EXPECT_NO_THROW(LinearExact{problem});
+  EXPECT_NO_THROW(ExactSearch{problem});
   problem.constraints.queries[3]["x0"].max = -1;
-  EXPECT_THROW(LinearExact{problem}, Error);
+  EXPECT_THROW(ExactSearch{problem}, Error);
   problem.constraints.queries[3]["x0"].max = 0.5;
-  EXPECT_NO_THROW(LinearExact{problem});
+  EXPECT_NO_THROW(ExactSearch{problem});
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "ellice/recourse/mixed_exact.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
+#include "ellice/recourse/exact_search.hpp"
 #include "support/datasets.hpp"
 #include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"
@@ -72,7 +71,7 @@ double cheapest_row(const Problem& problem, const FeasibleSet& feasible,
 
 void expect_cheapest(const Problem& problem, const std::vector<Query>& queries,
                      const ExactOptions& options = {}) {
-  for (const Recourse& answer : LinearExact(problem, options).generate(queries, {})) {
+  for (const Recourse& answer : ExactSearch(problem, options).generate(queries, {})) {
     if (answer.status == Status::already_robust) continue;
     const FeasibleSet feasible(problem.model->encoder, problem.constraints, answer.query_index,
                                problem.model->encoder.raw(answer.query));
@@ -127,7 +126,7 @@ TEST(MixedExact, FewestChangesAreFewestAndNearestAmongThem) {
   const Model& model = lending_model();
   const Problem problem{.model = &model, .epsilon = 0.005};
   const std::vector<Query> queries = queries_of(lending_dataset(40, 5), 40);
-  const std::vector<Recourse> sparse = LinearExact(problem, {.sparse = true}).generate(queries, {});
+  const std::vector<Recourse> sparse = ExactSearch(problem, {.sparse = true}).generate(queries, {});
   const std::vector<Recourse> nearest = solve(problem, queries);
   for (std::size_t i = 0; i < queries.size(); ++i) {
     if (!is_certified(sparse[i].status) || sparse[i].status == Status::already_robust) continue;
@@ -135,11 +134,11 @@ TEST(MixedExact, FewestChangesAreFewestAndNearestAmongThem) {
     EXPECT_LE(fewest, nearest[i].distance.changed);
     EXPECT_GE(sparse[i].distance.weighted, nearest[i].distance.weighted * (1 - 1e-9));
     const Recourse same =
-        LinearExact(problem, {.max_changes = fewest}).generate({queries[i]}, {})[0];
+        ExactSearch(problem, {.max_changes = fewest}).generate({queries[i]}, {})[0];
     EXPECT_NEAR(same.distance.weighted, sparse[i].distance.weighted, 1e-8 * same.distance.weighted);
     if (fewest == 1) continue;
     const Recourse fewer =
-        LinearExact(problem, {.max_changes = fewest - 1}).generate({queries[i]}, {})[0];
+        ExactSearch(problem, {.max_changes = fewest - 1}).generate({queries[i]}, {})[0];
     EXPECT_FALSE(fewer.counterfactual);
   }
 }
@@ -149,7 +148,7 @@ TEST(MixedExact, PlansDifferAndMorePlansBeginWithTheSame) {
   const Problem problem{.model = &model, .epsilon = 0.005};
   const std::vector<Query> queries = queries_of(lending_dataset(30, 6), 30);
   const std::vector<Recourse> one = solve(problem, queries);
-  const std::vector<Recourse> three = LinearExact(problem, {.plans = 3}).generate(queries, {});
+  const std::vector<Recourse> three = ExactSearch(problem, {.plans = 3}).generate(queries, {});
   std::vector<std::vector<const Recourse*>> by_query(queries.size());
   for (const Recourse& answer : three) {
     EXPECT_EQ(answer.plan, static_cast<int>(by_query[answer.query_index].size()));
@@ -182,7 +181,7 @@ TEST(MixedExact, ALimitLeavesACertifiedAnswerWithItsGap) {
   const Problem problem{.model = &model, .epsilon = 0.01};
   const std::vector<Query> queries = queries_of(lending_dataset(80, 3), 80);
   const std::vector<Recourse> whole = solve(problem, queries);
-  const std::vector<Recourse> part = LinearExact(problem, {.node_limit = 1}).generate(queries, {});
+  const std::vector<Recourse> part = ExactSearch(problem, {.node_limit = 1}).generate(queries, {});
   for (std::size_t i = 0; i < queries.size(); ++i) {
     if (!part[i].counterfactual || !whole[i].counterfactual) continue;
     EXPECT_GE(part[i].distance.weighted, whole[i].distance.weighted * (1 - 1e-9));

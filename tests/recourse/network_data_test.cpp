@@ -6,7 +6,7 @@
 #include "ellice/model/training.hpp"
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/data_supported.hpp"
-#include "ellice/recourse/network_search.hpp"
+#include "ellice/recourse/local_search.hpp"
 #include "support/continuous_dataset.hpp"
 #include "support/datasets.hpp"
 
@@ -34,7 +34,7 @@ int expect_no_misses(const Problem& problem, const Dataset& data, const RowMatri
   EXPECT_EQ(std::ssize(queries), most_queries);
   const StoredRows rows{.encoded = model.encoder.encode(fitted)};
   const std::vector<Recourse> known = DataSupported(problem, fitted).generate(queries, {});
-  const std::vector<Recourse> found = NetworkSearch(problem, &rows).generate(queries, {});
+  const std::vector<Recourse> found = LocalSearch(problem, &rows).generate(queries, {});
   const Verifier verifier(model);
   int reachable = 0;
   for (std::size_t i = 0; i < queries.size(); ++i) {

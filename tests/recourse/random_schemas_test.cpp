@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "ellice/core/json.hpp"
-#include "ellice/recourse/network_search.hpp"
+#include "ellice/recourse/local_search.hpp"
 #include "support/exact_answers.hpp"
 #include "support/network_model.hpp"
 #include "support/recourse_cases.hpp"
@@ -185,7 +185,7 @@ TEST(RandomSchemas, ExactAnswersKeepThemAndNothingCheaperDoes) {
     const std::vector<Query> queries = problem_zoo::queries_of(data, 6);
     for (const ExactOptions& options :
          {ExactOptions{}, ExactOptions{.max_changes = 2}, ExactOptions{.sparse = true}}) {
-      const std::vector<Recourse> answers = LinearExact(problem, options).generate(queries, {});
+      const std::vector<Recourse> answers = ExactSearch(problem, options).generate(queries, {});
       problem_zoo::expect_audited(problem, answers);
       for (const Recourse& answer : answers) {
         if (answer.status == Status::already_robust) continue;
@@ -232,11 +232,11 @@ TEST(RandomSchemas, AnswersOfNetworksKeepThemAndAreCertified) {
     Problem problem{.model = &model, .epsilon = 0.001};
     if (seed % 2 == 0) problem.cost.kind = CostKind::mixed;
     const std::vector<Query> queries = problem_zoo::queries_of(data, 5);
-    for (const NetworkSearchOptions& options :
-         {NetworkSearchOptions{}, NetworkSearchOptions{.sparse = true},
-          NetworkSearchOptions{.plans = 2}}) {
+    for (const LocalSearchOptions& options :
+         {LocalSearchOptions{}, LocalSearchOptions{.sparse = true},
+          LocalSearchOptions{.plans = 2}}) {
       const std::vector<Recourse> answers =
-          NetworkSearch(problem, &rows, options).generate(queries, {});
+          LocalSearch(problem, &rows, options).generate(queries, {});
       problem_zoo::expect_audited(problem, answers);
       for (const Recourse& answer : answers) {
         if (!answer.counterfactual || answer.status == Status::already_robust) continue;

@@ -1,5 +1,3 @@
-#include "recourse/true_mixed.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,8 +7,11 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/rashomon/ellipsoid.hpp"
-#include "ellice/recourse/true_exact.hpp"
-#include "recourse/true_search.hpp"
+#include "ellice/rashomon/true_set.hpp"
+#include "ellice/recourse/exact_search.hpp"
+#include "recourse/linear_question.hpp"
+#include "solver/corrected_search.hpp"
+#include "solver/half_space.hpp"
 #include "support/exact_answers.hpp"
 #include "support/mixed_model.hpp"
 #include "support/recourse_cases.hpp"
@@ -45,6 +46,16 @@ Case mixed_linear(std::uint64_t seed, bool restricted, bool numbers_fixed = fals
 
 Problem true_problem(const Model& model, double epsilon) {
   return {.model = &model, .set = {.kind = SetKind::true_set}, .epsilon = epsilon};
+}
+
+OracleProblem boxed(const Vector& query, const Box& box, const SeparableCost& cost,
+                    double threshold) {
+  return {.query = query,
+          .lower = box.lower,
+          .upper = box.upper,
+          .cost = cost,
+          .threshold = threshold,
+          .margin = 2e-12};
 }
 
 /// Visits all rows that differ from the query in discrete features only, changes counted.
@@ -83,7 +94,7 @@ double cheapest_discrete(const Problem& problem, const FeasibleSet& feasible,
     encoder.encode({raw.data(), static_cast<std::size_t>(raw.size())}, z);
     const double cost = cost_of(problem.cost, encoder, feasible.query(), z);
     if (cost >= best || set.center().dot(with_one(z)) < problem.threshold) return;
-    if (set.worst(with_one(z)).lower_bound >= problem.threshold) best = cost;
+    if (set.worst(with_one(z)).proved >= problem.threshold) best = cost;
   });
   return best;
 }
@@ -94,7 +105,7 @@ TEST(TrueMixed, EqualsBruteForceWhereEverythingIsDiscrete) {
     for (const bool restricted : {false, true}) {
       const Case given = mixed_linear(seed, restricted, true);
       const Problem problem = true_problem(given.model, 0.01);
-      const std::vector<Recourse> answers = TrueExact(problem).generate(given.queries, {});
+      const std::vector<Recourse> answers = ExactSearch(problem).generate(given.queries, {});
       for (std::size_t i = 0; i < answers.size(); ++i) {
         const Recourse& answer = answers[i];
         if (answer.status == Status::already_robust) continue;
@@ -121,11 +132,10 @@ TEST(TrueMixed, EqualsTheBestOfAllAssignmentsWithNumbersSolvedByCuttingPlanes) {
   problem.constraints.features["place"].locked = true;  // fewer assignments
   problem.constraints.features["grade"].locked = true;
   const Encoder& encoder = given.model.encoder;
-  const TrueSet set = true_set(given.model, *given.model.rows, problem.epsilon);
+  const LinearQuestion question(problem);
   const SeparableCost cost = {.quadratic = 2 * column_weights(encoder)};
-  const TrueSearch search(set, cost, problem.threshold, 2e-12);
   const std::vector<Query> queries(given.queries.begin(), given.queries.begin() + 6);
-  const std::vector<Recourse> answers = TrueExact(problem).generate(queries, {});
+  const std::vector<Recourse> answers = ExactSearch(problem).generate(queries, {});
   int compared = 0;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     if (!is_certified(answers[i].status) || answers[i].status == Status::already_robust) continue;
@@ -134,7 +144,8 @@ TEST(TrueMixed, EqualsTheBestOfAllAssignmentsWithNumbersSolvedByCuttingPlanes) {
     visit_rows(encoder.schema(), feasible, [&](const Vector& raw, int) {
       const FeasibleSet pinned = feasible.holding(raw);
       for (const Box& box : pinned.boxes()) {
-        best = std::min(best, search.nearest_by_cuts(feasible.query(), box).objective);
+        const OracleProblem asked = boxed(feasible.query(), box, cost, problem.threshold);
+        best = std::min(best, search_by_cuts(*question.oracle(), asked).objective);
       }
     });
     EXPECT_EQ(answers[i].status, Status::optimal) << answers[i].message;
@@ -148,9 +159,9 @@ TEST(TrueMixed, ChangesAreLimitedAndMadeFew) {
   const Case given = mixed_linear(3, false, true);
   const Problem problem = true_problem(given.model, 0.003);
   const std::vector<Recourse> limited =
-      TrueExact(problem, {.max_changes = 1}).generate(given.queries, {});
+      ExactSearch(problem, {.max_changes = 1}).generate(given.queries, {});
   const std::vector<Recourse> sparse =
-      TrueExact(problem, {.sparse = true}).generate(given.queries, {});
+      ExactSearch(problem, {.sparse = true}).generate(given.queries, {});
   for (std::size_t i = 0; i < given.queries.size(); ++i) {
     if (limited[i].status == Status::already_robust) continue;
     const FeasibleSet feasible(given.model.encoder, problem.constraints, i, given.queries[i].raw);
@@ -163,49 +174,87 @@ TEST(TrueMixed, ChangesAreLimitedAndMadeFew) {
   }
 }
 
-TEST(TrueMixed, SeveralPlansAreRefused) {
+TEST(TrueMixed, PlansDifferAndTradeOffsFall) {
   const Case given = mixed_linear(3, false);
-  const Problem problem = true_problem(given.model, 0.01);
-  EXPECT_THROW(TrueExact(problem, {.plans = 2}), Error);
+  const Problem problem = true_problem(given.model, 0.003);
+  const std::vector<Query> queries(given.queries.begin(), given.queries.begin() + 8);
+  int plans = 0;
+  std::vector<Recourse> of_query;
+  for (const Recourse& answer : ExactSearch(problem, {.plans = 3}).generate(queries, {})) {
+    if (answer.plan == 0) of_query.clear();
+    if (!is_certified(answer.status)) continue;
+    for (const Recourse& earlier : of_query) {
+      const bool contains =
+          std::all_of(earlier.changes.begin(), earlier.changes.end(), [&](const Change& change) {
+            return std::any_of(answer.changes.begin(), answer.changes.end(),
+                               [&](const Change& own) { return own.feature == change.feature; });
+          });
+      EXPECT_FALSE(contains);
+      EXPECT_GE(answer.distance.weighted, earlier.distance.weighted * (1 - 1e-9));
+    }
+    if (answer.plan > 0) ++plans;
+    of_query.push_back(answer);
+  }
+  EXPECT_GT(plans, 3);
+  int steps = 0;
+  for (const Recourse& answer : ExactSearch(problem, {.trade_off = true}).generate(queries, {})) {
+    if (answer.plan > 0) {
+      EXPECT_GT(answer.distance.changed, of_query.back().distance.changed);
+      EXPECT_LT(answer.distance.weighted, of_query.back().distance.weighted);
+      ++steps;
+    }
+    of_query.push_back(answer);
+  }
+  EXPECT_GT(steps, 0);
 }
 
-TEST(TrueSearch, CuttingPlanesEndWhereCorrectedEllipsoidsDo) {
+TEST(CorrectedSearch, CuttingPlanesEndWhereCorrectedEllipsoidsDo) {
   const Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(400, 5, 4));
   const Model model = train(data, {}, {.l2 = 1e-2, .folds = 0, .store_rows = true}).model;
+  Problem problem = true_problem(model, 0.01);
+  problem.threshold = 0.2;
+  const LinearQuestion question(problem);
   Random random(9);
   const std::vector<SeparableCost> costs = {
       {.quadratic = Vector::Constant(5, 2)},
       {.quadratic = Vector::Constant(5, 2), .absolute = Vector::Constant(5, 0.3)}};
+  int compared = 0;
   for (const SeparableCost& cost : costs) {
-    const TrueSearch search(true_set(model, *model.rows, 0.01), cost, 0.2, 2e-12);
     for (int k = 0; k < 8; ++k) {
       const Vector query = random.normal_vector(5);
       const Box box{.lower = Vector::Constant(5, -2.5), .upper = Vector::Constant(5, 2.5)};
-      const TrueSearchResult corrected = search.nearest(query, box);
-      const TrueSearchResult cuts = search.nearest_by_cuts(query, box);
+      const OracleProblem asked = boxed(query, box, cost, problem.threshold);
+      const OracleResult corrected = search_corrected(*question.oracle(), asked);
+      const OracleResult cuts = search_by_cuts(*question.oracle(), asked);
       ASSERT_EQ(corrected.found, cuts.found);
       EXPECT_GT(cuts.cuts, 0);
       if (!corrected.found) continue;
+      ++compared;
       // The dual's steps may end early, by up to 1.4e-4 here; the bounds hold all the same.
       EXPECT_NEAR(cuts.objective, corrected.objective, 1e-6 * corrected.objective);
       EXPECT_GE(cuts.objective, corrected.objective * (1 - 1e-9));
       EXPECT_LE(cuts.lower_bound, corrected.objective * (1 + 1e-9));
-      EXPECT_GE(search.excess(cuts.point, cuts.worst), 0);
+      EXPECT_GE(question.robust_logit(cuts.point), problem.threshold);
     }
   }
+  EXPECT_GT(compared, 4);
 }
 
-TEST(TrueSearch, CuttingPlanesProveThatABoxHasNone) {
+TEST(CorrectedSearch, CuttingPlanesProveThatABoxHasNone) {
   const Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(400, 4, 2));
   const Model model = train(data, {}, {.l2 = 1e-2, .folds = 0, .store_rows = true}).model;
+  Problem problem = true_problem(model, 0.05);
+  problem.threshold = 3;
   const TrueSet set = true_set(model, *model.rows, 0.05);
-  const TrueSearch search(set, {}, 3, 2e-12);
   const Box box{.lower = Vector::Constant(4, -0.3), .upper = Vector::Constant(4, 0.3)};
-  const TrueSearchResult result = search.nearest_by_cuts(Vector::Zero(4), box);
+  const LinearQuestion question(problem);
+  const OracleResult result =
+      search_by_cuts(*question.oracle(), boxed(Vector::Zero(4), box, {}, problem.threshold));
   EXPECT_FALSE(result.found);
   ASSERT_TRUE(result.proof);
-  EXPECT_LE(set.objective(*result.proof), set.level() + 1e-14);
-  EXPECT_LT(linear_maximum(*result.proof, box), 3);
+  const Vector& model_of_set = result.proof->heads.front();
+  EXPECT_LE(set.objective(model_of_set), set.level() + 1e-14);
+  EXPECT_LT(linear_maximum(model_of_set, box.lower, box.upper), 3);
 }
 
 }  // namespace

@@ -1,16 +1,15 @@
-#include "ellice/recourse/true_network.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/lending.hpp"
+#include "ellice/rashomon/true_set.hpp"
+#include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/recourse/data_supported.hpp"
+#include "ellice/recourse/exact_search.hpp"
 #include "ellice/recourse/frontier.hpp"
-#include "ellice/recourse/true_classes.hpp"
-#include "ellice/recourse/true_exact.hpp"
-#include "recourse/true_function.hpp"
+#include "ellice/recourse/local_search.hpp"
 #include "support/class_cases.hpp"
 #include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"
@@ -38,20 +37,19 @@ Problem true_problem(const Model& model, double epsilon) {
   return {.model = &model, .set = {.kind = SetKind::true_set}, .epsilon = epsilon};
 }
 
-TEST(TrueLogit, DerivativesAreThoseOfFiniteDifferences) {
+TEST(TrueFunction, DerivativesAreThoseOfFiniteDifferences) {
   const Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(200, 3, 4));
   const Model model = train(data, {}, network_options(Activation::tanh)).model;
-  const TrueSet set = true_set(model, *model.rows, 0.02);
-  TrueLogit function(model.network, set);
-  const auto robust = [&](const Vector& x) {
-    return function.value(0, x).robust(function.kappa());
-  };
+  const auto set = make_set(model, {.kind = SetKind::true_set}, 0.02);
+  const auto function = set->function();
+  const double kappa = std::sqrt(2 * 0.02);
+  const auto robust = [&](const Vector& x) { return function->value(0, x).robust(kappa); };
   Random random(6);
   for (int k = 0; k < 4; ++k) {
     const Vector x = random.normal_vector(3);
     Vector logit, spread;
-    (void)function.gradient(0, x, logit, spread);
-    const Vector gradient = logit - function.kappa() * spread;
+    (void)function->gradient(0, x, logit, spread);
+    const Vector gradient = logit - kappa * spread;
     // f and s once more by the definition of both, at points that the warm start has not seen.
     for (Index i = 0; i < 3; ++i) {
       const double h = 1e-4;
@@ -62,20 +60,20 @@ TEST(TrueLogit, DerivativesAreThoseOfFiniteDifferences) {
   }
 }
 
-TEST(TrueLogit, CurvatureIsThatOfTheWorstScoreOfALinearModel) {
+TEST(TrueFunction, CurvatureIsThatOfTheWorstScoreOfALinearModel) {
   const Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(300, 3, 4));
   const Model model = train(data, {}, {.folds = 0, .store_rows = true}).model;
-  const TrueSet set = true_set(model, *model.rows, 0.05);
-  TrueLogit function(model.network, set);
+  const auto set = make_set(model, {.kind = SetKind::true_set}, 0.05);
+  const auto function = set->function();
   const Vector x = Random(2).normal_vector(3);
   Vector logit, spread, ahead, behind;
-  (void)function.gradient(0, x, logit, spread);
+  (void)function->gradient(0, x, logit, spread);
   Matrix hessian;
-  ASSERT_TRUE(function.spread_hessian(0, hessian));
+  ASSERT_TRUE(function->spread_hessian(0, hessian));
   const double h = 1e-4;
   for (Index i = 0; i < 3; ++i) {
-    (void)function.gradient(0, x + h * Vector::Unit(3, i), logit, ahead);
-    (void)function.gradient(0, x - h * Vector::Unit(3, i), logit, behind);
+    (void)function->gradient(0, x + h * Vector::Unit(3, i), logit, ahead);
+    (void)function->gradient(0, x - h * Vector::Unit(3, i), logit, behind);
     EXPECT_LT(((ahead - behind) / (2 * h) - hessian.col(i)).norm(), 1e-5 * hessian.norm());
   }
 }
@@ -101,21 +99,22 @@ Model class_network(Activation activation = Activation::relu) {
   return train(problem_zoo::class_dataset(240, 3, 3, 31), {}, options).model;
 }
 
-TEST(TrueMargins, DerivativesAreThoseOfFiniteDifferences) {
+TEST(TrueFunction, OfClassesHasDerivativesOfFiniteDifferences) {
   const Model model = class_network(Activation::tanh);
-  const TrueSoftmax set = true_softmax(model, *model.rows, 0.02);
-  const Contest contest = make_contest(model, 1);
-  TrueMargins function(model.network, set, contest);
-  ASSERT_EQ(function.members(), 2);
+  const SetChoice choice{.kind = SetKind::true_set, .contest = make_contest(model, 1)};
+  const auto set = make_set(model, choice, 0.02);
+  const auto function = set->function();
+  const double kappa = std::sqrt(2 * 0.02);
+  ASSERT_EQ(function->parts(), 2);
   Random random(6);
   for (int draw = 0; draw < 4; ++draw) {
     const Vector x = random.normal_vector(3);
     for (Index member = 0; member < 2; ++member) {
       Vector logit, spread;
-      (void)function.gradient(member, x, logit, spread);
-      const Vector gradient = logit - function.kappa() * spread;
+      (void)function->gradient(member, x, logit, spread);
+      const Vector gradient = logit - kappa * spread;
       const auto robust = [&](const Vector& at) {
-        return function.value(member, at).robust(function.kappa());
+        return function->value(member, at).robust(kappa);
       };
       for (Index i = 0; i < 3; ++i) {
         const double h = 1e-4;
@@ -127,27 +126,27 @@ TEST(TrueMargins, DerivativesAreThoseOfFiniteDifferences) {
   }
 }
 
-TEST(TrueMargins, CurvatureIsThatOfTheWorstMarginOfALinearModel) {
+TEST(TrueFunction, OfClassesHasTheCurvatureOfTheWorstMarginOfALinearModel) {
   TrainingOptions options = problem_zoo::softmax_options();
   options.store_rows = true;
   const Model model = train(problem_zoo::class_dataset(240, 3, 3, 32), {}, options).model;
-  const TrueSoftmax set = true_softmax(model, *model.rows, 0.05);
-  const Contest contest = make_contest(model, 0);
-  TrueMargins function(model.network, set, contest);
+  const SetChoice choice{.kind = SetKind::true_set, .contest = make_contest(model, 0)};
+  const auto set = make_set(model, choice, 0.05);
+  const auto function = set->function();
   const Vector x = Random(2).normal_vector(3);
   Vector logit, spread, ahead, behind;
-  (void)function.gradient(1, x, logit, spread);
+  (void)function->gradient(1, x, logit, spread);
   Matrix hessian;
-  ASSERT_TRUE(function.spread_hessian(1, hessian));
+  ASSERT_TRUE(function->spread_hessian(1, hessian));
   const double h = 1e-4;
   for (Index i = 0; i < 3; ++i) {
-    (void)function.gradient(1, x + h * Vector::Unit(3, i), logit, ahead);
-    (void)function.gradient(1, x - h * Vector::Unit(3, i), logit, behind);
+    (void)function->gradient(1, x + h * Vector::Unit(3, i), logit, ahead);
+    (void)function->gradient(1, x - h * Vector::Unit(3, i), logit, behind);
     EXPECT_LT(((ahead - behind) / (2 * h) - hessian.col(i)).norm(), 1e-5 * hessian.norm());
   }
 }
 
-TEST(TrueNetwork, OfSeveralClassesIsCertifiedAndAudited) {
+TEST(LocalSearchOverTheTrueSet, OfSeveralClassesIsCertifiedAndAudited) {
   const Model model = class_network();
   int certified = 0;
   int on_border = 0;
@@ -155,7 +154,7 @@ TEST(TrueNetwork, OfSeveralClassesIsCertifiedAndAudited) {
     Problem problem{.model = &model, .epsilon = 0.005, .threshold = 0.05};
     problem.set = {.kind = SetKind::true_set, .contest = make_contest(model, winner)};
     const std::vector<Recourse> answers =
-        TrueNetwork(problem).generate(random_queries(model, 5, 33), {.threads = 2});
+        LocalSearch(problem).generate(random_queries(model, 5, 33), {.threads = 2});
     for (const Recourse& answer : answers) {
       EXPECT_FALSE(answer.status == Status::certified && answer.gap);
       certified += answer.status == Status::certified ? 1 : 0;
@@ -173,7 +172,7 @@ TEST(TrueNetwork, OfSeveralClassesIsCertifiedAndAudited) {
   EXPECT_GT(4 * on_border, 3 * certified);
 }
 
-TEST(TrueNetwork, OfLinearClassesEndsAtTheProvedOptimum) {
+TEST(LocalSearchOverTheTrueSet, OfLinearClassesEndsAtTheProvedOptimum) {
   TrainingOptions options = problem_zoo::softmax_options();
   options.store_rows = true;
   const Model model = train(problem_zoo::class_dataset(240, 3, 3, 34), {}, options).model;
@@ -181,16 +180,16 @@ TEST(TrueNetwork, OfLinearClassesEndsAtTheProvedOptimum) {
   problem.set = {.kind = SetKind::true_set, .contest = make_contest(model, 2)};
   problem.constraints.range = RangePolicy::off;
   const std::vector<Query> queries = random_queries(model, 8, 35);
-  const std::vector<Recourse> exact = TrueClasses(problem).generate(queries, {});
-  const std::vector<Recourse> local = TrueNetwork(problem).generate(queries, {});
+  const std::vector<Recourse> exact = ExactSearch(problem).generate(queries, {});
+  const std::vector<Recourse> local = LocalSearch(problem).generate(queries, {});
   expect_proved_distances(exact, local, 2);
 }
 
-TEST(TrueNetwork, AnswersAreCertifiedAndAudited) {
+TEST(LocalSearchOverTheTrueSet, AnswersAreCertifiedAndAudited) {
   const Model& model = lending_network();
   const Problem problem = true_problem(model, 0.005);
   const std::vector<Query> queries = queries_of(lending_dataset(400, 1), 15);
-  const std::vector<Recourse> answers = TrueNetwork(problem).generate(queries, {.threads = 2});
+  const std::vector<Recourse> answers = LocalSearch(problem).generate(queries, {.threads = 2});
   int certified = 0;
   for (const Recourse& answer : answers) {
     EXPECT_NE(answer.status, Status::optimal);
@@ -204,39 +203,40 @@ TEST(TrueNetwork, AnswersAreCertifiedAndAudited) {
   problem_zoo::expect_audited(problem, answers);
 }
 
-TEST(TrueNetwork, OfALinearModelEndsAtTheProvedOptimum) {
+TEST(LocalSearchOverTheTrueSet, OfALinearModelEndsAtTheProvedOptimum) {
   const Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(400, 4, 3));
   const Model model = train(data, {}, {.l2 = 1e-2, .folds = 0, .store_rows = true}).model;
   Problem problem = true_problem(model, 0.01);
   problem.constraints.range = RangePolicy::off;
   const std::vector<Query> queries = random_queries(model, 12, 7);
-  const std::vector<Recourse> exact = TrueExact(problem).generate(queries, {});
-  const std::vector<Recourse> local = TrueNetwork(problem).generate(queries, {});
+  const std::vector<Recourse> exact = ExactSearch(problem).generate(queries, {});
+  const std::vector<Recourse> local = LocalSearch(problem).generate(queries, {});
   expect_proved_distances(exact, local, 3);
 }
 
-TEST(TrueNetwork, WithTwoInputsIsAsNearAsBruteForce) {
+TEST(LocalSearchOverTheTrueSet, WithTwoInputsIsAsNearAsBruteForce) {
   const Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(300, 2, 21));
   const Model model = train(data, {}, network_options(Activation::tanh)).model;
   Problem problem = true_problem(model, 0.01);
   problem.constraints.range = RangePolicy::off;
-  const TrueSet set = true_set(model, *model.rows, problem.epsilon);
+  const auto set = make_set(model, problem.set, problem.epsilon);
+  const double kappa = std::sqrt(2 * problem.epsilon);
   // Rings around the query, from the inside: the first that the true set accepts somewhere.
   const auto nearest = [&](const Vector& query) {
-    TrueLogit function(model.network, set);
+    const auto function = set->function();
     constexpr int directions = 72;
     for (double radius = 0.01; radius < 4; radius *= 1.03) {
       for (int k = 0; k < directions; ++k) {
         const double angle = 2 * M_PI * k / directions;
         const Vector x = query + radius * Vector{{std::cos(angle), std::sin(angle)}};
         if (model.network.logits(x.transpose())(0) < problem.threshold) continue;
-        if (function.value(0, x).robust(function.kappa()) >= problem.threshold) return radius;
+        if (function->value(0, x).robust(kappa) >= problem.threshold) return radius;
       }
     }
     return 4.0;
   };
   int compared = 0;
-  for (const Recourse& answer : TrueNetwork(problem).generate(random_queries(model, 8, 4), {})) {
+  for (const Recourse& answer : LocalSearch(problem).generate(random_queries(model, 8, 4), {})) {
     if (answer.status == Status::already_robust) continue;
     const double best = nearest(model.encoder.encode(answer.query));
     if (best >= 4) continue;
@@ -247,14 +247,14 @@ TEST(TrueNetwork, WithTwoInputsIsAsNearAsBruteForce) {
   EXPECT_GT(compared, 3);
 }
 
-TEST(TrueNetwork, IsNeverDearerThanAnAnswerOfTheEllipsoidThatTheTrueSetAccepts) {
+TEST(LocalSearchOverTheTrueSet, IsNeverDearerThanAnAnswerOfTheEllipsoidThatTheTrueSetAccepts) {
   const Model& model = lending_network();
   const Problem problem = true_problem(model, 0.005);
   Problem ellipsoid = problem;
   ellipsoid.set = {};
   const std::vector<Query> queries = queries_of(lending_dataset(400, 1), 15);
-  const std::vector<Recourse> answers = TrueNetwork(problem).generate(queries, {});
-  const std::vector<Recourse> others = NetworkSearch(ellipsoid, &*model.rows).generate(queries, {});
+  const std::vector<Recourse> answers = LocalSearch(problem).generate(queries, {});
+  const std::vector<Recourse> others = LocalSearch(ellipsoid, &*model.rows).generate(queries, {});
   const Certifier certifier(model, problem.set, problem.epsilon, problem.threshold);
   int improved = 0;
   int compared = 0;
@@ -271,11 +271,11 @@ TEST(TrueNetwork, IsNeverDearerThanAnAnswerOfTheEllipsoidThatTheTrueSetAccepts) 
   EXPECT_GT(2 * improved, compared);
 }
 
-TEST(TrueNetwork, AnEpsilonBeyondReachIsReduced) {
+TEST(LocalSearchOverTheTrueSet, AnEpsilonBeyondReachIsReduced) {
   const Model& model = lending_network();
   const Problem problem = true_problem(model, 0.3);
   const std::vector<Recourse> answers =
-      TrueNetwork(problem).generate(queries_of(lending_dataset(400, 1), 3), {});
+      LocalSearch(problem).generate(queries_of(lending_dataset(400, 1), 3), {});
   for (const Recourse& answer : answers) {
     EXPECT_TRUE(answer.status == Status::reduced || answer.status == Status::not_found ||
                 answer.status == Status::already_robust || answer.status == Status::certified);
@@ -286,15 +286,15 @@ TEST(TrueNetwork, AnEpsilonBeyondReachIsReduced) {
   problem_zoo::expect_audited(problem, answers);
 }
 
-TEST(TrueNetwork, IsTheSameForAnyNumberOfThreads) {
+TEST(LocalSearchOverTheTrueSet, IsTheSameForAnyNumberOfThreads) {
   const Problem problem = true_problem(lending_network(), 0.005);
   const std::vector<Query> queries = queries_of(lending_dataset(400, 1), 6);
-  const TrueNetwork search(problem);
+  const LocalSearch search(problem);
   EXPECT_EQ(problem_zoo::recourse_file(problem, search.generate(queries, {.threads = 1})),
             problem_zoo::recourse_file(problem, search.generate(queries, {.threads = 3})));
 }
 
-TEST(TrueNetwork, FrontierOfANetworkIsSearched) {
+TEST(LocalSearchOverTheTrueSet, FrontierOfANetworkIsSearched) {
   const Problem problem = true_problem(lending_network(), 0);
   const Frontier frontier(problem, nullptr);
   const FrontierCurve curve =
@@ -303,14 +303,14 @@ TEST(TrueNetwork, FrontierOfANetworkIsSearched) {
   EXPECT_FALSE(curve.is_proved);
 }
 
-TEST(TrueNetwork, AHeadThatStoppedEarlyIsRefused) {
+TEST(LocalSearchOverTheTrueSet, AHeadThatStoppedEarlyIsRefused) {
   TrainingOptions options = network_options();
   options.refit = false;
   options.network.epochs = 3;
   const Model model = train(lending_dataset(400, 1), {}, options).model;
   const Problem problem = true_problem(model, 1e-4);
   try {
-    const TrueNetwork search(problem);
+    const LocalSearch search(problem);
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("--refit"), std::string::npos) << error.what();

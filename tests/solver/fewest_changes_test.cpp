@@ -67,11 +67,11 @@ TEST(FewestChanges, EqualsBruteForce) {
 
 TEST(FewestChanges, ALimitNeverMakesAFalseClaim) {
   int ended = 0;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const Instance instance = random_instance(14, 30, seed);
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    const Instance instance = random_instance(36, 80, seed);
     const Oracle oracle(instance);
     const BoxFactor factor(instance.theta, instance.hessian);
-    MixedProblem problem = random_problem(14, Shape::squares, 0.02, seed + 1000);
+    MixedProblem problem = random_problem(36, Shape::squares, 0.02, seed + 1000);
     if (oracle(problem.query, problem.epsilon).g >= problem.threshold) continue;
     const FewestChanges whole = solve_fewest(factor, problem);
     problem.node_limit = 1;

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "ellice/core/json.hpp"
-#include "ellice/recourse/linear_exact.hpp"
+#include "ellice/recourse/exact_search.hpp"
 #include "ellice/recourse/recourse_file.hpp"
 
 namespace ellice::problem_zoo {
 
 inline std::vector<Recourse> solve(const Problem& problem, const std::vector<Query>& queries,
                                    int threads = 1) {
-  return LinearExact(problem).generate(queries, {.threads = threads});
+  return ExactSearch(problem).generate(queries, {.threads = threads});
 }
 
 /// The file that `explain` would write.

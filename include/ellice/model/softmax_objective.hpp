@@ -28,14 +28,18 @@ class SoftmaxObjective {
   [[nodiscard]] Index parameters() const { return classes_ * (features_->cols() + 1); }
   [[nodiscard]] double loss(VectorArg theta) const;   // mean loss, without the penalty
   [[nodiscard]] double value(VectorArg theta) const;  // L(θ)
+  /// L(θ) and its gradient.
+  double gradient(VectorArg theta, Vector& gradient) const;
   /// L(θ), its gradient and its Hessian in one pass over the rows.
   double derivatives(VectorArg theta, Vector& gradient, Matrix& hessian) const;
   [[nodiscard]] Matrix hessian(VectorArg theta) const;
 
  private:
   struct Chunk;
-  void evaluate(Chunk& chunk, VectorArg theta, bool derivatives) const;
-  [[nodiscard]] std::vector<Chunk> evaluate_all(VectorArg theta, bool derivatives) const;
+  enum class Wanted { loss, gradient, derivatives };
+  void evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) const;
+  [[nodiscard]] std::vector<Chunk> evaluate_all(VectorArg theta, Wanted wanted) const;
+  double sum_gradients(const std::vector<Chunk>& chunks, VectorArg theta, Vector& gradient) const;
   [[nodiscard]] Vector penalty_diagonal() const;
 
   const RowMatrix* features_;

@@ -10,10 +10,9 @@
 #include "ellice/core/json_fwd.hpp"
 #include "ellice/data/encoder.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/rashomon/ellipsoid.hpp"
-#include "ellice/rashomon/true_set.hpp"
-#include "ellice/rashomon/true_softmax.hpp"
-#include "ellice/rashomon/uncertainty_set.hpp"
+#include "ellice/rashomon/head_set.hpp"
+#include "ellice/rashomon/question.hpp"
+#include "ellice/rashomon/set_choice.hpp"
 
 namespace ellice {
 
@@ -83,41 +82,28 @@ class Certifier {
   /// g must. The row is certified as it is written: values are written so that they read back
   /// identically. Numbers are correct to the last digits for any condition of H (one solve, refined
   /// by residuals of twice the precision).
-  /// For the true set g is the proved lower bound, and the worst model at a point nearby saves most
-  /// of the work.
+  /// For the true set g is the proved lower bound, and the worst head at a point nearby saves most
+  /// of the work where the question has one part.
   [[nodiscard]] std::optional<Certificate> certify(const RawRow& point,
-                                                   const TrueWorst* nearby = nullptr) const;
+                                                   const WorstHead* nearby = nullptr) const;
 
   /// The numbers that certify() would judge.
   [[nodiscard]] Evaluation evaluate(const RawRow& point) const;
 
-  /// Where the choice is the true set of one logit, or of several classes; else null.
-  [[nodiscard]] const TrueSet* heads_of_true_set() const {
-    return true_set_ ? &*true_set_ : nullptr;
-  }
-  [[nodiscard]] const TrueSoftmax* classes_of_true_set() const {
-    return true_classes_ ? &*true_classes_ : nullptr;
-  }
+  /// What is asked of points; none for first-order sets.
+  [[nodiscard]] const Question* question() const { return question_ ? &*question_ : nullptr; }
 
  private:
-  struct Head {
-    const Model* model;
-    RashomonEllipsoid set;
-  };
-  [[nodiscard]] std::optional<Certificate> certify_heads(const RawRow& point) const;
-  [[nodiscard]] std::optional<Certificate> certify_contest(const RawRow& point) const;
+  /// A certificate of which the numbers are missing.
+  [[nodiscard]] Certificate blank(const RawRow& point) const;
+  [[nodiscard]] std::optional<Certificate> certify_parts(const RawRow& point,
+                                                         const WorstHead* nearby) const;
   [[nodiscard]] std::optional<Certificate> certify_first_order(const RawRow& point) const;
-  [[nodiscard]] std::optional<Certificate> certify_true(const RawRow& point,
-                                                        const TrueWorst* nearby) const;
   [[nodiscard]] bool reaches(long double logit, long double scale) const;
 
   const Model* model_;
-  SetChoice choice_;  // damping as certificates state it
-  /// last-layer and ensemble: the model's (of many classes, all their parameters), then the
-  /// members'.
-  std::vector<Head> heads_;
-  std::optional<TrueSet> true_set_;
-  std::optional<TrueSoftmax> true_classes_;
+  SetChoice choice_;                  // damping as certificates state it
+  std::optional<Question> question_;  // none for first-order sets
   double epsilon_;
   double threshold_;
   std::string claim_;  // the same for every point

@@ -5,6 +5,7 @@
 #include "ellice/core/parallel.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
+#include "ellice/rashomon/head_set.hpp"
 #include "ellice/solver/cholesky.hpp"
 
 namespace ellice {
@@ -13,16 +14,29 @@ namespace ellice {
 /// all heads θ = [w; b] whose training objective is within ε of the optimum c. Exactly that set for
 /// the squared loss. ε = 0 is the single model c. Scores are θᵀx̃ with x̃ = [x; 1]: the bias counts
 /// as a parameter, and its coordinate of x̃ never moves.
-class RashomonEllipsoid {
+class RashomonEllipsoid final : public HeadSet {
  public:
   /// Throws Error{argument} unless H is symmetric positive definite and 0 ≤ ε < ∞.
   RashomonEllipsoid(Vector center, Matrix hessian, double epsilon);
 
   [[nodiscard]] Index parameters() const { return center_.size(); }
-  [[nodiscard]] const Vector& center() const { return center_; }
-  [[nodiscard]] const Matrix& hessian() const { return hessian_; }
+  [[nodiscard]] const Vector& center() const override { return center_; }
+  [[nodiscard]] const Matrix& hessian() const override { return hessian_; }
   [[nodiscard]] const CholeskyFactor& factor() const { return factor_; }
-  [[nodiscard]] double epsilon() const { return epsilon_; }
+  [[nodiscard]] double epsilon() const override { return epsilon_; }
+  [[nodiscard]] bool is_ellipsoid() const override { return true; }
+
+  [[nodiscard]] WorstHead worst(VectorArg a, const WorstHead* nearby = nullptr) const override;
+  /// To the last digits of double for every H that Cholesky can factor: one solve, refined by
+  /// residuals of twice the precision.
+  [[nodiscard]] ExtendedWorst worst_extended(const LongVector& a,
+                                             const WorstHead* nearby = nullptr) const override;
+  [[nodiscard]] double radius(VectorArg a, double threshold,
+                              const Vector* nearby = nullptr) const override;
+  [[nodiscard]] Matrix curvature(const WorstHead& /*worst*/) const override { return hessian_; }
+  [[nodiscard]] std::shared_ptr<const HeadSet> with_epsilon(double epsilon) const override;
+  /// with_epsilon() as a value.
+  [[nodiscard]] RashomonEllipsoid at(double epsilon) const;
 
  private:
   Vector center_;

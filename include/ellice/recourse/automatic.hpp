@@ -7,14 +7,10 @@
 
 namespace ellice {
 
-/// What `--method auto` means: the exact generators for a linear model and its last-layer or true
-/// set, or an ensemble of linear models, the multi-start search otherwise. `rows` (optional) gives
-/// that search better starts.
+/// What `--method auto` means: ExactSearch where it can be (see why_not_exact), LocalSearch
+/// otherwise. `rows` (optional) give the latter better starts.
 [[nodiscard]] std::unique_ptr<Generator> automatic_generator(const Problem& problem,
                                                              const StoredRows* rows = nullptr,
                                                              const Execution& execution = {});
-
-/// Whether it is LinearExact.
-[[nodiscard]] bool is_exact(const Problem& problem);
 
 }  // namespace ellice

@@ -23,20 +23,20 @@ struct FrontierCurve {
   /// Beyond it there is no answer; where the curve is not proved, none was found.
   std::optional<double> max_epsilon = {};
   bool is_proved = false;  // no point is nearer than these, and none is robust beyond max_epsilon
-  /// None is robust beyond max_epsilon (true set: to 0.2 % of it), whether or not the points are.
+  /// None is robust beyond max_epsilon (to 0.2 % of it), whether or not the points are the nearest.
   bool is_max_proved = false;
 };
 
-/// Traces frontiers for one problem (its ε is not used). For a linear model and its last-layer set
-/// one factorisation serves all queries and levels, each level started from the answer to the one
+/// Traces frontiers for one problem (its ε is not used). For a linear model and one ellipsoid one
+/// factorisation serves all queries and levels, each level started from the answer to the one
 /// before; otherwise each level is searched.
 class Frontier {
  public:
   /// `problem` and `rows`, which give a search better starts, must outlive this.
   explicit Frontier(const Problem& problem, const StoredRows* rows = nullptr);
 
-  /// Whether every curve is proved: otherwise each level takes a search of its own.
-  [[nodiscard]] bool is_proved() const;
+  /// Whether every curve is solved at once, and so proved: otherwise each level takes a search.
+  [[nodiscard]] bool is_solved_at_once() const;
 
   /// `epsilons` must rise.
   [[nodiscard]] FrontierCurve trace(const Query& query, const std::vector<double>& epsilons) const;

@@ -49,14 +49,11 @@ struct Endurance {
   std::optional<double> predicted_survival = {};  // of linear models (theory.md, Result 30)
 };
 
-/// Nothing where the set is not the last-layer set. `retrained` may be absent: then no survival is
-/// predicted.
-[[nodiscard]] std::optional<Endurance> endurance(const Problem& problem, const UncertaintySet& set,
-                                                 const RetrainedHead* retrained, VectorArg z);
-/// Of the true set; the worst model at the point saves work.
-[[nodiscard]] Endurance endurance(const Problem& problem, const TrueSet& set,
-                                  const RetrainedHead* retrained, VectorArg z,
-                                  const Vector* worst = nullptr);
+/// Nothing for sets of which no radius is stated (see no_radius_reason). `retrained` may be absent:
+/// then no survival is predicted. The worst head at the point saves work.
+[[nodiscard]] std::optional<Endurance> endurance(const Problem& problem, const Question& question,
+                                                 const RetrainedHead* retrained, VectorArg z,
+                                                 const Vector* worst = nullptr);
 
 /// Why answers have no robustness radius, and why none have a predicted survival; empty where they
 /// do.
@@ -73,16 +70,18 @@ class Assembler {
  public:
   explicit Assembler(const Problem& problem);
 
-  /// Throws Error{argument} for the true set (see make_set).
-  [[nodiscard]] const UncertaintySet& set() const;
+  /// The set of models as searches see it.
+  [[nodiscard]] const UncertaintySet& set() const { return *set_; }
+  /// What is asked of rows; none for first-order sets.
+  [[nodiscard]] const Question* question() const { return certifier_.question(); }
   /// An answer without counterfactual: query, index, violations.
   [[nodiscard]] Recourse begin(const Query& query, const FeasibleSet& feasible) const;
   /// Whether the query itself is robust; fills the answer if so (status already_robust).
   [[nodiscard]] bool already_robust(Recourse& answer, const FeasibleSet& feasible) const;
   /// Fills in a candidate (raw numbers). True if it satisfies every constraint and is certified;
-  /// otherwise the answer is unchanged. True set: the worst model at a point nearby saves work.
+  /// otherwise the answer is unchanged. The worst head at a point nearby saves work.
   [[nodiscard]] bool accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible,
-                            const TrueWorst* nearby = nullptr) const;
+                            const WorstHead* nearby = nullptr) const;
   /// The same for an ε below the problem's (status reduced).
   [[nodiscard]] bool accept_reduced(Recourse& answer, VectorArg raw, const FeasibleSet& feasible,
                                     double epsilon) const;
@@ -92,12 +91,12 @@ class Assembler {
 
  private:
   [[nodiscard]] bool accept(Recourse& answer, VectorArg raw, const FeasibleSet& feasible,
-                            const Certifier& certifier, const TrueWorst* nearby) const;
+                            const Certifier& certifier, const WorstHead* nearby) const;
   void measure(Recourse& answer, VectorArg raw, const FeasibleSet& feasible) const;
 
   const Problem* problem_;
   Certifier certifier_;
-  std::unique_ptr<UncertaintySet> set_;     // none for the true set
+  std::unique_ptr<UncertaintySet> set_;
   std::optional<RetrainedHead> retrained_;  // where survival is predicted
 };
 

@@ -7,8 +7,7 @@
 
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/rashomon/true_set.hpp"
-#include "ellice/rashomon/true_softmax.hpp"
+#include "ellice/rashomon/question.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/recourse/recourse.hpp"
 
@@ -56,17 +55,15 @@ class Appraiser {
   [[nodiscard]] std::string display_score(double logit) const;
 
  private:
-  [[nodiscard]] Standing lead(const Recourse& answer, const Vector& x) const;
+  /// What an answer is about: with many classes, that its own class wins.
+  [[nodiscard]] const Question& question_of(const Recourse& answer) const;
 
   const Model* model_;
   double epsilon_;
   double threshold_;
   SetChoice choice_;
-  /// Of every set but the true one; with many classes one for each acceptable class, in their
-  /// order.
-  std::vector<std::unique_ptr<UncertaintySet>> sets_;
-  std::optional<TrueSet> true_set_;  // of one logit
-  std::optional<TrueSoftmax> true_classes_;
+  std::vector<Question> questions_;  // one for each acceptable class
+  std::unique_ptr<UncertaintySet> first_order_;
 };
 
 /// Eigenvectors of H, found once for a batch.

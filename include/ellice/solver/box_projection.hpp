@@ -82,6 +82,8 @@ struct BoxRadius {
 class BoxFactor {
  public:
   BoxFactor(VectorArg theta, MatrixArg hessian);
+  /// The same from H⁻¹.
+  [[nodiscard]] static BoxFactor of_inverse(Vector theta, Matrix inverse);
 
   [[nodiscard]] Index dimension() const { return theta_.size() - 1; }
   [[nodiscard]] const Vector& theta() const { return theta_; }
@@ -90,8 +92,6 @@ class BoxFactor {
   /// The same robust logit as a function of some columns only, the others as in `point`.
   [[nodiscard]] BoxFactor restricted(const std::vector<Index>& columns, VectorArg point) const;
 
-  /// The same curvature around another model.
-  [[nodiscard]] BoxFactor recentred(VectorArg theta) const;
   [[nodiscard]] BoxProjection project(const BoxProblem& problem) const;
 
   /// max g over the box at ε. Stops early at a point with g ≥ `enough`.

@@ -13,6 +13,8 @@
 
 namespace ellice {
 
+class RobustOracle;
+
 /// Columns of a group take these values together, at this price.
 struct MixedOption {
   Vector values = {};
@@ -90,6 +92,10 @@ void check(const std::vector<const BoxFactor*>& factors, const MixedProblem& pro
 /// 10⁷ on either side. Deterministic, unless the time limit ends it.
 [[nodiscard]] MixedResult solve_mixed(const std::vector<BoxFactor>& cones,
                                       const MixedProblem& problem);
+/// The same for any concave functions: where they are no cones, half-spaces of their worst models
+/// bound the nodes, and decided parts are solved with corrected cones and cutting planes
+/// (theory.md, Result 34).
+[[nodiscard]] MixedResult solve_mixed(RobustOracle& oracle, const MixedProblem& problem);
 [[nodiscard]] MixedResult solve_mixed(const BoxFactor& factor, const MixedProblem& problem);
 
 }  // namespace ellice
