@@ -24,7 +24,8 @@ endif()
 set(ELLICE_PRECOMPILED
   <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <limits> <map> <memory> <mutex> <numeric> <optional>
   <set> <span> <string> <string_view> <utility> <vector>
-  <Eigen/Cholesky> <Eigen/Core> <Eigen/Eigenvalues> <Eigen/LU> <Eigen/QR> <fmt/format.h>)
+  <Eigen/Cholesky> <Eigen/Core> <Eigen/Eigenvalues> <Eigen/LU> <Eigen/QR> <fmt/format.h>
+  ${PROJECT_SOURCE_DIR}/src/core/eigen_kernels.hpp)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # Its garbage collector would walk through that header again and again; no source needs half a gigabyte.
   add_compile_options("SHELL:--param ggc-min-heapsize=524288")
@@ -32,6 +33,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(ELLICE_PRECOMPILE TRUE)
   if(ELLICE_COVERAGE)
     set(ELLICE_PRECOMPILE FALSE)
+  else()
+    add_compile_options(-fpch-preprocess)  # names the precompiled header in what ccache looks at
   endif()
 endif()
 
@@ -60,10 +63,7 @@ endfunction()
 
 find_program(ELLICE_CCACHE ccache)
 if(ELLICE_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # With a precompiled header ccache must be allowed to trust it, and the compiler must name it.
+  # With a precompiled header ccache must be allowed to trust it.
   set(CMAKE_CXX_COMPILER_LAUNCHER
     ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${ELLICE_CCACHE})
-  if(ELLICE_PRECOMPILE)
-    add_compile_options(-fpch-preprocess)
-  endif()
 endif()

@@ -1,32 +1,28 @@
-// Finds the nearest change that every near-optimal model accepts, for some declined applicants of
-// the embedded data, and says it in a sentence.
+// Reads declined people from a CSV file and tells each what to change so that the answer becomes
+// yes, and stays yes for every model within 1 % of the best training objective.
 
-#include <cstdio>
+#include <fmt/format.h>
 
-#include "ellice/data/lending.hpp"
-#include "ellice/model/training.hpp"
-#include "ellice/recourse/exact_search.hpp"
-#include "ellice/report/sentence.hpp"
+#include <ellice/ellice.hpp>
 
 int main() {
   using namespace ellice;
-  const Model model = train(lending_dataset(2000, 1), {}, {}).model;
-
-  Problem problem{.model = &model, .epsilon = 0.01 * model.training.objective};
-  problem.constraints.features["loan_amount"].locked = true;
-
-  std::vector<Query> declined;
-  const Dataset applicants = lending_dataset(100, 2);
-  const Vector logits = model.network.logits(model.encoder.encode(applicants.raw));
-  for (Index i = 0; i < logits.size() && declined.size() < 5; ++i) {
-    if (logits(i) < 0) declined.push_back({.index = declined.size(), .raw = applicants.raw.row(i)});
+  write_file("people.csv", lending_csv(40, 2));  // as a lender would have it
+  const auto model = std::make_shared<const Model>(train(lending_dataset(2000, 1), {}, {}).model);
+  ExplainRequest request{.model = model, .epsilon = "1%", .display = true};
+  request.constraints.features["loan_amount"].locked = true;
+  request.options.exact.max_changes = 3;
+  if (const std::string reason = why_unsupported(request); !reason.empty()) {
+    fmt::print("{}\n", reason);
+    return 1;
   }
-
-  const ExactSearch generator(problem);
-  bool all_certified = true;
-  for (const Recourse& answer : generator.generate(declined, {})) {
-    std::printf("%zu: %s\n", answer.query_index, sentence(answer, model.schema()).c_str());
-    all_certified = all_certified && is_certified(answer.status);
+  const Explainer explainer(request);
+  std::size_t certified = 0;
+  const std::vector<Query> people = read_queries("people.csv", *model);
+  for (const Answer& answer : explainer.explain(people, {.threads = 0})) {
+    fmt::print("{}: {}\n", answer.query_index, sentence(answer));
+    certified += is_certified(answer.status) ? 1 : 0;
   }
-  return all_certified ? 0 : 1;
+  fmt::print("{} of {} have a certified plan\n", certified, people.size());
+  return 2 * certified > people.size() ? 0 : 1;
 }

@@ -5,6 +5,7 @@
 #include "ellice/core/json.hpp"
 #include "ellice/report/recourse_csv.hpp"
 #include "ellice/report/recourse_text.hpp"
+#include "flag_text.hpp"
 
 namespace ellice::cli {
 
@@ -67,7 +68,16 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
   }
 }
 
-void AnswerSink::write(const Recourse& answer) {
+void AnswerSink::write(const Recourse& given) {
+  // What people read names flags; files are for every shell and name fields.
+  Recourse with_flags_named;
+  const bool names_fields =
+      rounds_for_display(options_.format) && given.message.find('`') != std::string::npos;
+  if (names_fields) {
+    with_flags_named = given;
+    with_flags_named.message = with_flags(given.message);
+  }
+  const Recourse& answer = names_fields ? with_flags_named : given;
   summary_.add(answer);
   held_.insert(answer.held.begin(), answer.held.end());
   const Schema& schema = request_->problem.model->schema();

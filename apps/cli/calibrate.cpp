@@ -1,14 +1,11 @@
-#include <algorithm>
 #include <memory>
 
-#include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/model/model_file.hpp"
-#include "ellice/recourse/calibration.hpp"
+#include "ellice/recourse/calibration_file.hpp"
 #include "ellice/report/text_table.hpp"
 #include "problem_arguments.hpp"
-#include "training_rows.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {
@@ -24,47 +21,6 @@ struct CalibrateArguments {
   OutputFormat format = OutputFormat::table;
   std::string output = {};
 };
-
-Json level_json(const CalibrationLevel& level) {
-  Json accepted = Json::object();
-  for (const auto& [kind, count] : level.accepted) accepted[std::string(enum_name(kind))] = count;
-  return {{"epsilon", level.epsilon},
-          {"answered", level.answered},
-          {"survived", level.survived},
-          {"accepted", accepted},
-          {"deviations_hold", level.deviations_hold},
-          {"median_distance", level.median_distance}};
-}
-
-Json calibration_json(const Calibration& calibration, const CalibrateArguments& arguments,
-                      const Problem& problem) {
-  Json document = make_envelope("ellice.calibration", 1);
-  document["model_sha256"] = problem.model->sha256;
-  document["set"] = std::string(enum_name(problem.set.kind));
-  document["options"] = fields_to_json(arguments.calibration);
-  document["seed"] = arguments.common.seed;
-  document["people"] = {{"explained", calibration.people},
-                        {"unreachable", calibration.unreachable}};
-  if (calibration.recommended) {
-    document["recommended"] = recommendation(calibration, problem, arguments.calibration);
-    document["result"] = level_json(*calibration.recommended);
-  }
-  document["levels"] = Json::array();
-  for (const CalibrationLevel& level : calibration.levels) {
-    document["levels"].push_back(level_json(level));
-  }
-  document["stress"] = Json::array();
-  for (const StressSet& set : calibration.stress) {
-    Json objectives = Json::array();
-    for (const StressModel& model : set.models) objectives.push_back(model.objective);
-    document["stress"].push_back({{"kind", std::string(enum_name(set.kind))},
-                                  {"models", set.models.size()},
-                                  {"tried", set.tried},
-                                  {"bound", set.bound},
-                                  {"objectives", objectives}});
-  }
-  return document;
-}
 
 std::string calibration_text(const Calibration& calibration, const CalibrateArguments& arguments,
                              const Problem& problem) {
@@ -115,42 +71,31 @@ std::string calibration_text(const Calibration& calibration, const CalibrateArgu
 
 ExitStatus run_calibrate(CalibrateArguments arguments) {
   validate(arguments.common, "options");
-  validate(arguments.calibration, "options");
   const Console console = arguments.common.console();
   if (arguments.output.empty()) arguments.output = arguments.model;
-  Models models = read_models(arguments.model, arguments.problem);
-  Model& model = models.model;
-  require_one_logit(model, "calibrate");
-  require(arguments.problem.set != enum_name(SetKind::true_set),
-          "--set true: calibrate works with the sets last-layer, full, isotropic and ensemble");
-  const Problem problem = make_problem(arguments.problem, models);
-  const TrainingRows rows = read_training_rows(arguments.rows, model, console, "calibrate");
-  const bool has_validation = !rows.validation.rows.labels.empty();
+  const OwnedProblem owned(
+      read_request(arguments.model, arguments.problem, arguments.rows, arguments.common));
+  for (const std::string& note : owned.notes()) console.warning(note);
+  const Problem& problem = owned.problem();
   const Calibration calibration =
-      calibrate(problem,
-                {.fitted = &rows.fitted.rows,
-                 .validation = has_validation ? &rows.validation.rows : nullptr,
-                 .people = has_validation ? rows.validation.raw : rows.fitted.raw},
-                arguments.calibration, Random(arguments.common.seed),
+      calibrate(owned, arguments.calibration,
                 {.threads = arguments.common.threads, .progress = console.progress()});
   const std::string text = arguments.format == OutputFormat::json
-                               ? to_text(calibration_json(calibration, arguments, problem))
+                               ? to_text(to_json(calibration, arguments.calibration, owned))
                                : calibration_text(calibration, arguments, problem);
   write_file("-", text);
-  if (!has_validation) {
+  if (!has_other_people(owned)) {
     console.warning("the people explained here are among the rows that the model was fitted on");
   }
-  const std::string set(enum_name(problem.set.kind));
   if (!calibration.recommended) {
     console.error(
         "no radius survives the stress models, so that nothing is recommended; name one --threat, "
         "lower --share or --target, or widen what people may change");
     return not_certified;
   }
-  if (!model.recommended) model.recommended.emplace();
-  (**model.recommended)[set] = recommendation(calibration, problem, arguments.calibration);
-  write_model(arguments.output, model);
-  console.info(fmt::format("stored in {} for --epsilon auto with --set {}", arguments.output, set));
+  write_model(arguments.output, with_recommendation(calibration, arguments.calibration, owned));
+  console.info(fmt::format("stored in {} for --epsilon auto with --set {}", arguments.output,
+                           enum_name(problem.set.kind)));
   return done;
 }
 

@@ -61,12 +61,6 @@ std::string usage_fault(const CLI::App& program, const CLI::ParseError& error) {
 
 }  // namespace
 
-std::string field_flag(std::string_view name) {
-  std::string flag = "--" + std::string(name);
-  std::replace(flag.begin(), flag.end(), '_', '-');
-  return flag;
-}
-
 std::string field_help(std::string_view text, const Range& range) {
   if (!std::isfinite(range.lower) && !std::isfinite(range.upper)) return std::string(text);
   return fmt::format("{} ({})", text, range.text());
@@ -127,6 +121,7 @@ std::size_t Option::count() const {
 }
 
 Option* Verb::keep(CLI::Option* option) {
+  for (const std::string& name : option->get_lnames()) remember_flag("--" + name);
   return &options_.emplace_back(*option);
 }
 

@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "ellice/core/fields.hpp"
+#include "flag_text.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the name is that of CLI11
 class App;
 class Option;
 }  // namespace CLI
@@ -22,9 +23,6 @@ namespace ellice::cli {
 
 /// Why a text will not do as a value; empty if it will.
 using Check = std::function<std::string(const std::string&)>;
-
-/// The flag of a field: --max-iterations for max_iterations.
-[[nodiscard]] std::string field_flag(std::string_view name);
 
 /// What --help says of a field: its text and its range.
 [[nodiscard]] std::string field_help(std::string_view text, const Range& range);

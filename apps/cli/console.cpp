@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "flag_text.hpp"
+
 namespace ellice::cli {
 
 namespace {
@@ -78,7 +80,7 @@ class Bar {
 void Console::say(LogLevel level, std::string_view prefix, std::string_view text) const {
   if (level > level_) return;
   if (text.ends_with('\n')) text.remove_suffix(1);  // a table brings its own
-  fmt::print(stderr, "{}{}\n", prefix, text);
+  fmt::print(stderr, "{}{}\n", prefix, with_flags(text));
 }
 
 Progress Console::progress() const {

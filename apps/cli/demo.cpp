@@ -7,8 +7,8 @@
 #include "ellice/core/file.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/recourse/exact_search.hpp"
-#include "ellice/recourse/reasons.hpp"
+#include "ellice/recourse/explainer.hpp"
+#include "ellice/recourse/recourse_file.hpp"
 #include "ellice/report/text_table.hpp"
 #include "verb.hpp"
 
@@ -58,21 +58,15 @@ ExitStatus run_demo(const DemoArguments& arguments) {
   const Console console = arguments.common.console();
   const Dataset data = lending_dataset(training_rows, training_seed);
   const TrainingResult trained = train(data, {}, {}, {.threads = arguments.common.threads});
-  const Model& model = trained.model;
-
-  Request request{.problem = {.model = &model},
-                  .rule = parse_epsilon_rule(arguments.epsilon),
-                  .method = "exact"};
-  request.problem.epsilon = request.rule.resolve(model);
-  request.problem.display_steps = sensible_steps(model.encoder);
-  const Applicants applicants = declined_people(model, arguments.people);
+  const auto model = std::make_shared<const Model>(trained.model);
+  const Explainer explainer(
+      {.model = model,
+       .epsilon = arguments.epsilon,
+       .rows = std::make_shared<const TrainingRows>(training_rows_of(data, *model)),
+       .display = true});
+  const Applicants applicants = declined_people(*model, arguments.people);
   const std::vector<Query>& people = applicants.people;
-  const Execution execution{.threads = arguments.common.threads};
-  std::vector<Recourse> answers = ExactSearch(request.problem).generate(people, execution);
-  const StoredRows rows{.encoded = model.encoder.encode(data.raw), .labels = data.labels};
-  const double threshold = request.problem.threshold;
-  request.reference = make_reference(model, threshold, &rows);
-  add_reasons(answers, Reasoner(model, threshold, *request.reference), execution);
+  std::vector<Answer> answers = explainer.explain(people, {.threads = arguments.common.threads});
 
   write_file(
       "-",
@@ -83,16 +77,16 @@ ExitStatus run_demo(const DemoArguments& arguments) {
           "for every model whose training objective is within {} of the best ({} = {})?\n\n",
           grouped(training_rows),
           100 * trained.summary.cross_validated_accuracy.value_or(trained.summary.train_accuracy),
-          people.size(), arguments.epsilon, "epsilon", rounded(request.problem.epsilon, 3)));
+          people.size(), arguments.epsilon, "epsilon", rounded(explainer.epsilon(), 3)));
   AnswerSink terminal(
-      request,
+      explainer.resolved(),
       {.format = AnswerFormat::table, .has_id = true, .colour = ::isatty(STDOUT_FILENO) == 1});
   terminal.add(answers, {});
   terminal.finish();
-  AnswerSink page(request, {.format = AnswerFormat::html,
-                            .has_id = true,
-                            .output = arguments.output,
-                            .title = "Recourse for declined loan applications"});
+  AnswerSink page(explainer.resolved(), {.format = AnswerFormat::html,
+                                         .has_id = true,
+                                         .output = arguments.output,
+                                         .title = "Recourse for declined loan applications"});
   page.add(std::move(answers), {});
   page.finish();
   write_file(arguments.people_csv, applicants.csv);

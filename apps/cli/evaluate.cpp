@@ -15,7 +15,6 @@
 #include "ellice/study/evaluation.hpp"
 #include "ellice/study/evaluation_file.hpp"
 #include "problem_arguments.hpp"
-#include "training_rows.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {
@@ -184,8 +183,9 @@ ExitStatus run_evaluate(const EvaluateArguments& arguments) {
     other_batch = read_answers(arguments.against, arguments, model, setup.threshold, console);
   }
 
-  const TrainingRows rows =
-      read_training_rows(arguments.rows, model, console, "evaluate", OtherData::refuse);
+  const std::shared_ptr<const TrainingRows> known =
+      read_needed_rows(arguments.rows, model, console, "evaluate");
+  const TrainingRows& rows = *known;
   check_validation(kinds, model, rows);
   const bool has_validation = !rows.validation.rows.labels.empty();
   const bool has_shift = std::find(kinds.begin(), kinds.end(), EvaluatorKind::shift) != kinds.end();
@@ -255,8 +255,7 @@ ExitStatus run_evaluate(const EvaluateArguments& arguments) {
 
 void add_evaluate(Verb& program, Job& job) {
   auto arguments = std::make_shared<EvaluateArguments>();
-  Verb& verb = *program.add_subcommand(
-      "evaluate", "judge counterfactuals, ours or anybody's, by models that could be in force");
+  Verb& verb = *program.add_subcommand("evaluate", evaluate_help);
   verb.add_option("model", arguments->model, "model file")->required();
   verb.add_option("answers", arguments->file,
                   "recourse file (explain --format json, jsonl or csv), or any CSV with the column "

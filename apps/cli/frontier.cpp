@@ -1,18 +1,12 @@
-#include "ellice/recourse/frontier.hpp"
-
-#include <algorithm>
 #include <memory>
 
-#include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
-#include "ellice/model/model_file.hpp"
+#include "ellice/recourse/frontier_file.hpp"
 #include "ellice/recourse/query_reader.hpp"
-#include "ellice/recourse/selection_effect.hpp"
 #include "ellice/report/text_table.hpp"
 #include "problem_arguments.hpp"
-#include "training_rows.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {
@@ -32,71 +26,21 @@ struct FrontierArguments {
   std::string output = "-";
 };
 
-Json curve_json(const FrontierCurve& curve) {
-  Json points = Json::array();
-  for (const FrontierPoint& point : curve.points) {
-    Json json = {{"epsilon", point.epsilon}, {"feasible", point.feasible}};
-    if (point.feasible) {
-      json["distance"] = point.distance;
-      json["cost"] = point.cost;
-    }
-    points.push_back(json);
-  }
-  Json json = {{"query_index", curve.query_index}};
-  if (curve.max_epsilon) {
-    json["max_epsilon"] = *curve.max_epsilon;
-    json["max_epsilon_is_proved"] = curve.is_max_proved;
-  }
-  json["points"] = points;
-  return json;
-}
-
 ExitStatus run_frontier(const FrontierArguments& arguments) {
   validate(arguments.common, "options");
   const Console console = arguments.common.console();
-  const Models models = read_models(arguments.model, arguments.problem);
-  const Model& model = models.model;
-  std::vector<EpsilonRule> rules;
-  for (const std::string& text : arguments.epsilons) rules.push_back(parse_epsilon_rule(text));
-  const bool rules_need_rows =
-      std::any_of(rules.begin(), rules.end(), [](const auto& rule) { return rule.needs_rows(); });
-  const bool is_true = arguments.problem.set == enum_name(SetKind::true_set);
-  std::optional<TrainingRows> training;
-  if (rules_need_rows || arguments.rows.given() || model.rows || is_true) {
-    training = read_training_rows(arguments.rows, model, console,
-                                  is_true           ? "--set true"
-                                  : rules_need_rows ? "--epsilons accuracy:"
-                                                    : "frontier",
-                                  is_true || rules_need_rows ? OtherData::refuse : OtherData::warn);
-  }
-  const StoredRows* rows_of_model = training ? &training->fitted.rows : nullptr;
-  const Problem problem = make_problem(arguments.problem, models, rows_of_model);
-  require(problem.cost.sparsity_weight == 0,
-          "--sparsity-weight is understood by explain --method data only; leave it out");
-  const std::vector<Query> people = training ? people_of(problem, *training) : std::vector<Query>{};
-  std::vector<double> epsilons;
-  for (const EpsilonRule& rule : rules) {
-    epsilons.push_back(resolve_epsilon(rule, problem, people,
-                                       {.rows = rows_of_model,
-                                        .retraining = problem.retraining,
-                                        .execution = {.threads = arguments.common.threads}}));
-  }
-  std::sort(epsilons.begin(), epsilons.end());
-  epsilons.erase(std::unique(epsilons.begin(), epsilons.end()), epsilons.end());
-
-  const Frontier frontier(problem, rows_of_model);
+  const OwnedProblem owned(
+      read_request(arguments.model, arguments.problem, arguments.rows, arguments.common));
+  const Problem& problem = owned.problem();
+  const Execution execution{.threads = arguments.common.threads, .progress = console.progress()};
+  const FrontierTracer frontier(owned, arguments.epsilons, execution);
+  const std::vector<double>& epsilons = frontier.epsilons();
+  for (const std::string& note : owned.notes()) console.warning(note);
   CsvReader source(arguments.queries);
-  QueryReader reader(model, source, std::nullopt, QueryReader::OnError::stop);
-  const bool proved = frontier.is_solved_at_once();
+  QueryReader reader(owned.model(), source, std::nullopt, QueryReader::OnError::stop);
+  const bool proved = frontier.is_proved();
   const bool as_json = arguments.format == OutputFormat::json;
-  Json document = make_envelope("ellice.frontier", 1);
-  document["model_sha256"] = model.sha256;
-  document["set"] = std::string(enum_name(problem.set.kind));
-  document["cost"] = std::string(enum_name(problem.cost.kind));
-  document["options"] = to_json(problem.constraints);
-  document["options"]["threshold"] = problem.threshold;
-  document["epsilons"] = epsilons;
-  document["results"] = Json::array();
+  Json document = frontier_document(problem, epsilons);
   TextTable table(std::vector<TextTable::Align>(epsilons.size() + 2, TextTable::Align::right));
   std::vector<std::string> header = {"query"};
   for (const double epsilon : epsilons) header.push_back(rounded(epsilon, 3));
@@ -108,13 +52,9 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
     const QueryBlock block = reader.next(block_rows);
     rows += block.size();
     if (block.size() == 0) break;
-    std::vector<FrontierCurve> curves(block.queries.size());
-    parallel_for("tracing", block.queries.size(),
-                 {.threads = arguments.common.threads, .progress = console.progress()},
-                 [&](std::size_t i) { curves[i] = frontier.trace(block.queries[i], epsilons); });
-    for (const FrontierCurve& curve : curves) {
+    for (const FrontierCurve& curve : frontier.trace(block.queries, execution)) {
       if (as_json) {
-        document["results"].push_back(curve_json(curve));
+        document["results"].push_back(to_json(curve));
         continue;
       }
       std::vector<std::string> cells = {std::to_string(curve.query_index)};

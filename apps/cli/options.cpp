@@ -1,15 +1,9 @@
 #include <memory>
 
-#include "baseline_arguments.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/recourse/data_supported.hpp"
-#include "ellice/recourse/exact_search.hpp"
-#include "ellice/recourse/gradient.hpp"
-#include "ellice/recourse/greedy.hpp"
-#include "ellice/recourse/gumbel.hpp"
-#include "ellice/recourse/local_search.hpp"
+#include "ellice/recourse/method_table.hpp"
 #include "ellice/recourse/survival_check.hpp"
 #include "ellice/report/text_table.hpp"
 #include "ellice/study/evaluation_file.hpp"
@@ -27,31 +21,29 @@ struct Group {
 };
 
 std::vector<Group> all_groups() {
-  return {
+  std::vector<Group> groups = {
       {.title = "Every verb", .fields = describe_fields<CommonOptions>()},
       {.title = "train: which rows", .fields = describe_fields<Selection>()},
       {.title = "train: how", .fields = describe_fields<TrainingOptions>()},
       {.title = "train: how a network is fitted (--model mlp)",
-       .fields = describe_fields<NetworkOptions>()},
-      {.title = "explain: the exact search (--method exact)",
-       .fields = describe_fields<ExactOptions>()},
-      {.title = "explain: training rows (--method data)",
-       .fields = describe_fields<DataSupportedOptions>()},
-      {.title = "explain: the paper's method (--method gradient)",
-       .fields = describe_fields<GradientOptions>()},
-      {.title = "explain: the paper's few changes (--method greedy)",
-       .fields = describe_fields<GreedyOptions>()},
-      {.title = "explain: the paper's mixed features (--method gumbel)",
-       .fields = describe_fields<GumbelOptions>()},
-      {.title = "explain: the search for networks (--method network)",
-       .fields = describe_fields<LocalSearchOptions>()},
-      {.title = "explain: methods of others (--method trex, trex-i, delta, proplace, roar)",
-       .fields = describe_fields<BaselineOptions>()},
-      {.title = "epsilon: what is measured", .fields = describe_fields<SurvivalCheckOptions>()},
-      {.title = "evaluate: models that judge", .fields = describe_fields<EvaluatorOptions>()},
-      {.title = "evaluate: plausibility", .fields = describe_fields<PlausibilityOptions>()},
-      {.title = "evaluate: intervals", .fields = describe_fields<IntervalOptions>()},
-  };
+       .fields = describe_fields<NetworkOptions>()}};
+  const MethodOptions defaults;
+  MethodOptions::groups(defaults, [&]<class T>(std::string_view name, const T& /*options*/) {
+    groups.push_back(
+        {.title = fmt::format("explain: {} (--method {})", find_method(name).heading, name),
+         .fields = describe_fields<T>()});
+  });
+  groups.push_back(
+      {.title = fmt::format("explain: methods of others (--method {})", baseline_names()),
+       .fields = describe_fields<BaselineOptions>()});
+  groups.push_back(
+      {.title = "epsilon: what is measured", .fields = describe_fields<SurvivalCheckOptions>()});
+  groups.push_back(
+      {.title = "evaluate: models that judge", .fields = describe_fields<EvaluatorOptions>()});
+  groups.push_back(
+      {.title = "evaluate: plausibility", .fields = describe_fields<PlausibilityOptions>()});
+  groups.push_back({.title = "evaluate: intervals", .fields = describe_fields<IntervalOptions>()});
+  return groups;
 }
 
 std::string markdown() {

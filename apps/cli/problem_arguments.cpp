@@ -1,11 +1,9 @@
 #include "problem_arguments.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
+#include "ellice/recourse/method_table.hpp"
 
 namespace ellice::cli {
 
@@ -32,63 +30,28 @@ std::optional<double> parse_bound(const std::string& text, const std::string& wh
   return value;
 }
 
-}  // namespace
-
-double parse_threshold(const std::string& text) {
-  double value = 0;
-  if (text.starts_with("p=")) {
-    require(parse_number(text.substr(2), value) && value > 0 && value < 1,
-            "--threshold: found \"{}\", expected a probability between 0 and 1, e.g. p=0.7", text);
-    return std::log(value / (1 - value));
+void add_limits(const ProblemArguments& arguments, Constraints& constraints) {
+  auto& features = constraints.features;
+  for (const std::string& name : arguments.lock) features[name].locked = true;
+  for (const std::string& text : arguments.bounds) {
+    const Pair pair = split_pair("--bounds", text, "income=20000:50000");
+    const std::size_t colon = pair.value.find(':');
+    require(colon != std::string::npos,
+            "--bounds: found \"{}\", expected lo:hi, e.g. income=20000:50000 or debt=:9000", text);
+    features[pair.feature].min = parse_bound(pair.value.substr(0, colon), text);
+    features[pair.feature].max = parse_bound(pair.value.substr(colon + 1), text);
   }
-  require(parse_number(text, value),
-          "--threshold: found \"{}\", expected a logit such as 0.5, or a probability such as p=0.7",
-          text);
-  return value;
-}
-
-namespace {
-
-/// Which classes would do, and what follows for the set and the threshold.
-void set_contest(const ProblemArguments& arguments, const Model& model, Problem& problem) {
-  if (model.network.outputs() == 1) {
-    require(arguments.target.empty(),
-            "--target {}: the model has one logit, for \"{}\"; a target class is for softmax "
-            "models (train --model softmax)",
-            fmt::join(arguments.target, ","), model.decision.classes[1]);
-    require(!arguments.margin, "--margin is for softmax models; use --threshold {}",
-            arguments.margin.value_or(0));
-    return;
+  for (const std::string& text : arguments.directions) {
+    const Pair pair = split_pair("--direction", text, "debt=decrease");
+    const auto direction = enum_from_name<Direction>(pair.value);
+    require(direction.has_value(),
+            "--direction: found \"{}\", expected increase, decrease or any, e.g. debt=decrease",
+            text);
+    features[pair.feature].direction = *direction;
   }
-  require(arguments.threshold.empty(),
-          "--threshold {}: the model has {} classes, and the one with the largest score wins; use "
-          "--margin for a lead over the others",
-          arguments.threshold, model.network.outputs());
-  std::vector<Index> acceptable;
-  for (const std::string& name : arguments.target) {
-    try {
-      acceptable.push_back(find_class(model, name));
-    } catch (const Error& error) {
-      fail(error.code(), "--target {}: {}", name, error.what());
-    }
-  }
-  if (acceptable.empty()) acceptable.push_back(find_class(model, model.schema().target.favourable));
-  std::sort(acceptable.begin(), acceptable.end());
-  problem.set.contest = make_contest(model, acceptable.front(), acceptable);
-  problem.threshold = arguments.margin.value_or(0);
-  require(std::isfinite(problem.threshold) && problem.threshold >= 0,
-          "--margin {}: expected a number >= 0", problem.threshold);
 }
 
 }  // namespace
-
-void require_one_logit(const Model& model, const std::string& purpose) {
-  require(
-      model.network.outputs() == 1,
-      "{} is for models with one logit (logistic, mlp), and this one has a score for each of the "
-      "classes {}",
-      purpose, fmt::join(model.decision.classes, ", "));
-}
 
 void add_set_options(Verb& verb, ProblemArguments& arguments) {
   verb.add_option(
@@ -111,7 +74,8 @@ void add_problem_options(Verb& verb, ProblemArguments& arguments) {
   add_set_options(verb, arguments);
   add_choice(verb, "--cost", arguments.cost.kind, "what is minimised");
   verb.add_option("--sparsity-weight", arguments.cost.sparsity_weight,
-                  "adds this much per changed feature (--method exact and data)");
+                  fmt::format("adds this much per changed feature (--method {})",
+                              methods_with(&Method::sparsity_weight)));
   verb.add_option("--lock", arguments.lock, "features that keep their values")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -154,50 +118,25 @@ void add_retrain_option(Verb& verb, ProblemArguments& arguments) {
       ->capture_default_str();
 }
 
-Models read_models(const std::string& path, const ProblemArguments& arguments) {
-  Models models{.model = read_model(path)};
-  for (const std::string& other : arguments.ensemble) models.others.push_back(read_model(other));
-  return models;
-}
-
-Problem make_problem(const ProblemArguments& arguments, const Models& models,
-                     const StoredRows* rows) {
-  const Model& model = models.model;
-  Problem problem{.model = &model, .threshold = model.decision.threshold, .cost = arguments.cost};
-  const bool by_head = model.network.layers.size() == 1 || model.network.outputs() > 1;
-  problem.set.kind = arguments.set == "auto" ? !models.others.empty() ? SetKind::ensemble
-                                               : by_head              ? SetKind::last_layer
-                                                                      : SetKind::full
-                                             : *enum_from_name<SetKind>(arguments.set);
-  problem.set.damping = arguments.damping;
-  problem.set.rows = rows;
-  for (const Model& other : models.others) problem.set.members.push_back(&other);
-  problem.constraints.range = arguments.range;
+ExplainRequest read_request(const std::string& model, const ProblemArguments& arguments,
+                            const RowArguments& rows, const CommonOptions& common) {
+  ExplainRequest request{.model = std::make_shared<const Model>(read_model(model))};
+  request.set = enum_from_name<SetKind>(arguments.set);  // none for auto
+  request.damping = arguments.damping;
+  for (const std::string& other : arguments.ensemble)
+    request.ensemble.push_back(std::make_shared<const Model>(read_model(other)));
+  request.rows = read_rows(rows, *request.model, common.console());
+  request.cost = arguments.cost;
+  request.constraints.range = arguments.range;
   if (!arguments.constraints.empty())
-    read_constraints(arguments.constraints, model.schema(), problem.constraints);
-  auto& features = problem.constraints.features;
-  for (const std::string& name : arguments.lock) features[name].locked = true;
-  for (const std::string& text : arguments.bounds) {
-    const Pair pair = split_pair("--bounds", text, "income=20000:50000");
-    const std::size_t colon = pair.value.find(':');
-    require(colon != std::string::npos,
-            "--bounds: found \"{}\", expected lo:hi, e.g. income=20000:50000 or debt=:9000", text);
-    features[pair.feature].min = parse_bound(pair.value.substr(0, colon), text);
-    features[pair.feature].max = parse_bound(pair.value.substr(colon + 1), text);
-  }
-  for (const std::string& text : arguments.directions) {
-    const Pair pair = split_pair("--direction", text, "debt=decrease");
-    const auto direction = enum_from_name<Direction>(pair.value);
-    require(direction.has_value(),
-            "--direction: found \"{}\", expected increase, decrease or any, e.g. debt=decrease",
-            text);
-    features[pair.feature].direction = *direction;
-  }
-  if (!arguments.threshold.empty()) problem.threshold = parse_threshold(arguments.threshold);
-  set_contest(arguments, model, problem);
-  problem.retraining = parse_retraining(arguments.retrain);
-  validate(problem);
-  return problem;
+    read_constraints(arguments.constraints, request.model->schema(), request.constraints);
+  add_limits(arguments, request.constraints);
+  if (!arguments.threshold.empty()) request.threshold = parse_threshold(arguments.threshold);
+  request.target = arguments.target;
+  request.margin = arguments.margin;
+  request.retrain = parse_retraining(arguments.retrain);
+  request.seed = common.seed;
+  return request;
 }
 
 void check_query_indices(const ProblemArguments& arguments, const Constraints& constraints,

@@ -99,7 +99,7 @@ ExitStatus run_compare(const CompareArguments& arguments) {
 
 void add_study(Verb& program, Job& job) {
   auto arguments = std::make_shared<StudyArguments>();
-  Verb& verb = *program.add_subcommand("study", "run the paper's experiments: tables and figures");
+  Verb& verb = *program.add_subcommand("study", study_help);
   verb.add_option("plan", arguments->plan, "what to run (YAML; see studies/)");
   verb.add_option("-o,--output", arguments->folder,
                   "folder of the results; what it holds of this study is not run again");

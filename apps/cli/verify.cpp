@@ -10,7 +10,7 @@
 #include "ellice/rashomon/verification.hpp"
 #include "ellice/recourse/recourse_file.hpp"
 #include "ellice/report/text_table.hpp"
-#include "training_rows.hpp"
+#include "row_arguments.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {
@@ -122,10 +122,10 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
   const Json document = parse_json(read_file(arguments.file), source);
   const bool is_true =
       document.is_object() && document.value("set", Json()) == enum_name(SetKind::true_set);
-  std::optional<TrainingRows> training;
+  std::shared_ptr<const TrainingRows> training;
   if (is_true || arguments.rows.given()) {
-    training = read_training_rows(arguments.rows, model, console,
-                                  is_true ? "the set true" : "verify", OtherData::refuse);
+    training =
+        read_needed_rows(arguments.rows, model, console, is_true ? "the set true" : "verify");
   }
   const std::vector<AnswerAudit> all =
       audit(document, model, ensemble, training ? &training->fitted.rows : nullptr, source);

@@ -20,6 +20,7 @@
 #include "ellice/recourse/proplace.hpp"
 #include "ellice/recourse/roar.hpp"
 #include "ellice/recourse/trex.hpp"
+#include "ellice/solver/cbc.hpp"
 
 namespace {
 
@@ -112,6 +113,7 @@ void compare(const std::string& name, const std::vector<int>& hidden, std::size_
 }  // namespace
 
 int main(int argc, char** argv) {
+  use_cbc();
   const auto people = static_cast<std::size_t>(argc > 1 ? std::atoi(argv[1]) : 40);
   fmt::print(
       "| data, model | method | variant | preparation, s | answers per s | accepted by the model | "

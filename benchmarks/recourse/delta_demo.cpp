@@ -14,6 +14,7 @@
 #include "ellice/model/training.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/recourse/delta_rows.hpp"
+#include "ellice/solver/cbc.hpp"
 
 namespace {
 
@@ -79,6 +80,7 @@ std::vector<bool> at_least(const Values& values, double bound) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  use_cbc();
   const std::string name = argc > 1 ? argv[1] : "diabetes";
   const Dataset data = with_numeric_columns(load_recipe(name));
   TrainingOptions options{.model = NetworkKind::mlp, .folds = 0, .store_rows = true};

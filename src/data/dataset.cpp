@@ -300,10 +300,10 @@ SelectedRows apply_selection(const Dataset& data, const Selection& selection) {
   result.dropped_by_balancing = data.labels.size() - result.fit.size();
   if (selection.holdout > 0) {
     result.holdout =
-        take_share(data, selection.holdout, "--holdout", random.split(holding_out), result.fit);
+        take_share(data, selection.holdout, "`holdout`", random.split(holding_out), result.fit);
   }
   if (const double share = selection.validation.value_or(0); share > 0) {
-    result.validation = take_share(data, share, "--validation or set it to 0",
+    result.validation = take_share(data, share, "`validation` or set it to 0",
                                    random.split(validating), result.fit);
   }
   return result;

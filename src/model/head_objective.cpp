@@ -26,7 +26,7 @@ std::variant<Objective, SoftmaxObjective> make_objective(const RowMatrix& featur
 [[noreturn]] void fail_without_minimiser(const std::string& source, Index outputs, bool complete) {
   fail(ErrorCode::input,
        "{}: the {}classes {} by {} and l2 = 0, so that the loss has no minimiser: "
-       "parameters grow without end. Use --l2 with a number > 0, e.g. --l2 0.001",
+       "parameters grow without end. Use `l2` with a number > 0, e.g. `l2: 0.001`",
        source, outputs == 1 ? "two " : "", complete ? "are separated" : "are separated up to ties",
        outputs == 1 ? "a plane" : "planes");
 }
@@ -118,12 +118,12 @@ NewtonResult HeadObjective::minimize(const NewtonOptions& options,
   }
   if (!converged) {
     fail(ErrorCode::internal,
-         "{}: training stopped after {} Newton steps with a gradient of {:.3g}, {}; raise {}--l2, "
+         "{}: training stopped after {} Newton steps with a gradient of {:.3g}, {}; raise {}`l2`, "
          "which is {}",
          source, newton.iterations, newton.gradient_norm,
          is_flat ? std::string("but its parameters still grow")
                  : fmt::format("above the tolerance of {:.3g}", options.gradient_tolerance),
-         is_flat ? "" : "--max-iterations or --gradient-tolerance, or ", penalty_.l2);
+         is_flat ? "" : "`max_iterations` or `gradient_tolerance`, or ", penalty_.l2);
   }
   return newton;
 }

@@ -163,19 +163,19 @@ double cross_validate(const Dataset& data, const TrainingOptions& options, int f
 /// The selection with what its kind of model implies.
 Selection complete(Selection selection, const TrainingOptions& options) {
   if (has_hidden_layers(options)) {
-    require(!options.network.hidden.empty(), "a network needs hidden layers, e.g. --hidden 16");
+    require(!options.network.hidden.empty(), "a network needs hidden layers, e.g. `hidden: 16`");
     selection.validation = selection.validation.value_or(default_validation);
     return selection;
   }
   const bool is_softmax = options.model == NetworkKind::softmax;
   const std::string_view needed =
-      is_softmax ? "--hidden, the units of hidden layers" : "--model mlp";
+      is_softmax ? "`hidden`, the units of hidden layers" : "`model: mlp`";
   require(selection.validation.value_or(0) == 0,
-          "validation rows decide when a network's training stops; --validation needs {}", needed);
+          "validation rows decide when a network's training stops; `validation` needs {}", needed);
   NetworkOptions unused;
   unused.hidden = options.network.hidden;
   require(options.network == (is_softmax ? unused : NetworkOptions{}),
-          "hidden layers and how to fit them (--hidden, --epochs …) need {}", needed);
+          "hidden layers and how to fit them (`hidden`, `epochs` …) need {}", needed);
   selection.validation.reset();
   return selection;
 }
@@ -185,13 +185,13 @@ Selection complete(Selection selection, const TrainingOptions& options) {
 TrainingOptions complete(TrainingOptions options, const Dataset& data) {
   if (options.model == NetworkKind::softmax) {
     require(options.loss != LossKind::squared,
-            "--loss squared is for models with two classes; a softmax model has its own loss");
+            "`loss: squared` is for models with two classes; a softmax model has its own loss");
     options.loss = LossKind::softmax;
     return options;
   }
-  require(options.loss != LossKind::softmax, "--loss softmax is the loss of --model softmax");
+  require(options.loss != LossKind::softmax, "`loss: softmax` is the loss of `model: softmax`");
   require_input(data.schema.target.classes.empty(),
-                "{}: the target has the classes {}; use --model softmax, or leave target.classes "
+                "{}: the target has the classes {}; use `model: softmax`, or leave target.classes "
                 "out of the schema for a model that tells \"{}\" from the rest",
                 data.source, fmt::join(data.classes, ", "), data.schema.target.favourable);
   return options;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
+#include "ellice/rashomon/question.hpp"
 #include "extended_pass.hpp"
 
 namespace ellice {
@@ -113,7 +114,7 @@ Certifier::Certifier(const Model& model, const SetChoice& choice, double epsilon
   validate(choice, model);
   choice_ = with_stated_damping(choice, model);
   claim_ = claim_text(model, choice_, epsilon, threshold);
-  if (!is_first_order(choice.kind)) question_.emplace(model, choice, epsilon, threshold);
+  if (!is_first_order(choice.kind)) question_ = std::make_shared<const Question>(model, choice, epsilon, threshold);
 }
 
 std::optional<Certificate> Certifier::certify(const RawRow& point, const WorstHead* nearby) const {

@@ -7,6 +7,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/normal.hpp"
+#include "ellice/solver/cholesky.hpp"
 
 namespace ellice {
 
@@ -48,7 +49,7 @@ Retraining parse_retraining(std::string_view text) {
     }
   }
   fail(ErrorCode::argument,
-       "--retrain: found \"{}\", expected same, for as many rows drawn from the old ones, or "
+       "`retrain`: found \"{}\", expected same, for as many rows drawn from the old ones, or "
        "fresh:N with N >= 1 rows, e.g. fresh:500",
        text);
 }
@@ -70,7 +71,7 @@ std::string no_survival_reason(const Model& model, const SetChoice& set) {
   if (set.damping && *set.damping != model.training.l2) {
     return fmt::format(
         "survival under retraining is predicted for the objective's own l2 = {} in H, not for a "
-        "damping of {}; leave out --damping",
+        "damping of {}; leave out `damping`",
         model.training.l2, *set.damping);
   }
   return {};
@@ -82,7 +83,7 @@ double predicted_survival(const Model& model, double epsilon, const Retraining& 
 }
 
 RetrainedHead::RetrainedHead(const Model& model)
-    : factor_(model.curvature.hessian),
+    : factor_(std::make_shared<const CholeskyFactor>(model.curvature.hessian)),
       hessian_(model.curvature.hessian),
       penalty_(Vector::Constant(hessian_.rows(), model.training.l2 + model.curvature.shift)),
       noise_(noise_of(model)),
@@ -94,7 +95,7 @@ RetrainedHead::RetrainedHead(const Model& model)
 }
 
 double RetrainedHead::deviation(VectorArg x_tilde, const Retraining& retraining) const {
-  const Vector solved = factor_.solve(x_tilde);
+  const Vector solved = factor_->solve(x_tilde);
   // x̃ᵀH⁻¹(H − P)H⁻¹x̃; what is below 0 is rounding.
   const double variance = x_tilde.dot(solved) - solved.cwiseAbs2().dot(penalty_);
   return std::sqrt(retraining.factor(rows_) * noise_ * std::max(variance, 0.0) /
@@ -115,7 +116,7 @@ Matrix RetrainedHead::covariance_factor() const {
   // What is below 0 is rounding.
   const Vector roots = eigen.eigenvalues().cwiseMax(0.0).cwiseSqrt();
   Matrix root = eigen.eigenvectors() * roots.asDiagonal();
-  for (Index j = 0; j < root.cols(); ++j) root.col(j) = factor_.solve(root.col(j));
+  for (Index j = 0; j < root.cols(); ++j) root.col(j) = factor_->solve(root.col(j));
   return root * std::sqrt(noise_ / static_cast<double>(rows_));
 }
 

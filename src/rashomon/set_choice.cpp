@@ -43,7 +43,7 @@ void validate_classes(const SetChoice& choice, const Model& model) {
   require(
       choice.kind == SetKind::last_layer || choice.kind == SetKind::true_set,
       "the model has {} classes, for which there are the sets last-layer and true only, not {}; "
-      "use --set last-layer",
+      "use `set: last-layer`",
       model.network.outputs(), enum_name(choice.kind));
   require(choice.contest.has_value(), "the model has {} classes: say which one is to win",
           model.network.outputs());
@@ -73,7 +73,7 @@ void validate(const SetChoice& choice, const Model& model) {
   if (choice.kind == SetKind::ensemble) {
     require(
         !choice.members.empty(),
-        "an ensemble needs at least one model beside the first: name the others with --ensemble");
+        "an ensemble needs at least one model beside the first: name the others in `ensemble`");
     for (std::size_t k = 0; k < choice.members.size(); ++k) {
       require(choice.members[k] != nullptr, "model {} of the ensemble is missing", k + 2);
       const Model& member = *choice.members[k];
@@ -88,14 +88,13 @@ void validate(const SetChoice& choice, const Model& model) {
 const StoredRows& training_rows(const SetChoice& choice, const Model& model) {
   if (choice.rows != nullptr) return *choice.rows;
   require(model.rows.has_value(),
-          "the true set needs the training rows: give --data FILE.csv or --dataset NAME, or train "
-          "with --store-rows");
+          "the true set needs the training rows: give `rows`, or train with `store_rows`");
   return *model.rows;
 }
 
 void require_closed_form(SetKind kind) {
   require(is_first_order(kind) || is_ellipsoidal(kind),
-          "the {} set is searched by --method exact (linear models), network and data only; use "
+          "the {} set is searched by `method: exact` (linear models), network and data only; use "
           "another set or method",
           enum_name(kind));
 }

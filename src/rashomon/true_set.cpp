@@ -72,7 +72,7 @@ TrueSet::TrueSet(std::shared_ptr<const Rows> rows, double epsilon)
           epsilon, smallest);
   require(rows_->decrement <= allowed_decrement * epsilon,
           "the model is {:.3g} above the minimum of its objective, which is not small against "
-          "epsilon = {}: refit it first (--refit FILE, or train --refit)",
+          "epsilon = {}: refit it first (`refit`, also when training)",
           rows_->decrement, epsilon);
 }
 

@@ -70,7 +70,7 @@ std::vector<StressSet> make_stress(const Problem& problem, const CalibrationData
   const Model& model = *problem.model;
   require(options.threat != Threat::retrain || model.network.layers.size() > 1,
           "a model without hidden layers has one optimum, so that retraining it says nothing about "
-          "a radius; use --threat dropout, awp or all");
+          "a radius; use `threat: dropout`, awp or all");
   const StressSource source{
       .base = &model.network,
       .train = labelled(*data.fitted),
@@ -98,7 +98,7 @@ std::vector<StressSet> make_stress(const Problem& problem, const CalibrationData
   std::erase_if(sets, [](const StressSet& set) { return set.models.empty(); });
   require_input(!sets.empty(),
                 "calibrate: no stress model stays within {:g} of the base model's objective; use a "
-                "larger --target",
+                "larger `target`",
                 options.target);
   return sets;
 }

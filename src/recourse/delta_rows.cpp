@@ -10,7 +10,7 @@ namespace ellice {
 
 Vector largest_deltas(const Problem& problem, RowMatrixArg encoded, Variant variant,
                       const Execution& execution) {
-  require_relu(problem.model->network, "interval robustness (--method delta, proplace)");
+  require_relu(problem.model->network, "interval robustness (`method: delta` and proplace)");
   return IntervalRobustness(problem.model->network, problem.threshold, variant)
       .largest_deltas(encoded, execution);
 }

@@ -29,6 +29,19 @@ ExactOptions first_search(ExactOptions options) {
 
 }  // namespace
 
+std::string why_not_exact(const Problem& problem, const ExactOptions& options) {
+  if (options.trade_off && options.plans > 1) {
+    return fmt::format(
+        "`trade_off` gives one answer per number of changes and does not go with `plans: {}`",
+        options.plans);
+  }
+  if (problem.cost.sparsity_weight != 0 && problem.cost.kind == CostKind::mixed) {
+    return "`sparsity_weight` adds to the root that `cost: mixed` takes, which the exact search "
+           "cannot minimise; use another cost or `method: data`";
+  }
+  return why_not_exact(problem);
+}
+
 ExactSearch::ExactSearch(const Problem& problem, const ExactOptions& options)
     : problem_(&problem),
       options_(options),
@@ -38,13 +51,8 @@ ExactSearch::ExactSearch(const Problem& problem, const ExactOptions& options)
                                                 first_search(options))),
       numbers_(std::make_unique<const NumberSearch>(problem, assembler_, *question_)) {
   validate(options, "options");
-  require(!options.trade_off || options.plans == 1,
-          "--trade-off gives one answer per number of changes and does not go with --plans {}",
-          options.plans);
-  require(
-      problem.cost.sparsity_weight == 0 || problem.cost.kind != CostKind::mixed,
-      "--sparsity-weight adds to the root that --cost mixed takes, which the exact search cannot "
-      "minimise; use another cost or --method data");
+  const std::string reason = why_not_exact(problem, options);
+  require(reason.empty(), "{}", reason);
 }
 
 ExactSearch::~ExactSearch() = default;

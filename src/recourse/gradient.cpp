@@ -90,6 +90,12 @@ Vector decode_numbers(const FeasibleSet& feasible, const Vector& z) {
 
 }  // namespace
 
+std::string why_not_projected(const GradientOptions& options, std::string_view method) {
+  if (options.preset == GradientPreset::corrected) return {};
+  return fmt::format("the {} method projects every step: its `preset` is corrected, not {}", method,
+                     enum_name(options.preset));
+}
+
 GradientSettings settings_of(const GradientOptions& options) {
   validate(options, "GradientOptions");
   GradientSettings settings{.preset = options.preset};

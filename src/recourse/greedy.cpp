@@ -154,9 +154,8 @@ GreedySearch::GreedySearch(const Problem& problem, const GreedyOptions& options,
   require_closed_form(problem.set.kind);
   validate(problem);
   validate(options, "GreedyOptions");
-  require(settings_.preset == GradientPreset::corrected,
-          "the greedy method projects every step: its preset is corrected, not {}",
-          enum_name(settings_.preset));
+  const std::string reason = why_not_projected(gradient, "greedy");
+  require(reason.empty(), "{}", reason);
 }
 
 FeasibleSet GreedySearch::feasible_of(const Query& query) const {

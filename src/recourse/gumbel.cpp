@@ -154,9 +154,8 @@ GumbelSearch::GumbelSearch(const Problem& problem, const GumbelOptions& options,
   require_closed_form(problem.set.kind);
   validate(problem);
   validate(options, "GumbelOptions");
-  require(settings_.preset == GradientPreset::corrected,
-          "the gumbel method projects every step: its preset is corrected, not {}",
-          enum_name(settings_.preset));
+  const std::string reason = why_not_projected(gradient, "gumbel");
+  require(reason.empty(), "{}", reason);
 }
 
 std::vector<Recourse> GumbelSearch::generate(const std::vector<Query>& queries,

@@ -42,7 +42,7 @@ void require_relu(const Network& network, std::string_view method) {
     const Activation found = network.layers[l].activation;
     require(found == Activation::relu,
             "{} is defined for relu networks and linear models; hidden layer {} is {}: train with "
-            "--activation relu",
+            "`activation: relu`",
             method, l + 1, enum_name(found));
   }
 }

@@ -87,7 +87,7 @@ class SearchedOracle final : public RobustOracle {
 }  // namespace
 
 std::string why_not_exact(const Problem& problem) {
-  constexpr std::string_view instead = "use --method network, gradient or data";
+  constexpr std::string_view instead = "use `method: network`, gradient or data";
   if (is_first_order(problem.set.kind)) {
     return fmt::format("the exact search knows sets of heads only, not the set {}; {}",
                        enum_name(problem.set.kind), instead);

@@ -41,15 +41,21 @@ struct LocalSearch::Level {
   LocalSteps steps;
 };
 
+std::string why_not_local(const Problem& problem) {
+  const bool known = problem.cost.kind == CostKind::l2 || problem.cost.kind == CostKind::mixed;
+  if (known && problem.cost.sparsity_weight == 0) return {};
+  return fmt::format(
+      "the search for networks minimises the costs l2 and mixed only; use `method: data` for {}",
+      known ? "`sparsity_weight`" : enum_name(problem.cost.kind));
+}
+
 LocalSearch::LocalSearch(const Problem& problem, const StoredRows* rows,
                          const LocalSearchOptions& options, const Execution& execution)
     : problem_(&problem), options_(options), assembler_(problem) {
   validate(problem);
   validate(options, "LocalSearchOptions");
-  const bool known = problem.cost.kind == CostKind::l2 || problem.cost.kind == CostKind::mixed;
-  require(known && problem.cost.sparsity_weight == 0,
-          "the search for networks minimises the costs l2 and mixed only; use --method data for {}",
-          known ? "--sparsity-weight" : enum_name(problem.cost.kind));
+  const std::string reason = why_not_local(problem);
+  require(reason.empty(), "{}", reason);
   const Question* question = assembler_.question();
   const bool is_searched = question != nullptr && !question->is_conic();
   const SetChoice closed = second_order(problem.set);

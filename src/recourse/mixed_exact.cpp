@@ -304,8 +304,7 @@ MixedExact::Outcome MixedExact::answer(Recourse& result, const FeasibleSet& feas
     if (!found.result.found) {
       if (found.result.status == MixedStatus::infeasible) return Outcome::impossible;
       result.message = fmt::format(
-          "nothing was found in {} parts of the search; --node-limit "
-          "allows more",
+          "nothing was found in {} parts of the search; `node_limit` allows more",
           found.result.nodes);
       return Outcome::blocked;
     }

@@ -39,7 +39,7 @@ std::string why_unsolved(MixedIntegerStatus status, double seconds) {
       return "no robust point in the hull of the nearest robust rows meets the ranges and fixed "
              "features";
     case MixedIntegerStatus::time_limit:
-      return fmt::format("CBC was not done after {} s (--query-seconds)", seconds);
+      return fmt::format("CBC was not done after {} s (`query_seconds`)", seconds);
     case MixedIntegerStatus::optimal:
     case MixedIntegerStatus::failed:
       break;
@@ -48,6 +48,12 @@ std::string why_unsolved(MixedIntegerStatus status, double seconds) {
 }
 
 }  // namespace
+
+std::string why_not_proplace() {
+  if (has_mixed_integer()) return {};
+  return "`method: proplace` needs CBC, without which this program was built: install "
+         "coinor-libcbc-dev (scripts/setup does) and build again";
+}
 
 Proplace::Proplace(const Problem& problem, RowMatrixArg rows, const ProplaceOptions& options,
                    const Execution& execution)
@@ -66,9 +72,8 @@ Proplace::Proplace(const Problem& problem, RowMatrixArg rows, const Vector& larg
       all_(rows.rows()) {
   validate(problem);
   validate(options, "ProplaceOptions");
-  require(has_mixed_integer(),
-          "--method proplace needs CBC, without which this program was built: install "
-          "coinor-libcbc-dev (scripts/setup does) and build again");
+  const std::string reason = why_not_proplace();
+  require(reason.empty(), "{}", reason);
   require(largest.size() == rows.rows(), "{} deltas for {} rows", largest.size(), rows.rows());
   network_.layers.back().bias[0] -= problem.threshold;
   std::vector<Index> robust;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/dataset.hpp"
@@ -132,6 +133,14 @@ QueryBlock QueryReader::next(std::size_t most) {
   }
   require_input(next_index_ > 0, "{}: there are no rows below the header", source_->name());
   return block;
+}
+
+std::vector<Query> read_queries(const std::string& path, const Model& model,
+                                const std::optional<std::string>& id_column) {
+  CsvReader source(path);
+  return QueryReader(model, source, id_column, QueryReader::OnError::stop)
+      .next(std::numeric_limits<std::size_t>::max())
+      .queries;
 }
 
 }  // namespace ellice

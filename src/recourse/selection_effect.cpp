@@ -210,9 +210,9 @@ double resolve_epsilon(const EpsilonRule& rule, const Problem& problem,
     return rule.resolve(*problem.model, problem.set, context);
   }
   require(!people.empty(),
-          "--epsilon {} with --retrain {}: with {} parameters for {} rows answers follow the "
-          "errors of their model, which is estimated from the training rows: give --data FILE.csv "
-          "or --dataset NAME, or train with --store-rows",
+          "`epsilon: {}` with `retrain: {}`: with {} parameters for {} rows answers follow the "
+          "errors of their model, which is estimated from the training rows: give `rows`, or train "
+          "with `store_rows`",
           rule.text, problem.retraining.text(), problem.model->curvature.hessian.rows(),
           problem.model->training.rows);
   return selected_survival_epsilon(problem, people, *survival, context.execution);

@@ -127,8 +127,8 @@ std::string facts(const Recourse& answer, const Standing& now, const Standing& t
     text += fact("Outlasts retraining",
                  fmt::format(R"(<span class="num">{}</span>)",
                              escape(display_percent(*answer.predicted_survival))),
-                 "predicted probability that a model retrained on rows drawn again (or as "
-                 "--retrain asks) accepts this row");
+                 "predicted probability that a model retrained on rows drawn again (or as was "
+                 "asked) accepts this row");
   }
   if (answer.changes.empty()) {
     text += fact("Robustness penalty",

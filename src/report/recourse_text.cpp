@@ -102,7 +102,7 @@ std::string endurance_text(const Recourse& answer) {
   std::string text = fmt::format("  robust up to ε = {}", rounded(*answer.robustness_radius));
   if (answer.predicted_survival) {
     text += fmt::format(
-        "; predicted to outlast {} of retrainings (rows drawn again, or as --retrain asks)",
+        "; predicted to outlast {} of retrainings (rows drawn again, or as was asked)",
         display_percent(*answer.predicted_survival));
   }
   return text + '\n';

@@ -114,6 +114,11 @@ std::string sentence(const Recourse& answer, const Schema& schema) {
   return capitalized(plan_phrase(answer, schema) + outcome_clause(answer, schema));
 }
 
+std::string sentence(const Recourse& answer) {
+  require(answer.schema != nullptr, "the answer does not know its schema; name it");
+  return sentence(answer, *answer.schema);
+}
+
 std::string proof_phrase(const Recourse& answer) {
   const std::string_view number = answer.target.empty() ? "logit" : "lead";
   const bool weighs = answer.infeasible && !answer.infeasible->models.empty();

@@ -22,7 +22,7 @@ CholeskyFactor::CholeskyFactor(MatrixArg h) {
   const double asymmetry = (h - h.transpose()).cwiseAbs().maxCoeff();
   require(asymmetry <= 1e-12 * h.cwiseAbs().maxCoeff(),
           "H is not symmetric: entries across the diagonal differ by up to {}", asymmetry);
-  llt_.compute(h);
+  llt_.compute(Matrix(h));  // of a matrix Eigen's code is there already (core/eigen_kernels.hpp)
   // Rounding leaves pivots of the size p·u·max Hᵢᵢ in a singular matrix, so "positive" is not
   // enough.
   const double largest = h.diagonal().maxCoeff();
@@ -53,7 +53,7 @@ void CholeskyFactor::whiten(Eigen::Ref<Matrix> columns) const {
 
 Spectrum spectrum(MatrixArg h) {
   const Vector values =
-      Eigen::SelfAdjointEigenSolver<Matrix>(h, Eigen::EigenvaluesOnly).eigenvalues();
+      Eigen::SelfAdjointEigenSolver<Matrix>(Matrix(h), Eigen::EigenvaluesOnly).eigenvalues();
   const double largest = values.maxCoeff();
   return {.smallest = values.minCoeff(),
           .largest = largest,

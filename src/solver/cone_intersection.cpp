@@ -280,6 +280,9 @@ ConeIntersection solve(const ReducedIntersection& problem) {
             .lower_bound = least,
             .weights = no_weights(problem)};
   }
+  // Nothing may move, and what is broken is so within rounding.
+  if (problem.size() == 0)
+    return {.point = nearest, .objective = least, .lower_bound = least, .weights = no_weights(problem)};
   if (std::optional<ConeIntersection> found = one_cone(problem, nearest)) return *found;
 
   IntersectionNewton newton(problem);
@@ -327,6 +330,11 @@ CommonPoint find_common_point(const IntersectionProblem& problem) {
   const Vector nearest =
       reduced.cost().query.cwiseMax(reduced.cost().lower).cwiseMin(reduced.cost().upper);
   std::optional<ConeWeights> proof = broken_constant(reduced);
+  if (reduced.size() == 0 && !proof) {
+    result.point = reduced.full(nearest);
+    if (reduced.is_feasible(nearest)) result.status = CommonPoint::Status::found;
+    return result;
+  }
   Vector point = nearest;
   if (!proof && !reduced.is_feasible(nearest)) {
     Slack slack = largest_slack(reduced, IntersectionProgram::Aim::common_point);
@@ -351,6 +359,7 @@ CommonPoint find_common_point(const IntersectionProblem& problem) {
 Vector best_common_point(const IntersectionProblem& problem) {
   check(problem);
   const ReducedIntersection reduced(problem);
+  if (reduced.size() == 0) return reduced.full(Vector(0));
   return reduced.full(largest_slack(reduced, IntersectionProgram::Aim::robust_point).point);
 }
 

@@ -108,7 +108,10 @@ void LatticeSearch::node(std::size_t depth, double bound) {
     return;
   }
   if (offer_cheapest(frame) || frame.size == 0) return;
-  if (!relaxation_.solve(frame, record_->enough() - frame.paid)) return;
+  if (!relaxation_.solve(frame, record_->enough() - frame.paid)) {
+    closed_ = depth;
+    return;
+  }
   bound = std::max(bound, frame.paid + frame.bound);
   std::size_t grids = 0;
   for (std::size_t i = 0; i < frame.size; ++i)
@@ -185,11 +188,23 @@ void LatticeSearch::branch(std::size_t depth, double bound) {
     }
     frame.fix_into(frames_[depth + 1], top.index, move, unit.cost(move));
     layout_->place_number(x_, number, move);
+    closed_ = 0;
     node(depth + 1, part);
+    if (closed_ == depth + 1) {
+      // Before there is an answer, proofs that there is none are what ends a side.
+      if (relaxation_.rules_out_beyond(frame, top.index, move, 1))
+        top.upper = std::min(top.upper, move);
+      if (relaxation_.rules_out_beyond(frame, top.index, move, -1))
+        top.lower = std::max(top.lower, move);
+    }
     if (!is_valid && record_->is_bounded()) {
       // Until now nothing bounded s, and the quadratic was none.
       lens_.build(frame, record_->enough() - frame.paid, top.index);
+      const double lower = top.lower;
+      const double upper = top.upper;
       top = lens_.top();
+      top.lower = std::max(top.lower, lower);
+      top.upper = std::min(top.upper, upper);
       is_valid = true;
     }
   }

@@ -45,6 +45,7 @@ class LatticeSearch {
   NumberRelaxation relaxation_;
   Lens lens_;
   std::vector<NumberFrame> frames_;
+  std::size_t closed_ = 0;  // the depth of the last frame that its relaxation closed
   std::vector<std::uint8_t> modes_;
   Vector x_;  // what is decided so far
 

@@ -1,7 +1,8 @@
 #pragma once
 
 // Linear programs, some of whose variables are whole numbers: a thin coat over CBC, so that nothing
-// else sees it (docs/decisions/0016-cbc-and-variants.md).
+// else sees it, not even the linker of a program that needs none of this
+// (docs/decisions/0016-cbc-and-variants.md).
 
 #include <limits>
 #include <vector>
@@ -60,7 +61,13 @@ struct MixedIntegerSolution {
   Vector values = {};    // optimal only; whole ones to 1e-9
 };
 
-/// Whether the program was built with CBC.
+using MixedIntegerSolver = MixedIntegerSolution (*)(const MixedInteger& problem,
+                                                    double time_limit_seconds);
+
+/// Says who solves; see use_cbc().
+void use_mixed_integer(MixedIntegerSolver solver);
+
+/// Whether anybody does.
 [[nodiscard]] bool has_mixed_integer();
 
 /// Solves it; the same answer every time. Constraints hold to 1e-9. Calls from several threads wait

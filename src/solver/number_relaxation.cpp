@@ -85,7 +85,7 @@ void NumberRelaxation::weigh_rules(const NumberFrame& frame, const std::vector<d
   }
 }
 
-bool NumberRelaxation::breaks_rules(const NumberFrame& frame) const {
+bool NumberRelaxation::breaks_rules(const NumberFrame& frame) {
   for (std::size_t r = 0; r < frame.activity.size(); ++r) {
     double least = frame.activity[r];
     double most = least;
@@ -95,9 +95,11 @@ bool NumberRelaxation::breaks_rules(const NumberFrame& frame) const {
       most += std::max(along * frame.lower[i], along * frame.upper[i]);
     }
     const LinearRule& rule = layout_->rules()[r];
-    if (least > rule.upper + rule.tolerance + rounding(least) ||
-        most < rule.lower - rule.tolerance - rounding(most))
-      return true;
+    const bool is_above = least > rule.upper + rule.tolerance + rounding(least);
+    if (!is_above && !(most < rule.lower - rule.tolerance - rounding(most))) continue;
+    proof_ = is_above ? Proof::rule_above : Proof::rule_below;
+    proof_rule_ = r;
+    return true;
   }
   return false;
 }
@@ -159,7 +161,27 @@ bool NumberRelaxation::evaluate(const NumberFrame& frame, const std::vector<doub
     x = std::clamp(x, frame.lower[i], frame.upper[i]);
     bound_ += unit.cost(x) - pull_[i] * (x - y[i]);
   }
-  return reach >= -1e-13 * size;
+  if (reach >= -1e-13 * size) return true;
+  proof_ = Proof::cone;
+  return false;
+}
+
+bool NumberRelaxation::rules_out_beyond(const NumberFrame& parent, std::size_t i, double move,
+                                        double direction) const {
+  const std::size_t n = parent.size;
+  if (proof_ == Proof::rule_above || proof_ == Proof::rule_below) {
+    const double along = direction * parent.rules[proof_rule_ * n + i];
+    return proof_ == Proof::rule_above ? along >= 0 : along <= 0;
+  }
+  if (proof_ != Proof::cone) return false;
+  // The worst model at the point where the frame was closed, as a half-space in number i.
+  double image = parent.image[i] + parent.matrix[i * n + i] * move;
+  std::size_t k = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    if (j != i) image += parent.matrix[i * n + j] * point_[k++];
+  }
+  const double slope = parent.slope[i] - (root_ > 0 ? image / root_ : 0);
+  return slope * direction <= 0;
 }
 
 // Where costs are linear, a pull that exceeds one by a little spoils the bound by the whole range:
@@ -196,6 +218,8 @@ bool NumberRelaxation::solve(NumberFrame& frame, double enough) {
     prices_[r] = frame.prices[r];
     penalty_[r] = 0;
   }
+  proof_ = Proof::none;
+  limit_->add(1 + 0.1 * static_cast<double>(n * n));
   if (breaks_rules(frame)) return false;
   double m = frame.multiplier > 0 ? frame.multiplier : 1;
   frame.bound = -infinity;

@@ -49,12 +49,20 @@ class NumberRelaxation {
   /// and multipliers it reaches.
   [[nodiscard]] bool solve(NumberFrame& frame, double enough);
 
+  /// After solve() has ruled out the frame that fixing number i of `parent` at `move` gave: whether
+  /// the same half-space rules out all moves beyond it in a direction.
+  [[nodiscard]] bool rules_out_beyond(const NumberFrame& parent, std::size_t i, double move,
+                                      double direction) const;
+
  private:
+  /// Why the last frame was closed.
+  enum class Proof { none, cone, rule_above, rule_below };
+
   [[nodiscard]] bool evaluate(const NumberFrame& frame, const std::vector<double>& y, double m,
                               double scale);
   void keep_best(NumberFrame& frame, double m) const;
   [[nodiscard]] double tamed(const NumberFrame& frame) const;
-  [[nodiscard]] bool breaks_rules(const NumberFrame& frame) const;
+  [[nodiscard]] bool breaks_rules(const NumberFrame& frame);
   void weigh_rules(const NumberFrame& frame, const std::vector<double>& y);
   [[nodiscard]] bool step(const NumberFrame& frame, std::vector<double>& y, double& m);
   void assemble(const NumberFrame& frame, double m);
@@ -63,6 +71,8 @@ class NumberRelaxation {
 
   const SearchLayout* layout_;
   WorkLimit* limit_;
+  Proof proof_ = Proof::none;
+  std::size_t proof_rule_ = 0;
   // At the current point:
   double root_ = 0;
   double value_ = 0;

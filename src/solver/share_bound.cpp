@@ -139,7 +139,7 @@ bool ShareRelaxation::evaluate(const ShareNode& node, double m, Worths& worths, 
     gains_of_changes_.resize(node.slots);
   }
   for (const double gain : gains_of_changes_) reach += gain;
-  limit_->add(0.1 * static_cast<double>(layout_->options() + layout_->movable().size()));
+  limit_->add(0.3 * static_cast<double>(layout_->options() + layout_->movable().size()));
   worths.value = sum;
   worths.excess = excess;
   choose_changes(node, worths);

@@ -137,7 +137,8 @@ void ShareRelaxation::shift(Index column, double by) {
 void ShareRelaxation::sweep(ShareNode& node, double m) {
   for (const ListUnit& list : layout_->lists()) move_shares(node, list, m);
   for (std::size_t k = 0; k < node.moves.size(); ++k) move_number(node, k, m);
-  limit_->add(static_cast<double>(layout_->lists().size() + node.moves.size()) * 2);
+  const auto units = static_cast<double>(layout_->lists().size() + node.moves.size());
+  limit_->add(units * (2 + static_cast<double>(layout_->columns()) / 16));
 }
 
 // From the dearest option in use to the cheapest, by the minimiser of a quadratic that lies above

@@ -239,7 +239,7 @@ void complete_answers(AnswerFile& file, const std::vector<Query>& queries, const
   if (lacking.empty() || missing == MissingAnswers::not_found) return;
   fail(ErrorCode::input,
        "{}: {} of {} queries have no answer: query_index {}; if nothing was found for them, say "
-       "so with --missing not-found, and they count as not robust",
+       "so with `missing: not-found`, and they count as not robust",
        source, lacking.size(), queries.size(), some_of(lacking));
 }
 
@@ -252,8 +252,8 @@ void require_all_answers(const AnswerFile& file, const std::string& source) {
   for (std::size_t i = 0; i < explained; ++i)
     if (!answered.contains(i)) lacking.push_back(i);
   require_input(lacking.empty(),
-                "{}: {} of {} queries have no answer any more: query_index {}; with --queries "
-                "FILE.csv and --missing not-found they count as not robust",
+                "{}: {} of {} queries have no answer any more: query_index {}; with "
+                "`queries: FILE.csv` and `missing: not-found` they count as not robust",
                 source, lacking.size(), explained, some_of(lacking));
 }
 

@@ -167,7 +167,7 @@ void require_units(const StudyPlan& plan, const YamlEntry& place) {
     if (std::find(models.begin(), models.end(), StudyModel::mlp) == models.end()) continue;
     for (const std::string& dataset : experiment.datasets) {
       if (!plan.hidden.contains(dataset)) {
-        place.fault("networks on {} are asked for, but `hidden` says nothing of their units",
+        place.fault("networks on {} are asked for, but \"hidden\" says nothing of their units",
                     dataset);
       }
     }

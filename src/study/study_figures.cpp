@@ -4,6 +4,7 @@
 #include <map>
 
 #include "ellice/data/csv.hpp"
+#include "ellice/study/study_method.hpp"
 #include "ellice/study/study_results.hpp"
 
 namespace ellice {
@@ -162,10 +163,7 @@ Figure sensitivity(const StudyResults& results, const StudyExperiment& experimen
           .y = {.label = "robustness", .low = 0, .high = 1.02},
           .note = "not tuned"};
       for (const StudyMethod& method : experiment.methods) {
-        if (method.method != "data" && method.method != "gradient" && method.method != "auto" &&
-            method.method != "network") {
-          continue;
-        }
+        if (!takes_epsilon(method.method)) continue;
         Figure::Series series{
             .name = method.name,
             .points = walk_points(results.folds(experiment.mode, dataset, model, method.name),

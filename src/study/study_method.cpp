@@ -9,14 +9,7 @@
 #include "ellice/data/schema.hpp"
 #include "ellice/rashomon/epsilon_rule.hpp"
 #include "ellice/rashomon/true_set.hpp"
-#include "ellice/recourse/automatic.hpp"
-#include "ellice/recourse/data_supported.hpp"
-#include "ellice/recourse/delta_rows.hpp"
-#include "ellice/recourse/gradient.hpp"
-#include "ellice/recourse/local_search.hpp"
-#include "ellice/recourse/proplace.hpp"
-#include "ellice/recourse/roar.hpp"
-#include "ellice/recourse/trex.hpp"
+#include "ellice/recourse/method_table.hpp"
 
 namespace ellice {
 
@@ -67,15 +60,27 @@ double row_reach(const Model& model, const SetChoice& set, double threshold) {
   return reach;
 }
 
-bool takes_epsilon(const std::string& method) {
-  return method == "auto" || method == "network" || method == "gradient" || method == "data";
+/// Whether the value of a δ may be a share of the largest for which a row is robust.
+bool takes_share(const std::string& method) {
+  if (takes_epsilon(method)) return false;
+  const Method& entry = find_method(method);
+  return entry.parameter == MethodParameter::delta && entry.scores != nullptr;
 }
 
 }  // namespace
 
+bool takes_epsilon(const std::string& method) {
+  return method == automatic_method || !find_method(method).is_baseline();
+}
+
 const std::vector<std::string>& study_methods() {
-  static const std::vector<std::string> names = {"auto",   "network", "gradient", "data", "trex",
-                                                 "trex-i", "delta",   "proplace", "roar"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> result = {std::string(automatic_method)};
+    for (const Method& method : methods()) {
+      if (method.studied) result.emplace_back(method.name);
+    }
+    return result;
+  }();
   return names;
 }
 
@@ -100,8 +105,7 @@ void check_method(const StudyMethod& method) {
       }
       return;
     }
-    const bool is_share =
-        (method.method == "delta" || method.method == "proplace") && value.ends_with('%');
+    const bool is_share = takes_share(method.method) && value.ends_with('%');
     const double number =
         number_of(is_share ? value.substr(0, value.size() - 1) : value, "value of this method");
     require(number > 0, "\"{}\": expected a number > 0", value);
@@ -133,8 +137,7 @@ void check_method(const StudyMethod& method) {
 
 struct StudyMethodFactory::Shared {
   std::once_flag once = {};
-  Vector largest_deltas = {};
-  Vector stabilities = {};
+  std::optional<Vector> scores = {};  // of the training rows
   double reach = 0;
   double seconds = 0;
 };
@@ -170,63 +173,32 @@ double StudyMethodFactory::epsilon(const std::string& value, const SetChoice& se
   return shrink_ * shrink_ * epsilon;  // the penalty is proportional to its root
 }
 
-const Vector& StudyMethodFactory::largest_deltas_of(const Problem& problem) const {
-  std::call_once(shared_->once, [&] {
-    const ThreadStopwatch watch;
-    shared_->largest_deltas = largest_deltas(problem, fold_->fitted.encoded, plan_->variant);
-    shared_->seconds = watch.seconds();
-  });
-  return shared_->largest_deltas;
-}
-
-double StudyMethodFactory::delta(const std::string& value) const {
-  if (!value.ends_with('%')) return number_of(value, "delta");
-  const Vector& largest = shared_->largest_deltas;
+double StudyMethodFactory::parameter(const std::string& value) const {
+  if (!takes_share(method_->method) || !value.ends_with('%'))
+    return number_of(value, "value of this method");
   return number_of(value.substr(0, value.size() - 1), "share") / 100 *
-         std::max(0.0, largest.maxCoeff());
+         std::max(0.0, shared_->scores->maxCoeff());
 }
 
 std::unique_ptr<Generator> StudyMethodFactory::make(const Problem& problem,
                                                     const std::string& value) const {
-  const std::string& method = method_->method;
-  if (method == "auto") return automatic_generator(problem, &fold_->fitted);
-  if (method == "network") return std::make_unique<LocalSearch>(problem, &fold_->fitted);
-  if (method == "gradient") {
-    const GradientOptions options{.preset = choice(*method_, "preset", GradientPreset::corrected)};
-    return std::make_unique<GradientSearch>(problem, options);
-  }
-  if (method == "data") return std::make_unique<DataSupported>(problem, fold_->fitted_raw);
-  if (method == "trex" || method == "trex-i") {
-    const TrexOptions options{
-        .variant = plan_->variant, .tau = number_of(value, "tau"), .seed = plan_->seed};
-    if (method == "trex-i") return std::make_unique<TrexContinuous>(problem, options);
-    if (plan_->variant == Variant::published)  // whose noise is another one for every tau
-      return std::make_unique<Trex>(problem, fold_->fitted_raw, options);
+  const Method& method = choose_method(method_->method, problem);
+  const FittedRows rows{.raw = &fold_->fitted_raw, .rows = &fold_->fitted};
+  MethodOptions options;
+  options.gradient.preset = choice(*method_, "preset", GradientPreset::corrected);
+  options.baseline.variant = plan_->variant;
+  options.baseline.seed = plan_->seed;
+  options.baseline.query_seconds = plan_->time_limit;
+  if (method.scores != nullptr) {
     std::call_once(shared_->once, [&] {
       const ThreadStopwatch watch;
-      shared_->stabilities = stabilities(problem, fold_->fitted.encoded, options);
-      shared_->seconds = watch.seconds();
+      shared_->scores = method.scores(problem, options, rows, {});
+      if (shared_->scores) shared_->seconds = watch.seconds();
     });
-    return std::make_unique<Trex>(problem, fold_->fitted_raw, shared_->stabilities, options);
   }
-  if (method == "roar") {
-    return std::make_unique<Roar>(
-        problem,
-        RoarOptions{
-            .variant = plan_->variant, .delta = number_of(value, "delta"), .seed = plan_->seed},
-        &fold_->fitted.encoded);
-  }
-  const Vector& largest = largest_deltas_of(problem);
-  if (method == "delta") {
-    return std::make_unique<DeltaRows>(
-        problem, fold_->fitted_raw, largest,
-        DeltaOptions{.variant = plan_->variant, .delta = delta(value)});
-  }
-  require(method == "proplace", "unknown method \"{}\"", method);
-  return std::make_unique<Proplace>(
-      problem, fold_->fitted_raw, largest,
-      ProplaceOptions{
-          .variant = plan_->variant, .delta = delta(value), .query_seconds = plan_->time_limit});
+  if (method.parameter == MethodParameter::tau) options.baseline.tau = parameter(value);
+  if (method.parameter == MethodParameter::delta) options.baseline.delta = parameter(value);
+  return method.make(problem, options, rows, shared_->scores ? &*shared_->scores : nullptr, {});
 }
 
 PreparedMethod StudyMethodFactory::prepare(const std::string& value,

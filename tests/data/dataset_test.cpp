@@ -366,7 +366,7 @@ TEST(ApplySelection, BalancesThenHoldsOutByClass) {
 
 TEST(ApplySelection, NamesTheClassThatIsTooSmallToHoldOut) {
   expect_input_error([] { return apply_selection(numbered(3), {.holdout = 0.5}); },
-                     {"numbers: class \"1\" has 1 row", "--holdout"});
+                     {"numbers: class \"1\" has 1 row", "`holdout`"});
 }
 
 TEST(ApplySelection, RefusesAShareOutsideItsRange) {

@@ -131,13 +131,13 @@ TEST(SoftmaxTraining, WithoutAPenaltyNeedsClassesThatOverlap) {
   EXPECT_EQ(model_from_json(parse_json(to_text(to_json(model)), "m"), "m").sha256, model.sha256);
   const Dataset apart = class_dataset(60, 2, 3, 26, 40);
   expect_input_error([&] { return train(apart, {}, softmax_options(0)); },
-                     {"classes are separated", "--l2"});
+                     {"classes are separated", "`l2`"});
 }
 
 TEST(SoftmaxTraining, RefusesWhatDoesNotGoTogether) {
   const Dataset many = class_dataset(60, 2, 3, 27);
   expect_input_error([&] { return train(many, {}, {}); },
-                     {"c0, c1, c2", "--model softmax", "target.classes"});
+                     {"c0, c1, c2", "`model: softmax`", "target.classes"});
   TrainingOptions squared = softmax_options();
   squared.loss = LossKind::squared;
   expect_words(message_of(ErrorCode::argument, [&] { return train(many, {}, squared); }),
@@ -145,11 +145,11 @@ TEST(SoftmaxTraining, RefusesWhatDoesNotGoTogether) {
   const Dataset two = problem_zoo::numeric_dataset(problem_zoo::random_rows(60, 2, 28));
   expect_words(
       message_of(ErrorCode::argument, [&] { return train(two, {}, {.loss = LossKind::softmax}); }),
-      {"--model softmax"});
+      {"`model: softmax`"});
   TrainingOptions epochs = softmax_options();
   epochs.network.epochs = 7;
   expect_words(message_of(ErrorCode::argument, [&] { return train(many, {}, epochs); }),
-               {"--hidden"});
+               {"`hidden"});
 }
 
 TEST(SoftmaxModelFile, ReadsBackWhatItWrote) {

@@ -300,7 +300,7 @@ TEST(SetChoice, OfManyClassesIsTheLastLayerOrTheTrueSetWithAContest) {
   for (const SetKind kind : {SetKind::full, SetKind::isotropic, SetKind::ensemble}) {
     SetChoice choice = winning(many, 1);
     choice.kind = kind;
-    expect_words(refusal(many, choice), {"3 classes", "--set last-layer"});
+    expect_words(refusal(many, choice), {"3 classes", "`set: last-layer`"});
   }
   expect_words(refusal(many, {}), {"which one is to win"});
   expect_words(refusal(many, {.kind = SetKind::true_set}), {"which one is to win"});

@@ -130,7 +130,7 @@ TEST(TrueCertificate, AHeadThatStoppedEarlyIsRefused) {
     const Certifier certifier(model, {.kind = SetKind::true_set}, 1e-4, 0);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("--refit"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("`refit`"), std::string::npos) << error.what();
   }
 }
 

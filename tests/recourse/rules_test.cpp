@@ -381,6 +381,26 @@ TEST(Rules, FewestChangesUnderImplicationsEqualEnumeration) {
   EXPECT_GT(one_sided, 10);
 }
 
+// Who is free to move nothing once ended in a factorisation of nothing.
+TEST(Rules, NobodyFreeToMoveIsProvedToHaveNoAnswer) {
+  const Model model = model_with_rules({"x1 + x2 <= 0.5"});
+  for (const SetKind kind : {SetKind::last_layer, SetKind::ensemble}) {
+    Problem problem{.model = &model, .set = {.kind = kind}, .epsilon = 0.05};
+    if (kind == SetKind::ensemble) problem.set.members = {&model};
+    for (const Feature& feature : model.schema().features)
+      problem.constraints.features[feature.name].locked = true;
+    int refused = 0;
+    const std::vector<Recourse> answers = solve(problem, random_queries(model, 12, 3));
+    for (const Recourse& answer : answers) {
+      if (answer.status == Status::already_robust) continue;
+      EXPECT_EQ(answer.status, Status::infeasible) << answer.message;
+      ++refused;
+    }
+    EXPECT_GT(refused, 2);
+    expect_audited(problem, answers);
+  }
+}
+
 TEST(Rules, EveryMethodKeepsThem) {
   const Model model = lending_model(lending_implications);
   const Problem problem{.model = &model, .epsilon = 0.003};

@@ -391,7 +391,7 @@ TEST(ExactSearchOfTrueClasses, RefuseOtherModelsAndFiles) {
   const Problem hidden = true_problem(model, 0, 0.01);
   expect_words(
       message_of(ErrorCode::argument, [&] { return ExactSearch(hidden).generate({}, {}); }),
-      {"hidden layers", "--method network"});
+      {"hidden layers", "`method: network`"});
   const Model linear = model_with_rows(2, 3, 95);
   Model other = linear;
   other.rows->labels.front() = 1 - other.rows->labels.front();

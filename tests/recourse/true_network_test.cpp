@@ -313,7 +313,7 @@ TEST(LocalSearchOverTheTrueSet, AHeadThatStoppedEarlyIsRefused) {
     const LocalSearch search(problem);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("--refit"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("`refit`"), std::string::npos) << error.what();
   }
 }
 

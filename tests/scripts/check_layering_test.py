@@ -17,6 +17,11 @@ class CheckLayering(ScriptTestCase):
         self.write("tests/core/a_test.cpp", '#include "study/plan.hpp"\n')
         self.assertEqual(self.check(), (0, []))
 
+    def test_accepts_every_public_header_in_the_front_door_and_no_other(self):
+        self.write("include/ellice/ellice.hpp", '#include "ellice/core/error.hpp"\n#include "ellice/report/text.hpp"\n')
+        self.assertEqual(self.check(), (0, []))
+        self.expect_breach("include/ellice/ellice.hpp", '"core/blas.hpp"', "is a private header")
+
     def test_catches_a_public_header_to_the_right(self):
         self.expect_breach("src/core/json.cpp", '"ellice/data/schema.hpp"',
                            "module core stands to the left of data")

@@ -15,6 +15,7 @@ if [[ $1 == --build ]]; then
   mkdir -p build/release/apps/cli
   printf '%s\n' '#!/usr/bin/env bash' 'printf "<%s>" "$PWD" "$@"' 'exit "${code-0}"' >build/release/apps/cli/ellice
   chmod +x build/release/apps/cli/ellice
+  [[ $* != *ellice_study_cli* ]] || cp build/release/apps/cli/ellice{,-study}
 else
   [[ -z ${break_configure-} ]] || { echo 'CMake Error: no Eigen'; exit 1; }
   mkdir -p build/release
@@ -50,6 +51,14 @@ code=4 run "$tree/ellice"
 expect_equal 'the exit status is the program'\''s' "$status" 4
 expect_equal 'a second start says nothing' "$messages" ''
 expect_equal 'a second start builds nothing' "$(cat "$calls" 2>/dev/null)" ''
+
+run "$tree/ellice" study plan.yaml
+expect_equal 'the program of the studies is built when it is asked for' "$(<"$calls")" \
+  "setup --runtime"$'\n'"${build/ellice_cli/ellice_cli ellice_study_cli}"
+expect_equal 'and the program is run that hands over to it' "$output" "<$scratch><study><plan.yaml>"
+rm "$calls"
+run "$tree/ellice" evaluate
+expect_equal 'and it is built once' "$(cat "$calls" 2>/dev/null)" ''
 
 mkdir -p "$scratch/elsewhere"
 ln -s "$tree/ellice" "$scratch/elsewhere/link"

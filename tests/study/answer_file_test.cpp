@@ -143,7 +143,7 @@ TEST_F(AnswerFiles, OfOursMustBeWhole) {
         require_all_answers(file, "plans.json");
         return 0;
       },
-      {"plans.json", "1 of 4 queries", "query_index 3", "--missing not-found"});
+      {"plans.json", "1 of 4 queries", "query_index 3", "`missing: not-found`"});
   file.explained.reset();
   require_all_answers(file, "plans.jsonl");
   file.answers.erase(file.answers.begin());
@@ -218,7 +218,7 @@ TEST_F(AnswerFiles, MustBeCompleteUnlessTheUserSaysOtherwise) {
   };
   AnswerFile copy = file;
   expect_input_error([&] { return complete(MissingAnswers::error); },
-                     {"theirs.csv", "2 of 4 queries", "1, 2", "--missing not-found"});
+                     {"theirs.csv", "2 of 4 queries", "1, 2", "`missing: not-found`"});
   file = copy;
   complete(MissingAnswers::not_found);
   const AnswerBatch batch = answer_batch(file.answers, mixed.model, 1e9);

@@ -8,7 +8,7 @@
 
 namespace ellice {
 
-/// The names that `--dataset` takes: the paper's nine data sets, two of them with more than two
+/// The names of built-in data sets: the paper's nine data sets, two of them with more than two
 /// classes ("iris3": the species; "wine-grades": quality 3 to 5 is low, 6 medium, 7 to 9 high), and
 /// "lending".
 [[nodiscard]] const std::vector<std::string>& recipe_names();

@@ -3,6 +3,7 @@
 // The only claim that a counterfactual makes. Issued here from the ellipsoid's factor, checked in
 // verification.hpp by computations that share nothing with it.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,11 +11,12 @@
 #include "ellice/core/json_fwd.hpp"
 #include "ellice/data/encoder.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/rashomon/head_set.hpp"
-#include "ellice/rashomon/question.hpp"
 #include "ellice/rashomon/set_choice.hpp"
 
 namespace ellice {
+
+class Question;
+struct WorstHead;
 
 /// What an ensemble's certificate says of one of the other models.
 struct MemberCertificate {
@@ -91,7 +93,7 @@ class Certifier {
   [[nodiscard]] Evaluation evaluate(const RawRow& point) const;
 
   /// What is asked of points; none for first-order sets.
-  [[nodiscard]] const Question* question() const { return question_ ? &*question_ : nullptr; }
+  [[nodiscard]] const Question* question() const { return question_.get(); }
 
  private:
   /// A certificate of which the numbers are missing.
@@ -102,8 +104,8 @@ class Certifier {
   [[nodiscard]] bool reaches(long double logit, long double scale) const;
 
   const Model* model_;
-  SetChoice choice_;                  // damping as certificates state it
-  std::optional<Question> question_;  // none for first-order sets
+  SetChoice choice_;  // damping as certificates state it
+  std::shared_ptr<const Question> question_;  // none for first-order sets
   double epsilon_;
   double threshold_;
   std::string claim_;  // the same for every point

@@ -7,7 +7,7 @@
 #include "ellice/core/parallel.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/rashomon/retraining.hpp"
-#include "ellice/rashomon/uncertainty_set.hpp"
+#include "ellice/rashomon/set_choice.hpp"
 
 namespace ellice {
 

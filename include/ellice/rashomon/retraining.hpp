@@ -3,15 +3,17 @@
 // What retraining does to an answer, predicted: the base model's logit at a fixed row varies from
 // one training sample to the next, and a robust answer keeps a margin (theory.md, Result 30).
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "ellice/model/model.hpp"
-#include "ellice/rashomon/uncertainty_set.hpp"
-#include "ellice/solver/cholesky.hpp"
+#include "ellice/rashomon/set_choice.hpp"
 
 namespace ellice {
+
+class CholeskyFactor;
 
 /// On which rows a model is trained again.
 struct Retraining {
@@ -60,7 +62,7 @@ class RetrainedHead {
   [[nodiscard]] Matrix covariance_factor() const;
 
  private:
-  CholeskyFactor factor_;
+  std::shared_ptr<const CholeskyFactor> factor_;
   Matrix hessian_;
   Vector penalty_;  // diagonal of H − H₀
   double noise_ = 1;

@@ -7,8 +7,8 @@
 
 namespace ellice {
 
-/// What `--method auto` means: ExactSearch where it can be (see why_not_exact), LocalSearch
-/// otherwise. `rows` (optional) give the latter better starts.
+/// What the method «auto» means: ExactSearch where it can be (see why_not_exact), LocalSearch otherwise. `rows`
+/// (optional) give the latter better starts.
 [[nodiscard]] std::unique_ptr<Generator> automatic_generator(const Problem& problem,
                                                              const StoredRows* rows = nullptr,
                                                              const Execution& execution = {});

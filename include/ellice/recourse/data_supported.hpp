@@ -6,26 +6,10 @@
 
 #include "ellice/core/fields.hpp"
 #include "ellice/recourse/generator.hpp"
+#include "ellice/recourse/method_options.hpp"
 #include "ellice/solver/nearest.hpp"
 
 namespace ellice {
-
-struct DataSupportedOptions {
-  SearchKind search = SearchKind::automatic;
-  int plans = 1;
-  std::optional<int> max_changes = {};
-  bool sparse = false;
-
-  static void fields(auto& self, auto&& visit) {
-    visit("search", self.search, any_value(), "how the nearest row is found; never changes it");
-    visit("plans", self.plans, at_least(1), "different rows per query, the nearest first");
-    visit("max_changes", self.max_changes, at_least(1),
-          "rows that differ in more features are out");
-    visit("sparse", self.sparse, any_value(),
-          "the rows that differ in the fewest features, then the nearest of these");
-  }
-  bool operator==(const DataSupportedOptions&) const = default;
-};
 
 /// The nearest training rows that are certified and meet the query's constraints: exactly the
 /// cheapest ones under the problem's cost, found by search among all rows. An answer is a row that

@@ -6,33 +6,9 @@
 
 #include "ellice/core/fields.hpp"
 #include "ellice/recourse/generator.hpp"
+#include "ellice/recourse/method_options.hpp"
 
 namespace ellice {
-
-struct ExactOptions {
-  std::optional<int> max_changes = {};
-  bool sparse = false;
-  bool trade_off = false;
-  int plans = 1;
-  std::optional<int> node_limit = {};  // none: 5000, or fewer where each takes long
-  std::optional<double> time_limit = {};
-
-  static void fields(auto& self, auto&& visit) {
-    visit("max_changes", self.max_changes, at_least(1),
-          "no answer changes more features than this");
-    visit("sparse", self.sparse, any_value(), "the fewest changes, then the nearest of these");
-    visit("trade_off", self.trade_off, any_value(),
-          "one answer per number of changes, from the fewest on, as long as more make it cheaper");
-    visit("plans", self.plans, at_least(1),
-          "different answers per query: none changes all that an earlier one changes");
-    visit("node_limit", self.node_limit, at_least(1),
-          "parts into which a search may split before it states its gap instead; 5000 where not "
-          "given, over the true set 1000");
-    visit("time_limit", self.time_limit, greater_than(0),
-          "seconds per search after which it states its gap; answers then depend on the machine");
-  }
-  bool operator==(const ExactOptions&) const = default;
-};
 
 class LinearQuestion;
 class MixedExact;
@@ -88,5 +64,7 @@ class ExactSearch final : public Generator {
 
 /// Why the exact search cannot take a problem; empty where it can.
 [[nodiscard]] std::string why_not_exact(const Problem& problem);
+/// The same, and why these options do not go together or not with the problem.
+[[nodiscard]] std::string why_not_exact(const Problem& problem, const ExactOptions& options);
 
 }  // namespace ellice

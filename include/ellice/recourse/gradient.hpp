@@ -3,63 +3,15 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "ellice/core/fields.hpp"
 #include "ellice/recourse/generator.hpp"
+#include "ellice/recourse/method_options.hpp"
 
 namespace ellice {
-
-/// Three readings of the paper's Algorithms 1 and 2.
-enum class GradientPreset {
-  printed,    // as printed: plain steps, the test before the step, the point after it, no ranges
-  as_run,     // as its experiments ran it: Adam, a smaller set, training range, the best point seen
-  corrected,  // Adam on the set itself, every step projected onto the constraints, then certified
-};
-template <>
-struct EnumNames<GradientPreset> {
-  static constexpr std::array<std::string_view, 3> names = {"printed", "as-run", "corrected"};
-};
-
-enum class Optimizer { preset, gd, adam };
-template <>
-struct EnumNames<Optimizer> {
-  static constexpr std::array<std::string_view, 3> names = {"preset", "gd", "adam"};
-};
-
-/// What is not given is the preset's.
-struct GradientOptions {
-  GradientPreset preset = GradientPreset::corrected;
-  Optimizer optimizer = Optimizer::preset;
-  std::optional<double> alpha = {};
-  std::optional<double> beta = {};
-  std::optional<double> proximity = {};
-  std::optional<double> sparsity = {};
-  std::optional<double> step = {};
-  std::optional<int> max_steps = {};
-  std::optional<int> patience = {};
-  std::optional<double> radius_factor = {};
-  std::optional<double> jitter = {};
-
-  static void fields(auto& self, auto&& visit) {
-    visit("preset", self.preset, any_value(), "reading of the paper's algorithm");
-    visit("optimizer", self.optimizer, any_value(), "plain gradient steps or Adam");
-    visit("alpha", self.alpha, at_least(0), "weight of the centre model's loss");
-    visit("beta", self.beta, at_least(0), "weight of the worst model's loss");
-    visit("proximity", self.proximity, at_least(0), "weight λ of ‖x − x₀‖₂²");
-    visit("sparsity", self.sparsity, at_least(0), "weight γ of ‖x − x₀‖₁");
-    visit("step", self.step, greater_than(0), "step length η, Adam's learning rate");
-    visit("max_steps", self.max_steps, at_least(1), "steps T");
-    visit("patience", self.patience, at_least(0),
-          "steps without a better worst-case logit after which to stop; 0 for none");
-    visit("radius_factor", self.radius_factor, at_least(0),
-          "factor on the penalty that the search sees");
-    visit("jitter", self.jitter, at_least(0),
-          "added to the diagonal of H/(2ε) that the search sees");
-  }
-  bool operator==(const GradientOptions&) const = default;
-};
 
 /// The options with the preset's values filled in; `optimizer` is gd or adam.
 struct GradientSettings {
@@ -77,6 +29,10 @@ struct GradientSettings {
   bool operator==(const GradientSettings&) const = default;
 };
 [[nodiscard]] GradientSettings settings_of(const GradientOptions& options);
+
+/// Why a method that projects every step cannot take a preset; empty where it can.
+[[nodiscard]] std::string why_not_projected(const GradientOptions& options,
+                                            std::string_view method);
 
 /// The loss that is descended, x₀ the query, f the centre's and g the worst model's logit (with the
 /// search's factor and jitter), t the threshold:

@@ -7,28 +7,9 @@
 #include "ellice/core/fields.hpp"
 #include "ellice/recourse/generator.hpp"
 #include "ellice/recourse/gradient.hpp"
+#include "ellice/recourse/method_options.hpp"
 
 namespace ellice {
-
-/// How a greedy search optimises the features that may change.
-enum class GreedyStep {
-  gradient,   // Adam on the paper's loss, from where the last one ended, to the first robust point
-  quadratic,  // the nearest robust point, by sequential quadratic steps
-};
-template <>
-struct EnumNames<GreedyStep> {
-  static constexpr std::array<std::string_view, 2> names = {"gradient", "quadratic"};
-};
-
-struct GreedyOptions {
-  GreedyStep greedy_step = GreedyStep::gradient;
-
-  static void fields(auto& self, auto&& visit) {
-    visit("greedy_step", self.greedy_step, any_value(),
-          "how the features that may change are optimised: the paper's loss, or nearest");
-  }
-  bool operator==(const GreedyOptions&) const = default;
-};
 
 /// The paper's Algorithm 3, few changes by greedy choice: an optimisation of all features that may
 /// change ranks them by the gradients it sees; then one after another is let go, in that order, and

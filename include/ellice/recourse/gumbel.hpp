@@ -6,30 +6,9 @@
 #include "ellice/core/fields.hpp"
 #include "ellice/recourse/generator.hpp"
 #include "ellice/recourse/gradient.hpp"
+#include "ellice/recourse/method_options.hpp"
 
 namespace ellice {
-
-struct GumbelOptions {
-  double temperature = 0.5;
-  double cooling = 0.99;
-  double own_logit = 3;
-  int samples = 4;
-  int extra_samples = 200;
-  std::uint64_t seed = 1;
-
-  static void fields(auto& self, auto&& visit) {
-    visit("temperature", self.temperature, greater_than(0), "τ of the relaxed categories at first");
-    visit("cooling", self.cooling, between(0.5, 1),
-          "factor on τ per step, down to a tenth of it; 1 keeps it, as the paper does");
-    visit("own_logit", self.own_logit, at_least(0),
-          "lead that the query's own level of a category has at first");
-    visit("samples", self.samples, at_least(1), "discrete candidates drawn per step");
-    visit("extra_samples", self.extra_samples, at_least(0),
-          "further candidates once one is certified");
-    visit("seed", self.seed, any_value(), "of all draws");
-  }
-  bool operator==(const GumbelOptions&) const = default;
-};
 
 /// The paper's method for mixed features, for every model and set: numbers move by Adam inside
 /// their ranges, each category by a softmax of logits ζ with Gumbel noise,

@@ -3,40 +3,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ellice/core/fields.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/recourse/generator.hpp"
+#include "ellice/recourse/method_options.hpp"
 
 namespace ellice {
-
-struct LocalSearchOptions {
-  int row_starts = 2;
-  int random_starts = 4;
-  int max_iterations = 25;
-  int discrete_nodes = 200;
-  std::optional<int> max_changes = {};
-  bool sparse = false;
-  int plans = 1;
-  std::uint64_t seed = 1;
-
-  static void fields(auto& self, auto&& visit) {
-    visit("row_starts", self.row_starts, at_least(0), "robust training rows to start from");
-    visit("random_starts", self.random_starts, at_least(0),
-          "random points to start from where there are no training rows");
-    visit("max_iterations", self.max_iterations, at_least(1), "quadratic steps per start");
-    visit("discrete_nodes", self.discrete_nodes, at_least(0),
-          "solves that choose whole numbers and levels; 0 keeps the query's");
-    visit("max_changes", self.max_changes, at_least(1),
-          "no answer changes more features than this");
-    visit("sparse", self.sparse, any_value(), "few changes, then the nearest of these");
-    visit("plans", self.plans, at_least(1),
-          "different answers per query: none changes all that an earlier one changes");
-    visit("seed", self.seed, any_value(), "of the random points");
-  }
-  bool operator==(const LocalSearchOptions&) const = default;
-};
 
 class LocalSteps;
 class RowStarts;
@@ -97,5 +72,8 @@ class LocalSearch final : public Generator {
   std::unique_ptr<RowStarts> rows_;
   std::vector<std::unique_ptr<Level>> levels_;  // one where the function has a closed form
 };
+
+/// Why this search cannot take a problem; empty where it can.
+[[nodiscard]] std::string why_not_local(const Problem& problem);
 
 }  // namespace ellice

@@ -9,10 +9,12 @@
 #include "ellice/model/model.hpp"
 #include "ellice/rashomon/certificate.hpp"
 #include "ellice/rashomon/retraining.hpp"
+#include "ellice/rashomon/question.hpp"
 #include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/recourse/constraints.hpp"
 #include "ellice/recourse/cost.hpp"
 #include "ellice/recourse/feasible_set.hpp"
+#include "ellice/recourse/query.hpp"
 #include "ellice/recourse/recourse.hpp"
 
 namespace ellice {
@@ -36,12 +38,6 @@ inline constexpr double largest_epsilon = 1e100;
 
 /// Throws Error{argument} for a set of models, ε, threshold, cost or constraint that cannot be.
 void validate(const Problem& problem);
-
-struct Query {
-  std::size_t index = 0;
-  Vector raw = {};  // as in Dataset::raw, empty cells filled
-  std::optional<std::string> id = {};
-};
 
 /// The largest ε for which the point (model space) is robust, and what that means for retraining.
 struct Endurance {

@@ -11,39 +11,10 @@
 #include "ellice/rashomon/variant.hpp"
 #include "ellice/recourse/generator.hpp"
 #include "ellice/recourse/interval_robustness.hpp"
+#include "ellice/recourse/method_options.hpp"
 #include "ellice/solver/nearest.hpp"
 
 namespace ellice {
-
-/// Whether the query is a corner of the plausible region. `automatic` is yes for corrected, as the
-/// method's authors have it, and no for published.
-enum class QueryInHull { automatic, yes, no };
-template <>
-struct EnumNames<QueryInHull> {
-  static constexpr std::array<std::string_view, 3> names = {"auto", "yes", "no"};
-};
-
-struct ProplaceOptions {
-  Variant variant = Variant::corrected;
-  double delta = 0.01;
-  int hull_rows = 10;
-  QueryInHull hull_query = QueryInHull::automatic;
-  double query_seconds = 30;
-
-  static void fields(auto& self, auto&& visit) {
-    visit("variant", self.variant, any_value(),
-          "the compared methods as the paper's authors ran them, or corrected");
-    visit("delta", self.delta, at_least(0), "how far every weight and bias may move");
-    visit("hull_rows", self.hull_rows, at_least(1),
-          "nearest robust training rows that span the region of PROPLACE's answers");
-    visit("hull_query", self.hull_query, any_value(),
-          "whether the query is a corner of that region; auto: corrected only");
-    visit(
-        "query_seconds", self.query_seconds, greater_than(0),
-        "processor time after which PROPLACE stops searching; answers then depend on the machine");
-  }
-  bool operator==(const ProplaceOptions&) const = default;
-};
 
 /// PROPLACE (Jiang et al., 2023): the l1-nearest point of a plausible region, the convex hull of
 /// the nearest Δ-robust training rows, that no network of the box |Θ−Θ̂| ≤ δ rejects. For linear
@@ -105,5 +76,8 @@ class Proplace final : public Generator {
   double widest_ = 0;
   std::optional<NearestRows> search_;  // among the robust rows; none without any
 };
+
+/// Why this program cannot run it: CBC is not built in; empty where it can.
+[[nodiscard]] std::string why_not_proplace();
 
 }  // namespace ellice

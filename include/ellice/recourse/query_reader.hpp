@@ -7,7 +7,7 @@
 
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/recourse/problem.hpp"
+#include "ellice/recourse/query.hpp"
 #include "ellice/recourse/recourse.hpp"
 
 namespace ellice {
@@ -50,5 +50,9 @@ class QueryReader {
   OnError on_error_;
   std::size_t next_index_ = 0;
 };
+
+/// All rows of a CSV file; «-» is standard input. Throws Error{input} for one that cannot be read.
+[[nodiscard]] std::vector<Query> read_queries(const std::string& path, const Model& model,
+                                              const std::optional<std::string>& id_column = {});
 
 }  // namespace ellice

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -114,13 +115,15 @@ struct Recourse {
   std::optional<Certificate> certificate = {};
   std::optional<Infeasibility> infeasible = {};
   std::optional<double> attained_epsilon = {};
-  std::optional<Attack> attack = {};  // with --attack: what was found against it
+  std::optional<Attack> attack = {};  // where asked for: what was found against it
   std::optional<double> seconds = {};
   std::string message =
       {};  // what a person should know: why nothing was found, what could not be read
   /// Of one plan among several: how it differs from those before it.
   std::string reason = {};
+  std::shared_ptr<const Schema> schema = {};  // what its rows mean, in answers of an Explainer
 };
+using Answer = Recourse;
 
 [[nodiscard]] bool is_certified(Status status);
 

@@ -20,7 +20,7 @@ namespace ellice {
 /// Makes the generator whose answers are looked at, for a problem with a disturbed model.
 using MakeGenerator = std::function<std::unique_ptr<Generator>(const Problem&)>;
 
-/// The generator of `--method auto`, whose search for whole numbers and levels ends after so many
+/// The generator of the method «auto», whose search for whole numbers and levels ends after so many
 /// parts: for answers of which only the mean counts. `rows` as of automatic_generator().
 [[nodiscard]] std::unique_ptr<Generator> sketching_generator(const Problem& problem, int nodes,
                                                              const StoredRows* rows = nullptr,

@@ -7,6 +7,7 @@
 #include "ellice/core/parallel.hpp"
 #include "ellice/core/random.hpp"
 #include "ellice/recourse/problem.hpp"
+#include "ellice/recourse/training_rows.hpp"
 
 namespace ellice {
 
@@ -16,9 +17,9 @@ struct SurvivalCheckOptions {
   int people = 60;
 
   static void fields(auto& self, auto&& visit) {
-    visit("refits", self.refits, at_least(2), "models retrained on rows drawn again (--check)");
+    visit("refits", self.refits, at_least(2), "models retrained on rows drawn again, for a check");
     visit("splits", self.splits, at_least(2),
-          "times that the rows are cut into halves, each answering for the other (--check)");
+          "times that the rows are cut into halves, each answering for the other, for a check");
     visit("people", self.people, at_least(1), "declined people to explain at each level");
   }
   bool operator==(const SurvivalCheckOptions&) const = default;
@@ -42,12 +43,6 @@ struct SurvivalLevel {
 struct SurvivalCheck {
   std::vector<SurvivalLevel> same = {};   // rows drawn again with replacement
   std::vector<SurvivalLevel> fresh = {};  // halves: a model of one half, retrained on the other
-};
-
-/// The rows a model was fitted on, in both spaces.
-struct FittedRows {
-  const RowMatrix* raw = nullptr;  // as in Dataset::raw
-  const StoredRows* rows = nullptr;
 };
 
 /// Predicts the survival of answers at the ε of each wanted level, then really retrains by Newton's

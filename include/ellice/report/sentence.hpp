@@ -34,6 +34,9 @@ struct PlanStep {
 
 /// The whole answer as one sentence that a person can act on.
 [[nodiscard]] std::string sentence(const Recourse& answer, const Schema& schema);
+/// The same for an answer of an Explainer, which knows its schema. Throws Error{argument} for
+/// others.
+[[nodiscard]] std::string sentence(const Recourse& answer);
 
 /// What a proof says of every allowed row, up to its bound: «one model of the set gives every
 /// allowed row a logit of at most»; several models where there are several sets, a lead with many

@@ -1,14 +1,13 @@
 #pragma once
 
-#include <array>
 #include <functional>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "ellice/core/fields.hpp"
 #include "ellice/core/parallel.hpp"
 #include "ellice/core/types.hpp"
+#include "ellice/solver/search_kind.hpp"
 
 namespace ellice {
 
@@ -30,18 +29,6 @@ struct Metric {
 
 [[nodiscard]] Metric weighted_squares(VectorArg weights);
 [[nodiscard]] Metric weighted_absolutes(VectorArg weights);
-
-/// How the rows are searched. Every kind gives the same answer; they differ in time.
-enum class SearchKind {
-  automatic,
-  brute,     // all rows: matrix products for batches under squares, else a scan
-  kdtree,    // nanoflann; few columns, many rows
-  balltree,  // buckets with a bounding box each: bounds that know every term of the metric
-};
-template <>
-struct EnumNames<SearchKind> {
-  static constexpr std::array<std::string_view, 4> names = {"auto", "brute", "kdtree", "balltree"};
-};
 
 struct Neighbour {
   Index row = 0;

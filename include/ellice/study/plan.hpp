@@ -39,7 +39,7 @@ struct StudyMethod {
   };
 
   std::string name = {};                            // as tables show it
-  std::string method = {};                          // as `explain --method` calls it
+  std::string method = {};                          // as methods() calls it
   std::map<std::string, std::string> options = {};  // its other settings, by name
   std::vector<StudyModel> models = {};              // those it is run on; empty: all
   std::vector<Grid> grids = {};                     // the first that fits counts
@@ -74,7 +74,7 @@ struct StudyPlan {
   std::optional<int> tuning_rows = {};  // people explained at most per fold; none: all
   std::optional<int> test_rows = {};
   double time_limit = 30;                 // seconds per answer, of the methods that have one
-  std::vector<std::string> targets = {};  // ε of the evaluators' sets, by any rule of `--epsilon`
+  std::vector<std::string> targets = {};  // ε of the evaluators' sets, by any rule of EpsilonRule
   std::vector<StudyEvaluator> evaluators = {};
   std::map<std::string, std::vector<int>> hidden = {};  // units of the networks, by data set
   std::vector<StudyExperiment> experiments = {};

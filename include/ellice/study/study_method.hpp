@@ -15,6 +15,9 @@ namespace ellice {
 [[nodiscard]] const std::vector<std::string>& study_methods();
 [[nodiscard]] const std::vector<std::string>& study_options();
 
+/// Whether the values of a method are ε, and not a τ or a δ.
+[[nodiscard]] bool takes_epsilon(const std::string& method);
+
 /// Whether a value stands for the evaluators' own ε, «target» or «target*1.1»: nothing is tuned
 /// then, and every target has a run of its own.
 [[nodiscard]] bool follows_target(const std::string& value);
@@ -39,7 +42,7 @@ class StudyMethodFactory {
   StudyMethodFactory(const StudyMethod& method, const StudyFold& fold, const StudyPlan& plan);
   ~StudyMethodFactory();
 
-  /// A value is ε by any rule of `--epsilon`, τ or δ, as the method has it; a δ in percent
+  /// A value is ε by any rule of EpsilonRule, τ or δ, as the method has it; a δ in percent
   /// and an ε «reach*0.5» are shares of the largest for which some training row is robust. `target`
   /// is what «target» means.
   [[nodiscard]] PreparedMethod prepare(const std::string& value,
@@ -49,10 +52,10 @@ class StudyMethodFactory {
   struct Shared;
   [[nodiscard]] double epsilon(const std::string& value, const SetChoice& set,
                                std::optional<double> target) const;
-  [[nodiscard]] double delta(const std::string& value) const;
+  /// τ or δ.
+  [[nodiscard]] double parameter(const std::string& value) const;
   [[nodiscard]] std::unique_ptr<Generator> make(const Problem& problem,
                                                 const std::string& value) const;
-  [[nodiscard]] const Vector& largest_deltas_of(const Problem& problem) const;
 
   const StudyMethod* method_;
   const StudyFold* fold_;

@@ -2,7 +2,7 @@
 // every column is a number, the same with ten features locked, and a plan in whole numbers and
 // whole categories that a person could follow. Prints docs/german_example.md.
 //
-//   03_german > docs/german_example.md
+//   06_german > docs/german_example.md
 
 #include <fmt/format.h>
 
@@ -259,7 +259,7 @@ bool print_example() {
   fmt::print(
       R"(# German Credit: one applicant
 
-Written by `examples/03_german.cpp`. The applicant with id 304 of the Statlog German Credit data asks for 10 127 DM over 48 months. A logistic
+Written by `examples/06_german.cpp`. The applicant with id 304 of the Statlog German Credit data asks for 10 127 DM over 48 months. A logistic
 model, trained on as many good as bad credits ({} rows), declines: its logit is {:.2f} where columns are numbers and {:.2f} where categories are
 whole. ε is 1 % of the training objective, and every answer below is certified for all models of the ellipsoid and proved to be the nearest
 of its kind.

@@ -1,3 +1,5 @@
+#include "ellice/solver/cbc.hpp"
+
 #include <Cbc_C_Interface.h>
 
 #include <algorithm>
@@ -79,13 +81,7 @@ MixedIntegerStatus status_of(Cbc_Model* model) {
   return MixedIntegerStatus::failed;
 }
 
-}  // namespace
-
-bool has_mixed_integer() {
-  return true;
-}
-
-MixedIntegerSolution solve(const MixedInteger& problem, double time_limit_seconds) {
+MixedIntegerSolution solve_with_cbc(const MixedInteger& problem, double time_limit_seconds) {
   require(time_limit_seconds > 0, "time_limit_seconds = {} must be > 0", time_limit_seconds);
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
@@ -113,6 +109,12 @@ MixedIntegerSolution solve(const MixedInteger& problem, double time_limit_second
   result.values = Eigen::Map<const Vector>(Cbc_getColSolution(model.get()),
                                            static_cast<Index>(problem.variables().size()));
   return result;
+}
+
+}  // namespace
+
+void use_cbc() {
+  use_mixed_integer(solve_with_cbc);
 }
 
 }  // namespace ellice

@@ -1,0 +1,17 @@
+#include "program.hpp"
+
+int main(int argc, char** argv) {
+  using namespace ellice::cli;
+  return run_program(argc, argv,
+                     {{.add = add_demo},
+                      {.add = add_schema},
+                      {.add = add_train},
+                      {.add = add_explain},
+                      {.add = add_verify},
+                      {.add = add_frontier},
+                      {.add = add_epsilon},
+                      {.add = add_calibrate},
+                      {.add = add_evaluate},
+                      {.add = add_study},
+                      {.add = add_options}});
+}
