@@ -16,9 +16,9 @@
 #include "ellice/data/recipe.hpp"
 #include "ellice/data/spelling.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/recourse/exact_search.hpp"
-#include "ellice/recourse/reasons.hpp"
 #include "ellice/report/sentence.hpp"
+#include "ellice/request/reasons.hpp"
+#include "ellice/search/exact_search.hpp"
 
 namespace {
 
@@ -155,8 +155,8 @@ Dataset readable_german() {
 }
 
 /// The nearest row that every model within 1 % of the objective accepts.
-Recourse nearest(const Model& model, const Dataset& data, const Constraints& constraints = {},
-                 const ExactOptions& options = {}) {
+Answer nearest(const Model& model, const Dataset& data, const Constraints& constraints = {},
+               const ExactOptions& options = {}) {
   const Problem problem{
       .model = &model, .epsilon = 0.01 * model.training.objective, .constraints = constraints};
   return ExactSearch(problem, options).generate({{.raw = data.raw.row(applicant)}}, {}).front();
@@ -191,7 +191,7 @@ double number_of(const Dataset& data, const RawRow& row, const std::string& name
 
 /// A cell of the table for a row whose columns are all numbers: a group shows its largest level.
 std::string numeric_cell(const Attribute& attribute, const Dataset& numeric, const Dataset& data,
-                         const Recourse& answer) {
+                         const Answer& answer) {
   const Feature& feature = data.schema.features[*data.schema.find(attribute.name)];
   const RawRow& row = *answer.counterfactual;
   if (feature.kind != FeatureKind::categorical) {
@@ -210,14 +210,14 @@ std::string numeric_cell(const Attribute& attribute, const Dataset& numeric, con
   return most > 0.995 ? largest : fmt::format("{} ({:.2f})", largest, most);
 }
 
-std::string whole_cell(const Attribute& attribute, const Dataset& data, const Recourse& answer) {
+std::string whole_cell(const Attribute& attribute, const Dataset& data, const Answer& answer) {
   const std::size_t j = *data.schema.find(attribute.name);
   const Value& value = (*answer.counterfactual)[j];
   return fmt::format(fmt::runtime(value == answer.query[j] ? "{}" : "**{}**"),
                      display_value(value));
 }
 
-std::string two_numbers(const Dataset& numeric, const Recourse& answer) {
+std::string two_numbers(const Dataset& numeric, const Answer& answer) {
   return fmt::format("{} months and {} DM",
                      display_rounded(number_of(numeric, *answer.counterfactual, "duration"), 3),
                      display_rounded(number_of(numeric, *answer.counterfactual, "amount"), 4));
@@ -229,16 +229,16 @@ bool print_example() {
   const Dataset numeric = with_numeric_columns(data);
   const Selection balanced{.balance = true};
   const Model numeric_model = train(numeric, balanced, {.folds = 0}).model;
-  const Recourse robust = nearest(numeric_model, numeric);
-  const Recourse actionable = nearest(numeric_model, numeric, locked(numeric));
+  const Answer robust = nearest(numeric_model, numeric);
+  const Answer actionable = nearest(numeric_model, numeric, locked(numeric));
   const Dataset plain = with_plain_levels(numeric);
   const Model plain_model = train(plain, balanced, {.folds = 0}).model;
-  const Recourse plain_robust = nearest(plain_model, plain);
-  const Recourse plain_actionable = nearest(plain_model, plain, locked(plain));
+  const Answer plain_robust = nearest(plain_model, plain);
+  const Answer plain_actionable = nearest(plain_model, plain, locked(plain));
 
   const Model model = train(data, balanced, {.folds = 0, .store_rows = true}).model;
-  const Recourse whole = nearest(model, data);
-  const Recourse fewest = nearest(model, data, {}, {.sparse = true});
+  const Answer whole = nearest(model, data);
+  const Answer fewest = nearest(model, data, {}, {.sparse = true});
   const Reasoner reasoner(model, 0, make_reference(model, 0, &*model.rows));
   const Reasons reasons = *reasoner.of(whole.query);
 
@@ -305,10 +305,10 @@ Statlog (German Credit Data), UCI Machine Learning Repository, CC BY 4.0; meanin
       fewest.distance.changed, sentence(fewest, data.schema), reasons.reference, why, reasons.logit,
       reasons.reference_logit, reasons.others, two_numbers(plain, plain_robust),
       two_numbers(plain, plain_actionable), actionable.distance.l2, robust.distance.l2);
-  const std::vector<const Recourse*> all = {&robust,           &actionable, &plain_robust,
-                                            &plain_actionable, &whole,      &fewest};
+  const std::vector<const Answer*> all = {&robust,           &actionable, &plain_robust,
+                                          &plain_actionable, &whole,      &fewest};
   return std::all_of(all.begin(), all.end(),
-                     [](const Recourse* one) { return one->status == Status::optimal; });
+                     [](const Answer* one) { return one->status == Status::optimal; });
 }
 
 }  // namespace

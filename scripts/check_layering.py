@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks that modules include only themselves and what stands to their left.
 
-    core < data < solver < model < rashomon < recourse < report < study
+    core < data < solver < model < sets < certificate < request < audit < search < methods < radius <
+    explain < report < study
 
 Apps, examples and the front door include/ellice/ellice.hpp see public headers ("ellice/...") only; tests and benchmarks see everything.
 Prints file:line for each breach and exits with 1 if there is one.
@@ -11,7 +12,8 @@ import pathlib
 import re
 import sys
 
-MODULES = ["core", "data", "solver", "model", "rashomon", "recourse", "report", "study"]
+MODULES = ["core", "data", "solver", "model", "sets", "certificate", "request", "audit", "search", "methods", "radius",
+           "explain", "report", "study"]
 INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]+)[">]')
 
 

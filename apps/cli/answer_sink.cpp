@@ -68,16 +68,16 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
   }
 }
 
-void AnswerSink::write(const Recourse& given) {
+void AnswerSink::write(const Answer& given) {
   // What people read names flags; files are for every shell and name fields.
-  Recourse with_flags_named;
+  Answer with_flags_named;
   const bool names_fields =
       rounds_for_display(options_.format) && given.message.find('`') != std::string::npos;
   if (names_fields) {
     with_flags_named = given;
     with_flags_named.message = with_flags(given.message);
   }
-  const Recourse& answer = names_fields ? with_flags_named : given;
+  const Answer& answer = names_fields ? with_flags_named : given;
   summary_.add(answer);
   held_.insert(answer.held.begin(), answer.held.end());
   const Schema& schema = request_->problem.model->schema();
@@ -112,12 +112,12 @@ void AnswerSink::write(const Recourse& given) {
   }
 }
 
-void AnswerSink::add(std::vector<Recourse> answers, const std::vector<Recourse>& invalid) {
+void AnswerSink::add(std::vector<Answer> answers, const std::vector<Answer>& invalid) {
   answers.insert(answers.end(), invalid.begin(), invalid.end());
-  std::stable_sort(answers.begin(), answers.end(), [](const Recourse& a, const Recourse& b) {
+  std::stable_sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
     return std::pair(a.query_index, a.plan) < std::pair(b.query_index, b.plan);
   });
-  for (const Recourse& answer : answers) write(answer);
+  for (const Answer& answer : answers) write(answer);
 }
 
 void AnswerSink::finish() {

@@ -11,11 +11,11 @@
 
 #include "ellice/core/fields.hpp"
 #include "ellice/core/file.hpp"
-#include "ellice/recourse/frontier.hpp"
-#include "ellice/recourse/recourse_file.hpp"
+#include "ellice/radius/frontier.hpp"
 #include "ellice/report/appraisal.hpp"
 #include "ellice/report/batch_summary.hpp"
 #include "ellice/report/html.hpp"
+#include "ellice/request/recourse_file.hpp"
 
 namespace ellice::cli {
 
@@ -51,7 +51,7 @@ class AnswerSink {
   AnswerSink(const Request& request, SinkOptions options);
 
   /// The answers of one block, which are merged with the rows that could not be read.
-  void add(std::vector<Recourse> answers, const std::vector<Recourse>& invalid);
+  void add(std::vector<Answer> answers, const std::vector<Answer>& invalid);
   void finish();
 
   [[nodiscard]] const BatchSummary& summary() const { return summary_; }
@@ -59,7 +59,7 @@ class AnswerSink {
   [[nodiscard]] const std::set<std::string>& held() const { return held_; }
 
  private:
-  void write(const Recourse& answer);
+  void write(const Answer& answer);
 
   const Request* request_;
   SinkOptions options_;

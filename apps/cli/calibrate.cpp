@@ -2,8 +2,8 @@
 
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
+#include "ellice/explain/calibration_file.hpp"
 #include "ellice/model/model_file.hpp"
-#include "ellice/recourse/calibration_file.hpp"
 #include "ellice/report/text_table.hpp"
 #include "problem_arguments.hpp"
 #include "verb.hpp"

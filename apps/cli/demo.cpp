@@ -6,10 +6,10 @@
 #include "answer_sink.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/data/lending.hpp"
+#include "ellice/explain/explainer.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/recourse/explainer.hpp"
-#include "ellice/recourse/recourse_file.hpp"
 #include "ellice/report/text_table.hpp"
+#include "ellice/request/recourse_file.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {

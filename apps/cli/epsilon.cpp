@@ -2,7 +2,7 @@
 
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/recourse/epsilon_findings.hpp"
+#include "ellice/explain/epsilon_findings.hpp"
 #include "ellice/report/display.hpp"
 #include "ellice/report/text_table.hpp"
 #include "problem_arguments.hpp"

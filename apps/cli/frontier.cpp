@@ -3,9 +3,9 @@
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
-#include "ellice/recourse/frontier_file.hpp"
-#include "ellice/recourse/query_reader.hpp"
+#include "ellice/explain/frontier_file.hpp"
 #include "ellice/report/text_table.hpp"
+#include "ellice/request/query_reader.hpp"
 #include "problem_arguments.hpp"
 #include "verb.hpp"
 

@@ -2,9 +2,9 @@
 
 #include "ellice/core/file.hpp"
 #include "ellice/data/dataset.hpp"
+#include "ellice/methods/method_table.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/recourse/method_table.hpp"
-#include "ellice/recourse/survival_check.hpp"
+#include "ellice/radius/survival_check.hpp"
 #include "ellice/report/text_table.hpp"
 #include "ellice/study/evaluation_file.hpp"
 #include "ellice/study/evaluator.hpp"

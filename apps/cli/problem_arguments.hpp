@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/recourse/explain_request.hpp"
+#include "ellice/explain/explain_request.hpp"
 #include "row_arguments.hpp"
 #include "verb.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "ellice/recourse/training_rows.hpp"
+#include "ellice/request/training_rows.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {

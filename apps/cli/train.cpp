@@ -9,8 +9,8 @@
 #include "ellice/data/recipe.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/rashomon/ellipsoid.hpp"
 #include "ellice/report/text_table.hpp"
+#include "ellice/sets/ellipsoid.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {

@@ -2,14 +2,15 @@
 #include <memory>
 #include <optional>
 
+#include "ellice/audit/audit.hpp"
+#include "ellice/certificate/certificate.hpp"
+#include "ellice/certificate/verification.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/model/model_file.hpp"
-#include "ellice/rashomon/certificate.hpp"
-#include "ellice/rashomon/verification.hpp"
-#include "ellice/recourse/recourse_file.hpp"
 #include "ellice/report/text_table.hpp"
+#include "ellice/request/recourse_file.hpp"
 #include "row_arguments.hpp"
 #include "verb.hpp"
 

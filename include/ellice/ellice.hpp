@@ -11,14 +11,14 @@
 //
 // Who builds or reads JSON includes ellice/core/json.hpp besides, which takes a second to compile.
 
+#include "ellice/audit/audit.hpp"
+#include "ellice/certificate/verification.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/version.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/data/table.hpp"
+#include "ellice/explain/explainer.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/rashomon/verification.hpp"
-#include "ellice/recourse/audit.hpp"
-#include "ellice/recourse/explainer.hpp"
 #include "ellice/report/sentence.hpp"

@@ -7,9 +7,9 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/loss.hpp"
-#include "ellice/rashomon/uncertainty_set.hpp"
 #include "ellice/report/display.hpp"
 #include "ellice/report/text_table.hpp"
+#include "ellice/sets/uncertainty_set.hpp"
 
 namespace ellice {
 
@@ -29,11 +29,11 @@ Appraiser::Appraiser(const Model& model, double epsilon, double threshold, const
   }
 }
 
-double Appraiser::epsilon_of(const Recourse& answer) const {
+double Appraiser::epsilon_of(const Answer& answer) const {
   return answer.certificate ? answer.certificate->epsilon : epsilon_;
 }
 
-Standing Appraiser::before(const Recourse& answer) const {
+Standing Appraiser::before(const Answer& answer) const {
   const Vector x = model_->encoder.encode(answer.query);
   const double epsilon = epsilon_of(answer);
   const double kappa = std::sqrt(2 * epsilon);
@@ -52,7 +52,7 @@ Standing Appraiser::before(const Recourse& answer) const {
   return {.logit = logit, .penalty = logit - function->robust_logit(kappa, x)};
 }
 
-const Question& Appraiser::question_of(const Recourse& answer) const {
+const Question& Appraiser::question_of(const Answer& answer) const {
   for (const Question& one : questions_) {
     const auto winner = static_cast<std::size_t>(one.front().winner);
     if (one.front().rival && model_->decision.classes[winner] == answer.target) return one;
@@ -60,7 +60,7 @@ const Question& Appraiser::question_of(const Recourse& answer) const {
   return questions_.front();
 }
 
-Standing Appraiser::after(const Recourse& answer) const {
+Standing Appraiser::after(const Answer& answer) const {
   return {.logit = answer.logit, .penalty = answer.logit - answer.robust_logit};
 }
 

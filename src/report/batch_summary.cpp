@@ -36,7 +36,7 @@ std::size_t rank_of(double share, std::size_t n) {
 BatchSummary::BatchSummary(const Schema& schema, bool quantiles)
     : schema_(schema), quantiles_(quantiles), features_(schema.features.size()) {}
 
-void BatchSummary::add(const Recourse& answer) {
+void BatchSummary::add(const Answer& answer) {
   if (answer.plan > 0) {
     ++further_plans_;
     return;

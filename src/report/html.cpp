@@ -61,7 +61,7 @@ HtmlReport::~HtmlReport() = default;
 HtmlReport::HtmlReport(HtmlReport&&) noexcept = default;
 HtmlReport& HtmlReport::operator=(HtmlReport&&) noexcept = default;
 
-void HtmlReport::add(const Recourse& answer, const FrontierCurve* curve) {
+void HtmlReport::add(const Answer& answer, const FrontierCurve* curve) {
   state_->summary.add(answer);
   if (state_->shown == state_->options.max_cards) {
     ++state_->left_out;
@@ -116,12 +116,11 @@ std::string HtmlReport::text() const {
 }
 
 std::string to_html(const Model& model, const PageOptions& options,
-                    const std::vector<Recourse>& answers,
-                    const std::vector<FrontierCurve>& curves) {
+                    const std::vector<Answer>& answers, const std::vector<FrontierCurve>& curves) {
   std::map<std::size_t, const FrontierCurve*> by_query;
   for (const FrontierCurve& curve : curves) by_query[curve.query_index] = &curve;
   HtmlReport report(model, options);
-  for (const Recourse& answer : answers) {
+  for (const Answer& answer : answers) {
     const auto found = by_query.find(answer.query_index);
     const bool drawn = answer.plan == 0 && found != by_query.end();
     report.add(answer, drawn ? found->second : nullptr);

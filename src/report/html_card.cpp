@@ -17,7 +17,7 @@ namespace {
 using svg::escape;
 
 /// The sentence with its numbers kept whole and set off.
-std::string sentence_markup(const Recourse& answer, const Schema& schema) {
+std::string sentence_markup(const Answer& answer, const Schema& schema) {
   std::vector<std::string> parts;
   for (const PlanStep& step : plan_steps(answer, schema)) {
     const std::string verb = parts.empty() ? capitalized(step.verb) : step.verb;
@@ -30,7 +30,7 @@ std::string sentence_markup(const Recourse& answer, const Schema& schema) {
          "</p>\n";
 }
 
-std::string heading(const Recourse& answer) {
+std::string heading(const Answer& answer) {
   std::string name = answer.id ? escape(*answer.id) : fmt::format("Query {}", answer.query_index);
   if (answer.id) name += fmt::format(" <span class=\"quiet\">query {}</span>", answer.query_index);
   if (answer.plan > 0)
@@ -112,7 +112,7 @@ std::string share_fact(std::string_view name, double share, double chance) {
                           escape(display_percent(chance))));
 }
 
-std::string facts(const Recourse& answer, const Standing& now, const Standing& then,
+std::string facts(const Answer& answer, const Standing& now, const Standing& then,
                   const AlignmentMeter& meter) {
   std::string text = "<dl class=\"facts\">";
   const std::string apart = meter.applies() ? "logits from the trained to the strictest model"
@@ -159,7 +159,7 @@ std::string facts(const Recourse& answer, const Standing& now, const Standing& t
   return text + "</dl>\n";
 }
 
-std::string unchanged(const Recourse& answer, const Schema& schema) {
+std::string unchanged(const Answer& answer, const Schema& schema) {
   std::string items;
   std::size_t count = 0;
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
@@ -177,7 +177,7 @@ std::string unchanged(const Recourse& answer, const Schema& schema) {
                      count == 1 ? "1 feature" : grouped(count) + " features", items);
 }
 
-std::string certificate(const Recourse& answer, const Schema& schema) {
+std::string certificate(const Answer& answer, const Schema& schema) {
   const Certificate& certificate = *answer.certificate;
   const std::string_view number = certificate.rivals.empty() ? "robust logit" : "robust lead";
   return fmt::format(
@@ -189,7 +189,7 @@ std::string certificate(const Recourse& answer, const Schema& schema) {
       escape(to_text(to_json(certificate, schema))));
 }
 
-std::string infeasibility(const Recourse& answer, const Appraiser& appraiser) {
+std::string infeasibility(const Answer& answer, const Appraiser& appraiser) {
   const Infeasibility& why = *answer.infeasible;
   const bool has_rules = !why.rules.empty() || !why.cases.empty();
   std::string text =
@@ -221,7 +221,7 @@ std::string infeasibility(const Recourse& answer, const Appraiser& appraiser) {
   return text + "</div>\n";
 }
 
-std::string best_reachable(const Recourse& answer, const Appraiser& appraiser) {
+std::string best_reachable(const Answer& answer, const Appraiser& appraiser) {
   const Infeasibility& why = *answer.infeasible;
   if (why.best.empty()) return "";
   const std::vector<Change> changes = differences(appraiser.schema(), answer.query, why.best);
@@ -233,13 +233,13 @@ std::string best_reachable(const Recourse& answer, const Appraiser& appraiser) {
   return text + "</details>\n";
 }
 
-std::string proof(const Recourse& answer, const Schema& schema) {
+std::string proof(const Answer& answer, const Schema& schema) {
   const Json whole = to_json(answer, schema);
   return fmt::format("<details><summary>Proof as JSON</summary><pre>{}</pre></details>\n",
                      escape(to_text(whole.at("infeasible"))));
 }
 
-std::string notes(const Recourse& answer) {
+std::string notes(const Answer& answer) {
   std::string text;
   if (!answer.reason.empty()) {
     text += "<p class=\"note\">" + escape(capitalized(answer.reason)) + ".</p>\n";
@@ -274,7 +274,7 @@ bool says_something(const FrontierCurve& curve) {
 
 }  // namespace
 
-std::string card(const Recourse& answer, const FrontierCurve* curve, const Appraiser& appraiser,
+std::string card(const Answer& answer, const FrontierCurve* curve, const Appraiser& appraiser,
                  const AlignmentMeter& meter) {
   const Schema& schema = appraiser.schema();
   std::string text = fmt::format(

@@ -61,7 +61,7 @@ std::string reasons_part(const Reasons& reasons, const Appraiser& appraiser) {
 }
 
 /// What the plan is about, which is not what the reasons are about.
-std::string plan_scope(const Recourse& answer) {
+std::string plan_scope(const Answer& answer) {
   const bool first_order = answer.certificate && is_first_order(answer.certificate->set);
   const std::string_view to_order = first_order ? ", to first order" : "";
   switch (answer.status) {
@@ -79,7 +79,7 @@ std::string plan_scope(const Recourse& answer) {
 
 }  // namespace
 
-std::string why_declined(const Recourse& answer, const Appraiser& appraiser) {
+std::string why_declined(const Answer& answer, const Appraiser& appraiser) {
   // A person with several plans was declined once.
   if (answer.query.empty() || answer.plan > 0) return "";
   if (answer.reasons) return reasons_part(*answer.reasons, appraiser);
@@ -91,12 +91,12 @@ std::string why_declined(const Recourse& answer, const Appraiser& appraiser) {
          "reasons for. The plan makes it hold for the other models of the set, too.</p>\n";
 }
 
-std::string plan_heading(const Recourse& answer) {
+std::string plan_heading(const Answer& answer) {
   if (answer.query.empty()) return "";
   return part_heading("What you can do", "recourse plan");
 }
 
-std::string two_things(const Recourse& answer) {
+std::string two_things(const Answer& answer) {
   if (!answer.reasons) return "";
   return fmt::format(
       "<p class=\"caption two-things\">Reasons and plan are two different things: the reasons "

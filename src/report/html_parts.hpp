@@ -24,14 +24,14 @@ namespace ellice::html {
 [[nodiscard]] std::string overview(const BatchSummary& summary);
 
 /// One answer.
-[[nodiscard]] std::string card(const Recourse& answer, const FrontierCurve* curve,
+[[nodiscard]] std::string card(const Answer& answer, const FrontierCurve* curve,
                                const Appraiser& appraiser, const AlignmentMeter& meter);
 
 /// The two parts of a letter: why the base model declined (empty where it is not known to have),
 /// the heading of the plan, and what sets the two apart.
-[[nodiscard]] std::string why_declined(const Recourse& answer, const Appraiser& appraiser);
-[[nodiscard]] std::string plan_heading(const Recourse& answer);
-[[nodiscard]] std::string two_things(const Recourse& answer);
+[[nodiscard]] std::string why_declined(const Answer& answer, const Appraiser& appraiser);
+[[nodiscard]] std::string plan_heading(const Answer& answer);
+[[nodiscard]] std::string two_things(const Answer& answer);
 
 /// The pictures of a card: each change against the training range, and the frontier.
 [[nodiscard]] std::string change_picture(const Change& change, const Encoder& encoder);

@@ -46,7 +46,7 @@ std::string recourse_csv_header(const Schema& schema, IdColumn id) {
   return line(cells);
 }
 
-std::string recourse_csv_row(const Recourse& answer, const Schema& schema, IdColumn id) {
+std::string recourse_csv_row(const Answer& answer, const Schema& schema, IdColumn id) {
   std::vector<std::string> cells = {std::to_string(answer.query_index),
                                     std::to_string(answer.plan)};
   if (id == IdColumn::present) cells.push_back(csv_cell(answer.id.value_or("")));

@@ -37,7 +37,7 @@ std::string indented(const std::string& text, const std::vector<bool>& dimmed = 
   return out;
 }
 
-std::string heading(const Recourse& answer, const TextOptions& options) {
+std::string heading(const Answer& answer, const TextOptions& options) {
   std::string name = fmt::format("query {}", answer.query_index);
   if (answer.id) name += fmt::format(" ({})", *answer.id);
   if (answer.plan > 0) name += fmt::format(", plan {}", answer.plan + 1);
@@ -68,7 +68,7 @@ std::string change_table(const Schema& schema, const RawRow& from, const RawRow&
   return indented(table.text(), dimmed);
 }
 
-std::string standings(const Recourse& answer, const Appraiser& appraiser) {
+std::string standings(const Answer& answer, const Appraiser& appraiser) {
   const Standing now = appraiser.before(answer), then = appraiser.after(answer);
   TextTable table({left, right, right});
   table.header({appraiser.scale_name(), "now", "after"});
@@ -85,7 +85,7 @@ std::string standings(const Recourse& answer, const Appraiser& appraiser) {
 }
 
 /// Why the base model declined, on one line; the plan is another matter.
-std::string reasons_text(const Recourse& answer) {
+std::string reasons_text(const Answer& answer) {
   if (!answer.reasons || answer.plan > 0) return "";
   std::vector<std::string> parts;
   for (const Reason& reason : answer.reasons->items) {
@@ -97,18 +97,18 @@ std::string reasons_text(const Recourse& answer) {
 }
 
 /// How long the plan lasts, in words.
-std::string endurance_text(const Recourse& answer) {
+std::string endurance_text(const Answer& answer) {
   if (!answer.robustness_radius) return "";
   std::string text = fmt::format("  robust up to ε = {}", rounded(*answer.robustness_radius));
   if (answer.predicted_survival) {
-    text += fmt::format(
-        "; predicted to outlast {} of retrainings (rows drawn again, or as was asked)",
-        display_percent(*answer.predicted_survival));
+    text +=
+        fmt::format("; predicted to outlast {} of retrainings (rows drawn again, or as was asked)",
+                    display_percent(*answer.predicted_survival));
   }
   return text + '\n';
 }
 
-std::string why_infeasible(const Recourse& answer, const Appraiser& appraiser,
+std::string why_infeasible(const Answer& answer, const Appraiser& appraiser,
                            const TextOptions& options) {
   const Infeasibility& why = *answer.infeasible;
   const bool has_rules = !why.rules.empty() || !why.cases.empty();
@@ -133,7 +133,7 @@ std::string why_infeasible(const Recourse& answer, const Appraiser& appraiser,
 
 }  // namespace
 
-std::string recourse_text(const Recourse& answer, const Appraiser& appraiser,
+std::string recourse_text(const Answer& answer, const Appraiser& appraiser,
                           const TextOptions& options) {
   std::string text = heading(answer, options);
   text += reasons_text(answer) + fmt::format("  {}\n", sentence(answer, appraiser.schema()));

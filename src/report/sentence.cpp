@@ -30,7 +30,7 @@ std::string with_reason(std::string text, const std::string& reason) {
   return text;
 }
 
-std::string infeasible_clause(const Recourse& answer) {
+std::string infeasible_clause(const Answer& answer) {
   if (!answer.infeasible) return with_reason("No plan exists", answer.message);
   const Infeasibility& why = *answer.infeasible;
   std::string text = "No plan exists: no change that the constraints allow convinces every model";
@@ -43,7 +43,7 @@ std::string infeasible_clause(const Recourse& answer) {
 
 }  // namespace
 
-std::vector<PlanStep> plan_steps(const Recourse& answer, const Schema& schema) {
+std::vector<PlanStep> plan_steps(const Answer& answer, const Schema& schema) {
   std::vector<PlanStep> steps;
   for (const Change& change : answer.changes) {
     const std::optional<std::size_t> index = schema.find(change.feature);
@@ -67,7 +67,7 @@ std::string joined(const std::vector<std::string>& parts) {
   return text;
 }
 
-std::string plan_phrase(const Recourse& answer, const Schema& schema) {
+std::string plan_phrase(const Answer& answer, const Schema& schema) {
   std::vector<std::string> parts;
   for (const PlanStep& step : plan_steps(answer, schema)) {
     parts.push_back(
@@ -77,7 +77,7 @@ std::string plan_phrase(const Recourse& answer, const Schema& schema) {
   return joined(parts);
 }
 
-std::string outcome_clause(const Recourse& answer, const Schema& schema) {
+std::string outcome_clause(const Answer& answer, const Schema& schema) {
   switch (answer.status) {
     case Status::optimal:
     case Status::certified:
@@ -110,16 +110,16 @@ std::string outcome_clause(const Recourse& answer, const Schema& schema) {
   fail(ErrorCode::internal, "unknown status {}", static_cast<int>(answer.status));
 }
 
-std::string sentence(const Recourse& answer, const Schema& schema) {
+std::string sentence(const Answer& answer, const Schema& schema) {
   return capitalized(plan_phrase(answer, schema) + outcome_clause(answer, schema));
 }
 
-std::string sentence(const Recourse& answer) {
+std::string sentence(const Answer& answer) {
   require(answer.schema != nullptr, "the answer does not know its schema; name it");
   return sentence(answer, *answer.schema);
 }
 
-std::string proof_phrase(const Recourse& answer) {
+std::string proof_phrase(const Answer& answer) {
   const std::string_view number = answer.target.empty() ? "logit" : "lead";
   const bool weighs = answer.infeasible && !answer.infeasible->models.empty();
   return weighs

@@ -282,7 +282,8 @@ ConeIntersection solve(const ReducedIntersection& problem) {
   }
   // Nothing may move, and what is broken is so within rounding.
   if (problem.size() == 0)
-    return {.point = nearest, .objective = least, .lower_bound = least, .weights = no_weights(problem)};
+    return {
+        .point = nearest, .objective = least, .lower_bound = least, .weights = no_weights(problem)};
   if (std::optional<ConeIntersection> found = one_cone(problem, nearest)) return *found;
 
   IntersectionNewton newton(problem);

@@ -23,7 +23,7 @@ struct OracleProblem {
 };
 
 /// That nothing satisfies a problem: a mixture of models for each part and weights of the rules
-/// make a half-space that misses the box (theory.md, Result 18).
+/// make a half-space that misses the box (theory.md, Result 16).
 struct OracleProof {
   ConeWeights weights = {};        // one cone for each part; models in the coordinates of x
   std::vector<Vector> heads = {};  // the same models as their sets know them; empty where weight 0
@@ -43,8 +43,8 @@ struct OracleResult {
 enum class OracleGoal { nearest, any };  // any robust point: the first that is met
 
 /// Solves a sequence of problems with cones: around the present point every g_k is replaced by that
-/// of an ellipsoid with the same value, gradient and extent (theory.md, Result 22). Where they do
-/// not settle, cutting planes take over (Result 34), which also prove what one model does not.
+/// of an ellipsoid with the same value, gradient and extent (theory.md, Result 29). Where they do
+/// not settle, cutting planes take over (Result 31), which also prove what one model does not.
 [[nodiscard]] OracleResult search_corrected(RobustOracle& oracle, const OracleProblem& problem,
                                             OracleGoal goal = OracleGoal::nearest);
 

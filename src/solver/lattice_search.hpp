@@ -30,7 +30,7 @@ class LatticeSearch {
   [[nodiscard]] bool offer_cheapest(const NumberFrame& frame);
   void solve_continuous(const NumberFrame& frame, double bound);
 
-  /// Enumeration, from the top level down (theory.md, Result 50).
+  /// Enumeration, from the top level down (theory.md, Result 21).
   void enumerate(const NumberFrame& frame);
   void visit(std::size_t level, double least, double cost, double linear, double square);
   void finish(double bend, double cost, double linear, double square);

@@ -50,7 +50,7 @@ double Lens::lowest(std::size_t level, double shift) const {
 }
 
 // The part of the bound that is linear or has a kink, number by number, raised to be nowhere
-// negative on what is left of the range (theory.md, Result 48).
+// negative on what is left of the range (theory.md, Result 19).
 void Lens::set_terms(const NumberFrame& frame, double enough) {
   double cost = 0;
   double losses = 0;
@@ -93,7 +93,7 @@ void Lens::fill(const NumberFrame& frame, double curvature) {
   }
 }
 
-// theory.md, Result 49: r = θᵀx̃ − t ≥ s on robust points.
+// theory.md, Result 20: r = θᵀx̃ − t ≥ s on robust points.
 void Lens::bound_root(const NumberFrame& frame, double enough) {
   double at_query = frame.excess;
   double power = 0;

@@ -14,7 +14,7 @@ namespace ellice {
 ///
 ///     floor + Σ_j term_j(x_j) + |R·(x − centre)|²,    term_j ≥ 0
 ///
-/// (theory.md, Result 47 to Result 49). R is triangular in an order that puts coarse grids on top,
+/// (theory.md, Result 18 to Result 20). R is triangular in an order that puts coarse grids on top,
 /// level size − 1, and numbers without grid at the bottom; row i involves i and the levels above.
 class Lens {
  public:

@@ -39,7 +39,7 @@ class DualSolver {
                                    double raise = 0);
   [[nodiscard]] double value_at(const Cut& cut, const std::vector<Domain>& domains,
                                 std::size_t slots, double m);
-  /// Takes out of the domains what cannot cost less than `enough` (theory.md, Result 16).
+  /// Takes out of the domains what cannot cost less than `enough` (theory.md, Result 12).
   void fix(const DualBound& bound, std::size_t slots, double enough,
            std::vector<Domain>& domains) const;
 

@@ -36,7 +36,7 @@ class MixedSearch {
   };
 
   /// Where the functions are no cones: offers what cones answer, their pictures first, then cones
-  /// corrected at the answer before (theory.md, Result 22), so that the search begins with an
+  /// corrected at the answer before (theory.md, Result 29), so that the search begins with an
   /// answer that costs no more than any of theirs which passes, and with half-spaces where they
   /// matter.
   void seed();

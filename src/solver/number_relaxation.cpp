@@ -104,7 +104,7 @@ bool NumberRelaxation::breaks_rules(const NumberFrame& frame) {
   return false;
 }
 
-// g, its gradient and the bound of Result 18 with the worst model at y and the multipliers times
+// g, its gradient and the bound of Result 16 with the worst model at y and the multipliers times
 // `scale`; false if that model's
 // half-space misses the box.
 bool NumberRelaxation::evaluate(const NumberFrame& frame, const std::vector<double>& y, double m,

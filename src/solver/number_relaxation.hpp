@@ -45,7 +45,7 @@ class NumberRelaxation {
   NumberRelaxation(const SearchLayout& layout, WorkLimit& limit);
 
   /// Newton's method on the optimality conditions of the frame, which ends at its best bound; false
-  /// if nothing in it costs less than `enough`. The bound is one of Result 18 for whatever point
+  /// if nothing in it costs less than `enough`. The bound is one of Result 16 for whatever point
   /// and multipliers it reaches.
   [[nodiscard]] bool solve(NumberFrame& frame, double enough);
 

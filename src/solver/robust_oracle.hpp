@@ -24,7 +24,7 @@ struct Support {
 };
 
 /// Concave functions g_k of x, each the worst score over a convex set of models (theory.md,
-/// Result 34): by value, supergradient and proved bound, and with a cone that equals it or stands
+/// Result 31): by value, supergradient and proved bound, and with a cone that equals it or stands
 /// in for it. May remember where it was asked last: each thread has its own.
 class RobustOracle {
  public:
@@ -37,13 +37,13 @@ class RobustOracle {
   [[nodiscard]] virtual const BoxFactor& cone(Index part) const = 0;
   [[nodiscard]] virtual double epsilon() const = 0;
   /// A cone with the value, gradient and curvature of g_k at the point of a support, which was the
-  /// last to be asked for (theory.md, Result 33). It costs more than corrected_cone(), which serves
+  /// last to be asked for (theory.md, Result 30). It costs more than corrected_cone(), which serves
   /// where it is not known.
   [[nodiscard]] virtual BoxFactor curved_cone(const Support& at, Index part, double boost) const;
 };
 
 /// A cone with the value and the gradient of g_k at the point of a support and the shape of the
-/// oracle's own (theory.md, Result 22), at the oracle's ε; its extent times `boost`.
+/// oracle's own (theory.md, Result 29), at the oracle's ε; its extent times `boost`.
 [[nodiscard]] BoxFactor corrected_cone(const RobustOracle& oracle, const Support& at, Index part,
                                        double boost);
 

@@ -177,7 +177,7 @@ void ShareRelaxation::choose_changes(const ShareNode& node, Worths& worths) {
   }
 }
 
-// theory.md, Result 16. Where no further unit may change, a change takes the place of the dearest
+// theory.md, Result 12. Where no further unit may change, a change takes the place of the dearest
 // that was taken, and what stays makes room for the best that was not.
 double ShareRelaxation::bound_of_change(std::size_t unit, double worth) const {
   const double without = best_.value - best_.term[unit];

@@ -29,7 +29,7 @@ struct ShareNode {
 
 /// min over shares p ≥ 0, Σp = 1 of each list and over the numbers' ranges of
 /// cost − m·g + Σ λ(aᵀx − β), m found so that g ≈ 0. Whatever point the descent has reached, its
-/// worst model gives a bound (theory.md, Result 15), over the units' own discrete values.
+/// worst model gives a bound (theory.md, Result 11), over the units' own discrete values.
 class ShareRelaxation {
  public:
   ShareRelaxation(const SearchLayout& layout, SearchRecord& record, WorkLimit& limit);

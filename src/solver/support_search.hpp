@@ -13,7 +13,7 @@
 
 namespace ellice {
 
-/// Goes through the sets of a given number of units, depth first (theory.md, Result 28).
+/// Goes through the sets of a given number of units, depth first (theory.md, Result 14).
 class SupportSearch {
  public:
   SupportSearch(const BoxFactor& factor, const MixedProblem& problem);

@@ -32,7 +32,7 @@ void ValueSearch::close(ShareNode& node, const ListUnit& list, std::size_t optio
   if (to != list.last) node.shares[to] += share;
 }
 
-// theory.md, Result 16.
+// theory.md, Result 12.
 void ValueSearch::fix(ShareNode& node) const {
   if (!record_.is_bounded()) return;
   for (std::size_t k = 0; k < layout_.lists().size(); ++k) {

@@ -11,7 +11,7 @@
 
 #include "ellice/data/csv.hpp"
 #include "ellice/data/schema.hpp"
-#include "ellice/recourse/recourse.hpp"
+#include "ellice/request/answer.hpp"
 
 namespace ellice {
 

@@ -2,8 +2,8 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/rashomon/ellipsoid.hpp"
-#include "ellice/rashomon/true_set.hpp"
+#include "ellice/sets/ellipsoid.hpp"
+#include "ellice/sets/true_set.hpp"
 
 namespace ellice {
 
@@ -63,7 +63,7 @@ class WholeObjective {
 class EllipsoidEvaluator final : public Evaluator {
  public:
   EllipsoidEvaluator(EvaluatorSummary summary, const EvaluationSource& source, double base,
-                     RashomonEllipsoid set)
+                     Ellipsoid set)
       : Evaluator(std::move(summary)),
         network_(&source.model->network),
         set_(std::move(set)),
@@ -85,7 +85,7 @@ class EllipsoidEvaluator final : public Evaluator {
 
  private:
   const Network* network_;
-  RashomonEllipsoid set_;
+  Ellipsoid set_;
   WholeObjective objective_;
 };
 
@@ -128,12 +128,11 @@ EvaluatorPointer targeted_evaluator(const StressSource& source, double epsilon, 
 
 EvaluatorPointer ellipsoid_evaluator(const EvaluationSource& source, double base, double epsilon,
                                      Variant variant) {
-  RashomonEllipsoid set = last_layer_set(*source.model, epsilon);
+  Ellipsoid set = last_layer_set(*source.model, epsilon);
   if (variant == Variant::published) {
     Matrix hessian = set.hessian();
     hessian.diagonal().array() += 2 * epsilon * published_shift;
-    set = RashomonEllipsoid(set.center(), std::move(hessian),
-                            published_scale * published_scale * epsilon);
+    set = Ellipsoid(set.center(), std::move(hessian), published_scale * published_scale * epsilon);
   }
   return std::make_shared<EllipsoidEvaluator>(
       EvaluatorSummary{.kind = EvaluatorKind::ellipsoid, .epsilon = epsilon, .is_per_answer = true},

@@ -22,7 +22,7 @@ namespace ellice {
 
 /// One per ε. The set is {heads θ : L ≤ L(Θ̂) + ε} also where the base's head is not the minimiser:
 /// around the minimiser of the head, with an ε that is larger by what the base lies above it
-/// (theory.md, Result 45).
+/// (theory.md, Result 46).
 void append_true_sets(const EvaluationSource& source, double base,
                       const std::vector<double>& epsilons, std::vector<EvaluatorPointer>& result);
 

@@ -8,8 +8,8 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/recourse/query_reader.hpp"
-#include "ellice/recourse/recourse_file.hpp"
+#include "ellice/request/query_reader.hpp"
+#include "ellice/request/recourse_file.hpp"
 #include "study/answer_columns.hpp"
 
 namespace ellice {
@@ -35,11 +35,11 @@ RawRow row_of(JsonObject& record, std::string_view key, const Model& model,
   return row;
 }
 
-Recourse answer_from_json(JsonObject& record, const Model& model, const std::string& place) {
+Answer answer_from_json(JsonObject& record, const Model& model, const std::string& place) {
   const std::int64_t index = record.integer("query_index");
   if (index < 0) record.wrong("query_index", "a row number, from 0");
-  Recourse answer{.query_index = static_cast<std::size_t>(index),
-                  .status = record.choice<Status>("status")};
+  Answer answer{.query_index = static_cast<std::size_t>(index),
+                .status = record.choice<Status>("status")};
   if (record.has("plan")) {
     const std::int64_t plan = record.integer("plan");
     if (!std::in_range<int>(plan) || plan < 0) record.wrong("plan", "a number, from 0");
@@ -55,7 +55,7 @@ Recourse answer_from_json(JsonObject& record, const Model& model, const std::str
 /// Refuses what is there twice.
 class Seen {
  public:
-  [[nodiscard]] bool insert(const Recourse& answer) {
+  [[nodiscard]] bool insert(const Answer& answer) {
     return seen_.emplace(answer.query_index, answer.plan).second;
   }
 
@@ -68,7 +68,7 @@ void read_records(std::vector<JsonObject> records, const Model& model, const std
   Seen seen;
   for (std::size_t i = 0; i < records.size(); ++i) {
     const std::string place = fmt::format("{}[{}]", name, i);
-    Recourse answer = answer_from_json(records[i], model, place);
+    Answer answer = answer_from_json(records[i], model, place);
     require_input(seen.insert(answer), "{}: {}: query_index {}, plan {} is there already",
                   records[i].source(), place, answer.query_index, answer.plan);
     file.answers.push_back(std::move(answer));
@@ -173,10 +173,10 @@ AnswerFile answers_from_table(RowSource& table, const std::vector<Query>& querie
   std::span<const std::string_view> cells;
   while (columns.next(cells)) {
     const std::string place = fmt::format("{}: line {}", table.name(), table.line());
-    Recourse answer{.query_index = parse_index(columns.index(), queries.size(), table),
-                    .plan = columns.plan(),
-                    .status = columns.status().value_or(Status::uncertified),
-                    .seconds = columns.seconds()};
+    Answer answer{.query_index = parse_index(columns.index(), queries.size(), table),
+                  .plan = columns.plan(),
+                  .status = columns.status().value_or(Status::uncertified),
+                  .seconds = columns.seconds()};
     require_input(seen.insert(answer), "{}: query_index {} is there already{}", place,
                   answer.query_index,
                   answer.plan > 0 ? fmt::format(" with plan {}", answer.plan) : "");
@@ -213,7 +213,7 @@ void complete_answers(AnswerFile& file, const std::vector<Query>& queries, const
                       double threshold, ExplainedRows rows, MissingAnswers missing,
                       const std::string& source) {
   std::vector<bool> answered(queries.size(), false);
-  for (const Recourse& answer : file.answers) {
+  for (const Answer& answer : file.answers) {
     require_input(answer.query_index < queries.size(),
                   "{}: there is an answer to query {}; the query file has {} rows, counted from 0",
                   source, answer.query_index, queries.size());
@@ -229,7 +229,7 @@ void complete_answers(AnswerFile& file, const std::vector<Query>& queries, const
   std::vector<std::size_t> lacking;
   for (const Query& query : queries) {
     if (answered[query.index]) continue;
-    Recourse nothing{
+    Answer nothing{
         .query_index = query.index,
         .query = model.encoder.values({query.raw.data(), model.schema().features.size()})};
     const bool is_accepted = model.logit(model.encoder.encode(nothing.query)) >= threshold;
@@ -245,7 +245,7 @@ void complete_answers(AnswerFile& file, const std::vector<Query>& queries, const
 
 void require_all_answers(const AnswerFile& file, const std::string& source) {
   std::set<std::size_t> answered;
-  for (const Recourse& answer : file.answers) answered.insert(answer.query_index);
+  for (const Answer& answer : file.answers) answered.insert(answer.query_index);
   const std::size_t last = answered.empty() ? 0 : *answered.rbegin() + 1;
   const std::size_t explained = std::max(last, file.explained.value_or(0));
   std::vector<std::size_t> lacking;

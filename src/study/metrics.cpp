@@ -5,7 +5,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/schema.hpp"
-#include "ellice/recourse/feasible_set.hpp"
+#include "ellice/request/feasible_set.hpp"
 
 namespace ellice {
 
@@ -68,11 +68,11 @@ std::vector<Measure> parse_measures(const std::vector<std::string>& names) {
   return measures;
 }
 
-AnswerBatch answer_batch(const std::vector<Recourse>& answers, const Model& model, double threshold,
+AnswerBatch answer_batch(const std::vector<Answer>& answers, const Model& model, double threshold,
                          ExplainedRows rows) {
   AnswerBatch batch;
-  std::vector<const Recourse*> kept;
-  for (const Recourse& answer : answers) {
+  std::vector<const Answer*> kept;
+  for (const Answer& answer : answers) {
     if (answer.plan > 0) {
       ++batch.further_plans;
     } else if (answer.status == Status::invalid) {
@@ -82,14 +82,14 @@ AnswerBatch answer_batch(const std::vector<Recourse>& answers, const Model& mode
     }
   }
   std::sort(kept.begin(), kept.end(),
-            [](const Recourse* a, const Recourse* b) { return a->query_index < b->query_index; });
+            [](const Answer* a, const Answer* b) { return a->query_index < b->query_index; });
   const Encoder& encoder = model.encoder;
   batch.queries.resize(static_cast<Index>(kept.size()), encoder.columns());
   batch.points.resize(static_cast<Index>(kept.size()), encoder.columns());
   const Constraints schema_alone{.range = RangePolicy::off};
   Index next = 0;
   for (std::size_t i = 0; i < kept.size(); ++i) {
-    const Recourse& answer = *kept[i];
+    const Answer& answer = *kept[i];
     require(i == 0 || kept[i - 1]->query_index != answer.query_index,
             "query {} has two answers of plan 0", answer.query_index);
     const Vector query = encoder.encode(answer.query);

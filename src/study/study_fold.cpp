@@ -6,7 +6,7 @@
 #include "ellice/data/folds.hpp"
 #include "ellice/data/recipe.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/rashomon/epsilon_rule.hpp"
+#include "ellice/sets/epsilon_rule.hpp"
 
 namespace ellice {
 

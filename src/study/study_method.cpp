@@ -7,9 +7,9 @@
 #include "ellice/core/stopwatch.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/data/schema.hpp"
-#include "ellice/rashomon/epsilon_rule.hpp"
-#include "ellice/rashomon/true_set.hpp"
-#include "ellice/recourse/method_table.hpp"
+#include "ellice/methods/method_table.hpp"
+#include "ellice/sets/epsilon_rule.hpp"
+#include "ellice/sets/true_set.hpp"
 
 namespace ellice {
 

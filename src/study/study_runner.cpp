@@ -157,7 +157,7 @@ class FoldRun {
                                 const Execution& execution) const {
     const PreparedMethod method = factory.prepare(value, target);
     const ThreadStopwatch watch;
-    const std::vector<Recourse> answers = method.generator->generate(queries, execution);
+    const std::vector<Answer> answers = method.generator->generate(queries, execution);
     Answered result{.preparation = method.seconds, .seconds = watch.seconds()};
     const EvaluationSetup setup{.model = &fold_.model,
                                 .threshold = fold_.model.decision.threshold,

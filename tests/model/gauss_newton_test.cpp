@@ -32,7 +32,7 @@ Matrix plain_gauss_newton(const Network& network, const RowMatrix& rows, LossKin
   return g;
 }
 
-/// s² = Jᵀ(G+λI)⁻¹J as theory.md, Result 13 takes it from the pairs.
+/// s² = Jᵀ(G+λI)⁻¹J as theory.md, Result 25 takes it from the pairs.
 double squared_length(const GaussNewton& pairs, const Vector& jacobian) {
   double sum = jacobian.squaredNorm() / pairs.damping;
   const Vector c = pairs.vectors.transpose() * jacobian;

@@ -19,7 +19,7 @@ TEST(Appraiser, GivesTheStandingOfQueryAndCounterfactual) {
   const Model& model = example.model;
   const Appraiser appraiser(model, 0.03, 0);
   const Matrix inverse = model.curvature.hessian.inverse();
-  for (const Recourse& answer : example.answers) {
+  for (const Answer& answer : example.answers) {
     if (!answer.counterfactual) continue;
     const double epsilon = answer.status == Status::reduced ? 0.015 : 0.03;
     EXPECT_EQ(appraiser.epsilon_of(answer), epsilon);

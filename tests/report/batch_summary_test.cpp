@@ -14,8 +14,8 @@ namespace {
 
 using std::string_literals::operator""s;
 
-Recourse certified(double distance, std::vector<Change> changes) {
-  Recourse answer{.status = Status::certified};
+Answer certified(double distance, std::vector<Change> changes) {
+  Answer answer{.status = Status::certified};
   answer.changes = std::move(changes);
   answer.distance = {.l2 = distance, .changed = static_cast<int>(answer.changes.size())};
   return answer;
@@ -24,7 +24,7 @@ Recourse certified(double distance, std::vector<Change> changes) {
 TEST(BatchSummary, CountsTheFirstPlanOfEachQuery) {
   BatchSummary summary(lending_schema());
   summary.add(certified(1, {{"income", 1.0, 2.0}}));
-  Recourse second = certified(5, {{"debt", 2.0, 1.0}});
+  Answer second = certified(5, {{"debt", 2.0, 1.0}});
   second.plan = 1;
   summary.add(second);
   summary.add({.status = Status::infeasible});
@@ -82,7 +82,7 @@ TEST(BatchSummary, SaysWhatHappensToEachFeature) {
   summary.add(certified(1, {{"income", 10000.0, 12000.0}, {"housing", "rent"s, "own"s}}));
   summary.add(certified(1, {{"income", 10000.0, 16000.0}, {"education", "none"s, "master"s}}));
   summary.add(certified(1, {{"income", 900.0, 700.0}}));
-  Recourse fragile = certified(1, {{"debt", 2.0, 1.0}});
+  Answer fragile = certified(1, {{"debt", 2.0, 1.0}});
   fragile.status = Status::uncertified;
   summary.add(fragile);
   const auto told = [&](const char* name) {

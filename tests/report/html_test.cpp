@@ -53,7 +53,7 @@ TEST(Html, ShowsEveryChangedValueOnItsCard) {
       cards_of(to_html(example.model, example.page, example.answers, example.curves));
   ASSERT_EQ(cards.size(), example.answers.size());
   for (std::size_t i = 0; i < cards.size(); ++i) {
-    const Recourse& answer = example.answers[i];
+    const Answer& answer = example.answers[i];
     expect_words(cards[i], {"data-status=\"" + std::string(enum_name(answer.status)) + "\""});
     for (const Change& change : answer.changes) {
       expect_words(cards[i],
@@ -72,7 +72,7 @@ TEST(Html, ShowsTheScoresOfBothModels) {
   const auto example = lending_example(3, 0.03);
   const std::vector<std::string> cards =
       cards_of(to_html(example.model, example.page, example.answers));
-  const Recourse& answer = example.answers[0];
+  const Answer& answer = example.answers[0];
   const auto probability = [](double logit) { return display_percent(1 / (1 + std::exp(-logit))); };
   const double now = example.model.logit(example.model.encoder.encode(answer.query));
   expect_words(cards[0], {svg::escape(probability(now)), probability(answer.logit),
@@ -83,7 +83,7 @@ TEST(Html, CarriesTheCertificateWhole) {
   const auto example = lending_example(3, 0.03);
   const std::vector<std::string> cards =
       cards_of(to_html(example.model, example.page, example.answers));
-  const Recourse& answer = example.answers[0];
+  const Answer& answer = example.answers[0];
   ASSERT_TRUE(answer.certificate);
   expect_words(cards[0],
                {svg::escape(to_text(to_json(*answer.certificate, example.model.schema()))),
@@ -93,7 +93,7 @@ TEST(Html, CarriesTheCertificateWhole) {
 TEST(Html, IsHonestAboutPeopleWithoutAPlan) {
   const auto example = lending_example(6, 0.03);
   const auto found = std::find_if(example.answers.begin(), example.answers.end(),
-                                  [](const Recourse& a) { return a.status == Status::infeasible; });
+                                  [](const Answer& a) { return a.status == Status::infeasible; });
   ASSERT_NE(found, example.answers.end());
   const std::string card =
       cards_of(to_html(example.model, example.page, example.answers, example.curves))
@@ -132,16 +132,16 @@ TEST(Html, EscapesWhatPeopleWrote) {
   model.network = linear_network(Vector::Ones(5));
   model.curvature.hessian = Matrix::Identity(5, 5);
   model.sha256 = "h" + evil;
-  Recourse answer{.status = Status::certified,
-                  .id = "i" + evil,
-                  .query = {1.0, "p" + evil, "r" + evil},
-                  .query_violations = {"v" + evil},
-                  .message = "m" + evil};
+  Answer answer{.status = Status::certified,
+                .id = "i" + evil,
+                .query = {1.0, "p" + evil, "r" + evil},
+                .query_violations = {"v" + evil},
+                .message = "m" + evil};
   answer.counterfactual = RawRow{2.0, "q" + evil, "s" + evil};
   answer.changes = differences(schema, answer.query, *answer.counterfactual);
   answer.certificate = Certifier(model, 0.01, 0).certify(*answer.counterfactual);
   ASSERT_TRUE(answer.certificate);
-  Recourse none{.status = Status::infeasible, .query = answer.query};
+  Answer none{.status = Status::infeasible, .query = answer.query};
   none.infeasible = Infeasibility{.blocking = {"k" + evil}, .best = answer.query};
   const PageOptions page{.title = "T" + evil,
                          .epsilon = 0.01,

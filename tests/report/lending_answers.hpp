@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "ellice/certificate/certificate.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/rashomon/certificate.hpp"
-#include "ellice/rashomon/ellipsoid.hpp"
 #include "ellice/report/display.hpp"
 #include "ellice/report/html.hpp"
+#include "ellice/sets/ellipsoid.hpp"
 
 namespace ellice::testing_support {
 
@@ -64,7 +64,7 @@ class Climber {
     return std::nullopt;
   }
 
-  [[nodiscard]] const RashomonEllipsoid& set() const { return set_; }
+  [[nodiscard]] const Ellipsoid& set() const { return set_; }
 
  private:
   [[nodiscard]] bool is_locked(const Feature& feature) const {
@@ -82,13 +82,12 @@ class Climber {
   }
 
   const Model* model_;
-  RashomonEllipsoid set_;
+  Ellipsoid set_;
   Certifier certifier_;
   std::vector<std::string> locked_;
 };
 
-inline void measure(Recourse& answer, const RawRow& row, const Model& model,
-                    const RashomonEllipsoid& set) {
+inline void measure(Answer& answer, const RawRow& row, const Model& model, const Ellipsoid& set) {
   answer.counterfactual = row;
   answer.changes = differences(model.schema(), answer.query, row);
   const Vector from = model.encoder.encode(answer.query), to = model.encoder.encode(row);
@@ -100,9 +99,9 @@ inline void measure(Recourse& answer, const RawRow& row, const Model& model,
   answer.robust_logit = robust_logit(set, with_one(to));
 }
 
-inline Recourse lending_answer(const Model& model, const Climber& climber, std::size_t index,
-                               RawRow start) {
-  Recourse answer{.query_index = index, .id = "A-" + std::to_string(2040 + index), .query = start};
+inline Answer lending_answer(const Model& model, const Climber& climber, std::size_t index,
+                             RawRow start) {
+  Answer answer{.query_index = index, .id = "A-" + std::to_string(2040 + index), .query = start};
   RawRow reached;
   if (climber.climb(start, reached) && reached == start) {
     answer.status = Status::already_robust;
@@ -142,7 +141,7 @@ inline Recourse lending_answer(const Model& model, const Climber& climber, std::
 struct LendingExample {
   Model model = {};
   PageOptions page = {};
-  std::vector<Recourse> answers = {};
+  std::vector<Answer> answers = {};
   std::vector<FrontierCurve> curves = {};
 };
 
@@ -175,7 +174,7 @@ inline LendingExample lending_example(std::size_t people, double epsilon) {
       const double distance = (model.encoder.encode(reached) - model.encoder.encode(row)).norm();
       curve.points.push_back({.epsilon = level, .feasible = feasible, .distance = distance});
     }
-    const Recourse& answer = example.answers.back();
+    const Answer& answer = example.answers.back();
     if (answer.infeasible) curve.max_epsilon = answer.infeasible->max_epsilon;
     example.curves.push_back(std::move(curve));
   }
@@ -184,15 +183,15 @@ inline LendingExample lending_example(std::size_t people, double epsilon) {
                              .status = Status::not_found,
                              .query = query,
                              .message = "the search stopped after 10000 nodes"});
-  Recourse fragile{.query_index = people + 1,
-                   .status = Status::uncertified,
-                   .query = query,
-                   .query_violations = {"debt + loan_amount <= 2 * income"}};
+  Answer fragile{.query_index = people + 1,
+                 .status = Status::uncertified,
+                 .query = query,
+                 .query_violations = {"debt + loan_amount <= 2 * income"}};
   RawRow reached;
   (void)Climber(model, 0).climb(query, reached);
   measure(fragile, reached, model, climber.set());
   example.answers.push_back(std::move(fragile));
-  Recourse reduced = {.query_index = people + 2, .status = Status::reduced, .query = query};
+  Answer reduced = {.query_index = people + 2, .status = Status::reduced, .query = query};
   const Climber half(model, epsilon / 2);
   reduced.certificate = half.climb(query, reached);
   measure(reduced, reached, model, half.set());

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "ellice/recourse/reasons.hpp"
 #include "ellice/report/display.hpp"
 #include "ellice/report/html.hpp"
 #include "ellice/report/recourse_text.hpp"
+#include "ellice/request/reasons.hpp"
 #include "report/lending_answers.hpp"
 #include "report/markup.hpp"
 #include "report/svg.hpp"
@@ -42,7 +42,7 @@ TEST(Letter, HasReasonsAndPlanUnderTheirOwnHeadings) {
   const std::vector<std::string> cards = cards_of(page);
   ASSERT_EQ(cards.size(), example.answers.size());
   for (std::size_t i = 0; i < cards.size(); ++i) {
-    const Recourse& answer = example.answers[i];
+    const Answer& answer = example.answers[i];
     const std::size_t why = cards[i].find("Why the application was declined");
     const std::size_t plan = cards[i].find("What you can do");
     EXPECT_EQ(why != std::string::npos, answer.reasons.has_value());
@@ -69,7 +69,7 @@ TEST(Letter, HasReasonsAndPlanUnderTheirOwnHeadings) {
 
 TEST(Letter, GivesNoReasonsToWhomTheTrainedModelAccepts) {
   LendingExample example = letters();
-  Recourse accepted = example.answers[8];  // already robust
+  Answer accepted = example.answers[8];  // already robust
   ASSERT_FALSE(accepted.reasons);
   accepted.status = Status::certified;  // as if some model of the set declined
   const std::string page = to_html(example.model, example.page, {accepted});
@@ -80,7 +80,7 @@ TEST(Letter, GivesNoReasonsToWhomTheTrainedModelAccepts) {
 
 TEST(Letter, TellsTheReasonsOnceToAPersonWithSeveralPlans) {
   LendingExample example = letters();
-  Recourse second = example.answers[0];
+  Answer second = example.answers[0];
   second.plan = 1;
   const std::vector<std::string> cards =
       cards_of(to_html(example.model, example.page, {example.answers[0], second}));
@@ -91,7 +91,7 @@ TEST(Letter, TellsTheReasonsOnceToAPersonWithSeveralPlans) {
 TEST(Letter, IsOneLineOnATerminal) {
   const LendingExample example = letters();
   const Appraiser appraiser(example.model, 0.03, 0);
-  for (const Recourse& answer : example.answers) {
+  for (const Answer& answer : example.answers) {
     const std::string text = recourse_text(answer, appraiser);
     EXPECT_EQ(text.find("principal reasons") != std::string::npos, answer.reasons.has_value());
     if (!answer.reasons) continue;

@@ -41,14 +41,14 @@ TEST(RecourseCsv, ReadsBackAsTheAnswersItWasWrittenFrom) {
   const auto example = lending_example(9, 0.03);
   const Schema& schema = example.model.schema();
   std::string text = recourse_csv_header(schema, IdColumn::present);
-  for (const Recourse& answer : example.answers) {
+  for (const Answer& answer : example.answers) {
     text += recourse_csv_row(answer, schema, IdColumn::present);
   }
   const auto rows = read_back(text);
   ASSERT_EQ(rows.size(), example.answers.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto row = rows[i];
-    const Recourse& answer = example.answers[i];
+    const Answer& answer = example.answers[i];
     EXPECT_EQ(row["query_index"], std::to_string(answer.query_index));
     EXPECT_EQ(row["plan"], "0");
     EXPECT_EQ(row["id"], answer.id.value_or(""));
@@ -81,7 +81,7 @@ TEST(RecourseCsv, ReadsBackAsTheAnswersItWasWrittenFrom) {
 TEST(RecourseCsv, QuotesWhatMustBeQuoted) {
   Schema schema;
   schema.features = {{.name = "job, \"title\"", .kind = FeatureKind::categorical}};
-  Recourse answer{.id = "x\ny", .message = "a \"b\", c"};
+  Answer answer{.id = "x\ny", .message = "a \"b\", c"};
   answer.counterfactual = RawRow{std::string("clerk, senior")};
   auto rows = read_back(recourse_csv_header(schema, IdColumn::present) +
                         recourse_csv_row(answer, schema, IdColumn::present));
@@ -117,7 +117,7 @@ TEST(RecourseCsv, GivesWayToAFeatureOfTheSameName) {
 TEST(RecourseCsv, WritesNoNumberThatIsNotFinite) {
   Schema schema;
   schema.features = {{.name = "a"}};
-  Recourse answer{.counterfactual = RawRow{1.0}, .gap = INFINITY};
+  Answer answer{.counterfactual = RawRow{1.0}, .gap = INFINITY};
   EXPECT_EQ(recourse_csv_row(answer, schema, IdColumn::absent), "0,0,not_found,1,0,0,0,0,0,0,,,\n");
 }
 

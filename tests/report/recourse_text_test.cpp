@@ -22,9 +22,9 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-const Recourse& first_with(const std::vector<Recourse>& answers, Status status) {
+const Answer& first_with(const std::vector<Answer>& answers, Status status) {
   const auto found = std::find_if(answers.begin(), answers.end(),
-                                  [&](const Recourse& a) { return a.status == status; });
+                                  [&](const Answer& a) { return a.status == status; });
   EXPECT_NE(found, answers.end()) << enum_name(status);
   return *found;
 }
@@ -33,7 +33,7 @@ TEST(RecourseText, ShowsEveryChangedValueAndNoOther) {
   const auto example = lending_example(9, 0.03);
   const Schema& schema = example.model.schema();
   const Appraiser appraiser(example.model, 0.03, 0);
-  for (const Recourse& answer : example.answers) {
+  for (const Answer& answer : example.answers) {
     if (!answer.counterfactual) continue;
     const std::vector<std::string> lines = lines_of(recourse_text(answer, appraiser));
     for (std::size_t j = 0; j < schema.features.size(); ++j) {
@@ -53,7 +53,7 @@ TEST(RecourseText, ShowsEveryChangedValueAndNoOther) {
 TEST(RecourseText, DashesOrDimsWhatDoesNotChange) {
   const auto example = lending_example(2, 0.03);
   const Appraiser appraiser(example.model, 0.03, 0);
-  const Recourse& answer = example.answers[0];
+  const Answer& answer = example.answers[0];
   const std::string plain = recourse_text(answer, appraiser, {.all_features = true});
   const std::string dimmed =
       recourse_text(answer, appraiser, {.colour = true, .all_features = true});
@@ -84,7 +84,7 @@ TEST(RecourseText, LinesUpItsTable) {
 
 TEST(RecourseText, ExplainsWhyThereIsNoPlan) {
   const auto example = lending_example(6, 0.03);
-  const Recourse& answer = first_with(example.answers, Status::infeasible);
+  const Answer& answer = first_with(example.answers, Status::infeasible);
   const std::string text = recourse_text(answer, Appraiser(example.model, 0.03, 0));
   expect_words(
       text, {"no plan exists",
@@ -108,7 +108,7 @@ TEST(SummaryText, CountsOutcomesAndFeatures) {
   const auto example = lending_example(9, 0.03);
   BatchSummary summary(example.model.schema());
   std::size_t with_plan = 0;
-  for (const Recourse& answer : example.answers) {
+  for (const Answer& answer : example.answers) {
     summary.add(answer);
     with_plan += is_certified(answer.status) && !answer.changes.empty() ? 1 : 0;
   }
@@ -124,7 +124,7 @@ TEST(SummaryText, OfNothingSaysSo) {
 
 TEST(RecourseText, SaysWhatAnAttackFound) {
   const auto example = lending_example(8, 0.03);
-  Recourse answer = first_with(example.answers, Status::certified);
+  Answer answer = first_with(example.answers, Status::certified);
   const Appraiser appraiser(example.model, 0.03, 0);
   answer.attack = Attack{.broken = true, .logit = -0.25, .excess = 0.0125};
   expect_words(recourse_text(answer, appraiser), {"attack: a real network", "0.0125", "-0.25"});

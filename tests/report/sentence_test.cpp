@@ -10,14 +10,14 @@ namespace {
 
 using std::string_literals::operator""s;
 
-Recourse plan(std::vector<Change> changes, Status status = Status::optimal) {
-  Recourse answer{.status = status};
+Answer plan(std::vector<Change> changes, Status status = Status::optimal) {
+  Answer answer{.status = status};
   answer.changes = std::move(changes);
   answer.distance.changed = static_cast<int>(answer.changes.size());
   return answer;
 }
 
-std::string told(const Recourse& answer) {
+std::string told(const Answer& answer) {
   return sentence(answer, lending_schema());
 }
 
@@ -49,7 +49,7 @@ TEST(Sentence, SpeaksOfEveryKindOfFeature) {
 }
 
 TEST(Sentence, SaysWhereAPromiseIsToFirstOrderOnly) {
-  Recourse answer = plan({}, Status::already_robust);
+  Answer answer = plan({}, Status::already_robust);
   answer.certificate = Certificate{.set = SetKind::full};
   EXPECT_EQ(told(answer),
             "Nothing needs to change: to first order, every model of the set already answers "
@@ -68,7 +68,7 @@ TEST(Sentence, SaysForEveryStatusWhatItMeans) {
   EXPECT_EQ(told(plan(changes, Status::certified)), "Raise income from 1 to 2 EUR/year.");
   EXPECT_EQ(told(plan({}, Status::already_robust)),
             "Nothing needs to change: every model of the set already answers approved = yes.");
-  Recourse reduced = plan(changes, Status::reduced);
+  Answer reduced = plan(changes, Status::reduced);
   reduced.attained_epsilon = 0.004;
   EXPECT_EQ(told(reduced),
             "Raise income from 1 to 2 EUR/year; this is certified only up to ε = 0.004, less than "
@@ -76,7 +76,7 @@ TEST(Sentence, SaysForEveryStatusWhatItMeans) {
   EXPECT_EQ(told(plan(changes, Status::uncertified)),
             "Raise income from 1 to 2 EUR/year; this is not certified: near-optimal models may "
             "still answer otherwise.");
-  Recourse infeasible{.status = Status::infeasible};
+  Answer infeasible{.status = Status::infeasible};
   infeasible.infeasible = Infeasibility{.max_epsilon = 0.0031};
   EXPECT_EQ(told(infeasible),
             "No plan exists: no change that the constraints allow convinces every model; the "

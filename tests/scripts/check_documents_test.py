@@ -52,7 +52,7 @@ class CheckDocuments(ScriptTestCase):
                                                "README.md:2: there is no file newton.cpp"]))
 
     def test_catches_a_module_that_vanished(self):
-        self.expect_problem("`rashomon/ellipsoid`", "there is no rashomon/ellipsoid")
+        self.expect_problem("`sets/ellipsoid`", "there is no sets/ellipsoid")
         self.expect_problem("`solver/newt`", "there is no solver/newt")
 
     def test_catches_a_file_of_ours_in_a_command(self):

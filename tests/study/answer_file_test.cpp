@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "ellice/core/json.hpp"
-#include "ellice/recourse/recourse_file.hpp"
 #include "ellice/report/recourse_csv.hpp"
+#include "ellice/request/recourse_file.hpp"
 #include "support/messages.hpp"
 #include "support/mixed_model.hpp"
 #include "support/text_rows.hpp"
@@ -21,8 +21,8 @@ class AnswerFiles : public testing::Test {
     const Encoder& encoder = mixed.model.encoder;
     for (Index i = 0; i < 4; ++i) {
       queries.push_back({.index = static_cast<std::size_t>(i), .raw = mixed.raw.row(i)});
-      Recourse answer{.query_index = static_cast<std::size_t>(i),
-                      .query = encoder.values({mixed.raw.row(i).data(), 7})};
+      Answer answer{.query_index = static_cast<std::size_t>(i),
+                    .query = encoder.values({mixed.raw.row(i).data(), 7})};
       if (i != 2) {
         answer.status = Status::certified;
         answer.counterfactual = encoder.values({mixed.raw.row(i + 10).data(), 7});
@@ -39,7 +39,7 @@ class AnswerFiles : public testing::Test {
         .problem = {.model = &mixed.model}, .rule = {.text = "0"}, .method = "exact"};
     RecourseWriter writer(request);
     std::string text = writer.begin();
-    for (const Recourse& answer : answers) text += writer.answer(answer);
+    for (const Answer& answer : answers) text += writer.answer(answer);
     return text + writer.end();
   }
 
@@ -71,7 +71,7 @@ class AnswerFiles : public testing::Test {
                                            "grade",       "flag", "kind", "place"};
   const problem_zoo::MixedCase mixed = problem_zoo::mixed_case(2, false);
   std::vector<Query> queries;
-  std::vector<Recourse> answers;
+  std::vector<Answer> answers;
 };
 
 TEST_F(AnswerFiles, OfOursAreReadBack) {
@@ -85,7 +85,7 @@ TEST_F(AnswerFiles, OfOursAreReadBack) {
 
 TEST_F(AnswerFiles, OfOneRecordPerLineAreReadBack) {
   std::string lines;
-  for (const Recourse& answer : answers) {
+  for (const Answer& answer : answers) {
     lines += compact_text(to_json(answer, mixed.model.schema())) + "\n";
   }
   expect_same(answers_from_json(lines, mixed.model, "plans.jsonl"));
@@ -108,7 +108,7 @@ TEST_F(AnswerFiles, OfOurOwnCsvAreReadBack) {
     return cells;
   };
   const Schema& schema = mixed.model.schema();
-  for (const Recourse& answer : answers) {
+  for (const Answer& answer : answers) {
     rows.push_back(split(recourse_csv_row(answer, schema, IdColumn::absent)));
   }
   const std::vector<std::string> names = split(recourse_csv_header(schema, IdColumn::absent));
@@ -165,7 +165,7 @@ TEST_F(AnswerFiles, MatchForeignColumnsByNameInAnyOrder) {
   rows.push_back({"", "", "", "", "", " ", "", "2"});  // nothing found
   AnswerFile file = read_table({header.rbegin(), header.rend()}, rows);
   std::sort(file.answers.begin(), file.answers.end(),
-            [](const Recourse& a, const Recourse& b) { return a.query_index < b.query_index; });
+            [](const Answer& a, const Answer& b) { return a.query_index < b.query_index; });
   expect_same(file);
   EXPECT_EQ(file.answers[2].status, Status::not_found);
 }

@@ -33,8 +33,8 @@ Model one_column_model() {
   return {.encoder = Encoder::fit(data), .network = linear_network(theta)};
 }
 
-Recourse answer(std::size_t index, double from, std::optional<double> to) {
-  Recourse result{.query_index = index, .query = {Value(from)}};
+Answer answer(std::size_t index, double from, std::optional<double> to) {
+  Answer result{.query_index = index, .query = {Value(from)}};
   if (to) {
     result.counterfactual = RawRow{Value(*to)};
     result.status = Status::certified;
@@ -55,12 +55,12 @@ EvaluatorPointer biased(const std::vector<double>& biases) {
 
 TEST(Evaluation, CountsWhatWasNotFoundAsNotRobust) {
   const Model model = one_column_model();
-  const std::vector<Recourse> answers = {answer(0, -1, 3.0),   // robust
-                                         answer(1, -1, 0.5),   // valid, not robust
-                                         answer(2, -1, -0.5),  // not even valid
-                                         answer(3, -1, {}),    // not found
-                                         answer(4, 2, {}),     // accepted as it is: not explained
-                                         answer(5, -2, 2.0)};  // robust
+  const std::vector<Answer> answers = {answer(0, -1, 3.0),   // robust
+                                       answer(1, -1, 0.5),   // valid, not robust
+                                       answer(2, -1, -0.5),  // not even valid
+                                       answer(3, -1, {}),    // not found
+                                       answer(4, 2, {}),     // accepted as it is: not explained
+                                       answer(5, -2, 2.0)};  // robust
   const AnswerBatch batch = answer_batch(answers, model, 0);
   EXPECT_EQ(batch.accepted, 1U);
   const EvaluationResult result =
@@ -121,7 +121,7 @@ TEST(Evaluation, SaysWhatThePublishedRunsSaidOfNoAnswers) {
   result = evaluate(answer_batch({answer(0, -1, -0.5)}, model, 0), setup);
   EXPECT_FALSE(result.measures[1].summary.has_value());
   // Rows that do not move are left out of the published distance.
-  const std::vector<Recourse> answers = {answer(0, 1, 1.0), answer(1, -1, 3.0)};
+  const std::vector<Answer> answers = {answer(0, 1, 1.0), answer(1, -1, 3.0)};
   const AnswerBatch all = answer_batch(answers, model, 0, ExplainedRows::all);
   EXPECT_EQ(evaluate(all, setup).measures[1].summary->mean, 2);
   setup.variant = Variant::published;
@@ -137,8 +137,7 @@ TEST(Metrics, CountMovesInColumnsAndInFeatures) {
   std::get<double>(to[1]) += 1e-9;  // no change
   to[5] = std::get<std::string>(from[5]) == "a" ? "b" : "a";
   to[4] = std::get<std::string>(from[4]) == "no" ? "yes" : "no";
-  Recourse changed{
-      .status = Status::certified, .query = from, .counterfactual = to, .seconds = 0.25};
+  Answer changed{.status = Status::certified, .query = from, .counterfactual = to, .seconds = 0.25};
   const AnswerBatch batch = answer_batch({changed}, mixed.model, 0, ExplainedRows::all);
   const MeasuredAnswer measured = measure_answers(batch, mixed.model, -1e9, nullptr).front();
   EXPECT_TRUE(measured.is_valid);
@@ -154,7 +153,7 @@ TEST(Metrics, CountMovesInColumnsAndInFeatures) {
 
 TEST(Metrics, LeaveOutWhatIsNoFirstPlan) {
   const Model model = one_column_model();
-  Recourse second = answer(0, -1, 2.0);
+  Answer second = answer(0, -1, 2.0);
   second.plan = 1;
   const AnswerBatch batch = answer_batch({answer(3, -1, 1.0),
                                           answer(0, -1, 1.0),
@@ -202,7 +201,7 @@ TEST(Comparison, PairsRowsByTheirIndex) {
 
 TEST(EvaluationFile, HoldsTheContractAndIsTheSameForAnyNumberOfThreads) {
   const TrainedCase trained({4});
-  std::vector<Recourse> answers;
+  std::vector<Answer> answers;
   const RowMatrix points = -trained.points();  // most of the declined are accepted there
   for (Index i = 0; i < points.rows(); ++i) {
     answers.push_back({.query_index = static_cast<std::size_t>(i),

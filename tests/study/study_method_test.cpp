@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ellice/data/lending.hpp"
-#include "ellice/recourse/data_supported.hpp"
+#include "ellice/search/data_supported.hpp"
 #include "support/messages.hpp"
 
 namespace ellice {

@@ -7,29 +7,30 @@
 #include <string>
 #include <vector>
 
+#include "ellice/audit/audit.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/recourse/exact_search.hpp"
-#include "ellice/recourse/recourse_file.hpp"
+#include "ellice/request/recourse_file.hpp"
+#include "ellice/search/exact_search.hpp"
 
 namespace ellice::problem_zoo {
 
-inline std::vector<Recourse> solve(const Problem& problem, const std::vector<Query>& queries,
-                                   int threads = 1) {
+inline std::vector<Answer> solve(const Problem& problem, const std::vector<Query>& queries,
+                                 int threads = 1) {
   return ExactSearch(problem).generate(queries, {.threads = threads});
 }
 
 /// The file that `explain` would write.
-inline Json recourse_file(const Problem& problem, const std::vector<Recourse>& answers) {
+inline Json recourse_file(const Problem& problem, const std::vector<Answer>& answers) {
   const Request request{.problem = problem, .rule = {.text = "test"}, .method = "exact"};
   RecourseWriter writer(request);
   std::string text = writer.begin();
-  for (const Recourse& answer : answers) text += writer.answer(answer);
+  for (const Answer& answer : answers) text += writer.answer(answer);
   text += writer.end();
   return parse_json(text, "r.json");
 }
 
 /// Checks that file as `verify` would.
-inline void expect_audited(const Problem& problem, const std::vector<Recourse>& answers) {
+inline void expect_audited(const Problem& problem, const std::vector<Answer>& answers) {
   const auto audits =
       audit_recourse_file(recourse_file(problem, answers), *problem.model, "r.json");
   ASSERT_EQ(audits.size(), answers.size());

@@ -10,7 +10,7 @@
 #include "ellice/core/random.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/loss.hpp"
-#include "ellice/rashomon/ellipsoid.hpp"
+#include "ellice/sets/ellipsoid.hpp"
 
 namespace ellice::problem_zoo {
 
@@ -37,7 +37,7 @@ struct EllipsoidSpec {
 };
 
 struct EllipsoidProblem {
-  RashomonEllipsoid set;
+  Ellipsoid set;
   Vector x_tilde;  // last entry 1
 };
 
@@ -47,9 +47,9 @@ inline EllipsoidProblem random_ellipsoid(const EllipsoidSpec& spec) {
   Random point = random.split(2);
   Vector x_tilde = point.normal_vector(spec.dimension);
   x_tilde(spec.dimension - 1) = 1;
-  return {.set = RashomonEllipsoid(center.normal_vector(spec.dimension),
-                                   random_hessian(spec.dimension, spec.condition, random.split(3)),
-                                   spec.epsilon),
+  return {.set = Ellipsoid(center.normal_vector(spec.dimension),
+                           random_hessian(spec.dimension, spec.condition, random.split(3)),
+                           spec.epsilon),
           .x_tilde = x_tilde};
 }
 

@@ -10,7 +10,7 @@ namespace ellice {
 ///
 ///   c_j = (to_j − from_j)·∫₀¹ ∂f/∂x_j(from + s·(to − from)) ds,   Σ c_j = f(to) − f(from)
 ///
-/// (theory.md, Result 27). For a linear model c_j = w_j·(to_j − from_j).
+/// (theory.md, Result 36). For a linear model c_j = w_j·(to_j − from_j).
 struct Attribution {
   Vector contributions = {};  // by input
   double from_logit = 0;

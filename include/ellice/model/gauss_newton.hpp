@@ -8,7 +8,7 @@ namespace ellice {
 
 /// The largest eigenpairs of G = (1/n) Σᵢ φ″(f(xᵢ))·J(xᵢ)J(xᵢ)ᵀ, J the derivative of the logit in
 /// all parameters of a network: the Gauss–Newton part of the objective's Hessian. With a damping λ
-/// it stands for G + λI (theory.md, Result 13). Pairs with e_k ≤ cut are left out, which makes the
+/// it stands for G + λI (theory.md, Result 25). Pairs with e_k ≤ cut are left out, which makes the
 /// set of models larger, never smaller.
 struct GaussNewton {
   double damping = 0.1;    // λ, the default for those who use it

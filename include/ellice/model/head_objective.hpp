@@ -44,7 +44,7 @@ class HeadObjective {
   /// another θ.
   [[nodiscard]] bool bounds_by_residual() const;
   /// δ ≥ F(θ) − min F for F = L + cᵀθ with gradient r and Hessian H (with the gauge term) at θ,
-  /// where c adds up to 0 over the classes (theory.md, Result 21 and Result 35); ∞ where nothing is
+  /// where c adds up to 0 over the classes (theory.md, Result 28 and Result 32); ∞ where nothing is
   /// known.
   [[nodiscard]] double suboptimality(VectorArg theta, const Vector& residual,
                                      const Eigen::LLT<Matrix>& hessian) const;

@@ -8,7 +8,7 @@
 namespace ellice {
 
 /// One point's way through a network, forwards and back: every derivative that recourse needs, in
-/// one place (theory.md, Result 11). Keeps its storage, so that no call allocates; each thread has
+/// one place (theory.md, Result 23). Keeps its storage, so that no call allocates; each thread has
 /// its own. At a kink of relu the derivative is that of the side on which the unit is off.
 class NetworkPass {
  public:

@@ -51,7 +51,7 @@ class SoftmaxObjective {
 
 /// H + (11ᵀ/K) ⊗ I. Adding one vector to the parameters of every class changes no comparison of
 /// classes, so that the objective has no curvature of its own in these directions; the term gives
-/// them some and leaves all that is asked of H⁻¹ as it is (theory.md, Result 23). H itself for one
+/// them some and leaves all that is asked of H⁻¹ as it is (theory.md, Result 37). H itself for one
 /// output.
 [[nodiscard]] Matrix with_gauge(Matrix hessian, Index outputs);
 

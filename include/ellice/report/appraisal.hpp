@@ -7,9 +7,9 @@
 
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/rashomon/question.hpp"
-#include "ellice/rashomon/uncertainty_set.hpp"
-#include "ellice/recourse/recourse.hpp"
+#include "ellice/request/answer.hpp"
+#include "ellice/sets/question.hpp"
+#include "ellice/sets/uncertainty_set.hpp"
 
 namespace ellice {
 
@@ -40,12 +40,12 @@ class Appraiser {
   [[nodiscard]] double threshold() const { return threshold_; }
 
   /// The ε that an answer is about: its certificate's, else the one that was asked for.
-  [[nodiscard]] double epsilon_of(const Recourse& answer) const;
+  [[nodiscard]] double epsilon_of(const Answer& answer) const;
   /// The query's standing; with many classes the lead of the answer's class over the best of those
   /// that it must beat. The answer must have a query.
-  [[nodiscard]] Standing before(const Recourse& answer) const;
+  [[nodiscard]] Standing before(const Answer& answer) const;
   /// The counterfactual's standing, from the numbers that the answer carries.
-  [[nodiscard]] Standing after(const Recourse& answer) const;
+  [[nodiscard]] Standing after(const Answer& answer) const;
 
   /// What a logit is called and how it is shown: as a probability for the logistic loss, which
   /// models one, as it is for others.
@@ -56,7 +56,7 @@ class Appraiser {
 
  private:
   /// What an answer is about: with many classes, that its own class wins.
-  [[nodiscard]] const Question& question_of(const Recourse& answer) const;
+  [[nodiscard]] const Question& question_of(const Answer& answer) const;
 
   const Model* model_;
   double epsilon_;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ellice/data/schema.hpp"
-#include "ellice/recourse/recourse.hpp"
+#include "ellice/request/answer.hpp"
 
 namespace ellice {
 
@@ -30,7 +30,7 @@ class BatchSummary {
  public:
   /// Without quantiles no distance is kept, and nothing grows with the batch.
   explicit BatchSummary(const Schema& schema, bool quantiles = true);
-  void add(const Recourse& answer);
+  void add(const Answer& answer);
 
   [[nodiscard]] const Schema& schema() const { return schema_; }
   [[nodiscard]] std::size_t queries() const { return queries_; }

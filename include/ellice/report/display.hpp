@@ -9,7 +9,7 @@
 
 #include "ellice/data/schema.hpp"
 #include "ellice/data/spelling.hpp"
-#include "ellice/recourse/recourse.hpp"
+#include "ellice/request/answer.hpp"
 
 namespace ellice {
 

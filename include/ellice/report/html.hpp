@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "ellice/certificate/certificate.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/rashomon/certificate.hpp"
-#include "ellice/recourse/cost.hpp"
-#include "ellice/recourse/frontier.hpp"
-#include "ellice/recourse/recourse.hpp"
+#include "ellice/radius/frontier.hpp"
+#include "ellice/request/answer.hpp"
+#include "ellice/request/cost.hpp"
 
 namespace ellice {
 
@@ -44,7 +44,7 @@ class HtmlReport {
   HtmlReport& operator=(HtmlReport&&) noexcept;
 
   /// `curve`, if any, is drawn on the answer's card.
-  void add(const Recourse& answer, const FrontierCurve* curve = nullptr);
+  void add(const Answer& answer, const FrontierCurve* curve = nullptr);
   [[nodiscard]] std::string text() const;
 
  private:
@@ -54,7 +54,7 @@ class HtmlReport {
 
 /// The page of a whole batch; each curve goes to the first plan of its query.
 [[nodiscard]] std::string to_html(const Model& model, const PageOptions& options,
-                                  const std::vector<Recourse>& answers,
+                                  const std::vector<Answer>& answers,
                                   const std::vector<FrontierCurve>& curves = {});
 
 }  // namespace ellice

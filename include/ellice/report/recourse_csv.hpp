@@ -9,7 +9,7 @@
 #include <string>
 
 #include "ellice/data/schema.hpp"
-#include "ellice/recourse/recourse.hpp"
+#include "ellice/request/answer.hpp"
 
 namespace ellice {
 
@@ -19,7 +19,6 @@ enum class IdColumn { absent, present };
 [[nodiscard]] std::string recourse_csv_header(const Schema& schema, IdColumn id);
 
 /// One answer, with its line end.
-[[nodiscard]] std::string recourse_csv_row(const Recourse& answer, const Schema& schema,
-                                           IdColumn id);
+[[nodiscard]] std::string recourse_csv_row(const Answer& answer, const Schema& schema, IdColumn id);
 
 }  // namespace ellice

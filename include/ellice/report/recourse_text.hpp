@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "ellice/recourse/recourse.hpp"
 #include "ellice/report/appraisal.hpp"
 #include "ellice/report/batch_summary.hpp"
+#include "ellice/request/answer.hpp"
 
 namespace ellice {
 
@@ -15,7 +15,7 @@ struct TextOptions {
 
 /// One answer for a terminal: what to change, how the models judge it before and after, or why
 /// there is no plan. Ends with a line end.
-[[nodiscard]] std::string recourse_text(const Recourse& answer, const Appraiser& appraiser,
+[[nodiscard]] std::string recourse_text(const Answer& answer, const Appraiser& appraiser,
                                         const TextOptions& options = {});
 
 /// A batch for a terminal: outcomes, distances, numbers of changes, features by how often they

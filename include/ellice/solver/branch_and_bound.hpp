@@ -82,19 +82,19 @@ struct MixedResult {
 void check(const std::vector<const BoxFactor*>& factors, const MixedProblem& problem);
 
 /// One cone: a depth-first search that fixes values, what is coarse first, solves a relaxation at
-/// every node and enumerates lattice points where few are left (theory.md, Result 47 to Result 51);
+/// every node and enumerates lattice points where few are left (theory.md, Result 18 to Result 22);
 /// a node of the limit then stands for 4 000 units of work of some 25 ns. Several cones, or none:
-/// best-first branch and bound (Result 15 to Result 18). The bound of a node is Lagrange's: g is
-/// replaced by a model of the ellipsoid, or cones and rules by one half-space that contains them,
-/// and what then remains falls apart into one small problem per unit, solved over the unit's own
-/// values, discrete ones included. Where all that is discrete is decided, BoxFactor solves the
-/// rest, or intersect_cones where there are rules or several cones. Infinite ranges are searched to
-/// 10⁷ on either side. Deterministic, unless the time limit ends it.
+/// best-first branch and bound (Result 11 to Result 13 and Result 16). The bound of a node is
+/// Lagrange's: g is replaced by a model of the ellipsoid, or cones and rules by one half-space that
+/// contains them, and what then remains falls apart into one small problem per unit, solved over
+/// the unit's own values, discrete ones included. Where all that is discrete is decided, BoxFactor
+/// solves the rest, or intersect_cones where there are rules or several cones. Infinite ranges are
+/// searched to 10⁷ on either side. Deterministic, unless the time limit ends it.
 [[nodiscard]] MixedResult solve_mixed(const std::vector<BoxFactor>& cones,
                                       const MixedProblem& problem);
 /// The same for any concave functions: where they are no cones, half-spaces of their worst models
 /// bound the nodes, and decided parts are solved with corrected cones and cutting planes
-/// (theory.md, Result 34).
+/// (theory.md, Result 31).
 [[nodiscard]] MixedResult solve_mixed(RobustOracle& oracle, const MixedProblem& problem);
 [[nodiscard]] MixedResult solve_mixed(const BoxFactor& factor, const MixedProblem& problem);
 

@@ -36,7 +36,7 @@ struct Spectrum {
 
 /// What must be added to the diagonal of a positive semidefinite H before it can be factored: 0 for
 /// full rank (see Spectrum), else 1e-8·λ_max (1e-8 when H = 0). A shift shrinks the set of models
-/// that H describes, so whoever applies one reports it (theory.md, Proposition 5).
+/// that H describes, so whoever applies one reports it (theory.md, Proposition 3).
 [[nodiscard]] double needed_shift(MatrixArg h);
 
 }  // namespace ellice

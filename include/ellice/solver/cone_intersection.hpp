@@ -47,7 +47,7 @@ struct ConeWeights {
 };
 
 /// [v; c] = Σ μ_k·(θ_k − [0; t_k]) + Σ λ_r·([0; bound_r] − [a_r; 0]): vᵀx + c ≥ 0 for every x that
-/// satisfies the cones and the rules (theory.md, Result 18).
+/// satisfies the cones and the rules (theory.md, Result 16).
 [[nodiscard]] Vector combined_half_space(const IntersectionProblem& problem,
                                          const ConeWeights& weights);
 

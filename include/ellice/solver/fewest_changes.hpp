@@ -18,7 +18,7 @@ struct FewestChanges {
 
 /// For K = 1, 2, … the sets of K units are gone through depth first. Half-spaces that contain every
 /// robust point rule sets out before they are complete: they know the most that any r further units
-/// can add, and the least that it costs (theory.md, Result 28). What is left is solved with all
+/// can add, and the least that it costs (theory.md, Result 14). What is left is solved with all
 /// other units at rest, and every point that fails gives one more half-space. Where that takes too
 /// long, solve_mixed goes on. The problem may limit the changes but must neither
 /// have rules nor units that may not stay.

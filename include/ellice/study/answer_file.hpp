@@ -13,14 +13,14 @@
 #include "ellice/core/fields.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/recourse/problem.hpp"
-#include "ellice/recourse/recourse.hpp"
+#include "ellice/request/answer.hpp"
+#include "ellice/request/problem.hpp"
 #include "ellice/study/metrics.hpp"
 
 namespace ellice {
 
 struct AnswerFile {
-  std::vector<Recourse> answers = {};
+  std::vector<Answer> answers = {};
   // Of our own recourse files:
   std::optional<std::string> model_sha256 = {};
   std::optional<double> threshold = {};

@@ -16,7 +16,7 @@
 #include "ellice/core/random.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/rashomon/stress.hpp"
+#include "ellice/sets/stress.hpp"
 
 namespace ellice {
 

@@ -13,8 +13,8 @@
 #include "ellice/core/parallel.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/rashomon/stress.hpp"
-#include "ellice/recourse/recourse.hpp"
+#include "ellice/request/answer.hpp"
+#include "ellice/sets/stress.hpp"
 #include "ellice/study/outlier_factor.hpp"
 #include "ellice/study/statistics.hpp"
 
@@ -74,7 +74,7 @@ struct AnswerBatch {
 /// Of each answer its query, its counterfactual if any, and its seconds are read. An answer that no
 /// person could have, such as 1.5 children, is judged, and its violations are noted. Throws
 /// Error{argument} where a query has two first plans.
-[[nodiscard]] AnswerBatch answer_batch(const std::vector<Recourse>& answers, const Model& model,
+[[nodiscard]] AnswerBatch answer_batch(const std::vector<Answer>& answers, const Model& model,
                                        double threshold,
                                        ExplainedRows rows = ExplainedRows::declined);
 

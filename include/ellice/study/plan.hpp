@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ellice/core/fields.hpp"
-#include "ellice/rashomon/stress.hpp"
+#include "ellice/sets/stress.hpp"
 
 namespace ellice {
 

@@ -5,7 +5,7 @@
 
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/recourse/problem.hpp"
+#include "ellice/request/problem.hpp"
 #include "ellice/study/evaluator.hpp"
 #include "ellice/study/plan.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/recourse/generator.hpp"
+#include "ellice/search/generator.hpp"
 #include "ellice/study/plan.hpp"
 #include "ellice/study/study_fold.hpp"
 

@@ -1,0 +1,45 @@
+#pragma once
+
+// The auditor of recourse files, who trusts nothing that stands in them.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ellice/core/json_fwd.hpp"
+#include "ellice/model/model.hpp"
+#include "ellice/request/answer.hpp"
+
+namespace ellice {
+
+/// What an independent look at one answer of a file found.
+struct AnswerAudit {
+  std::size_t query_index = 0;
+  int plan = 0;
+  Status status = Status::not_found;
+  double epsilon = 0;
+  double threshold = 0;
+  double logit = 0;                           // recomputed, where there is a certificate
+  double robust_logit = 0;                    // likewise
+  std::optional<Index> winner = {};           // many classes: the one that the answer names
+  std::optional<Vector> breaking_model = {};  // true set: one of it that rejects the row
+  std::vector<std::string> changed = {};      // features, sorted
+  double cost = 0;                            // recomputed, of the row
+  std::vector<std::string> failures = {};
+  [[nodiscard]] bool holds() const { return failures.empty(); }
+};
+
+/// Re-checks every answer of a recourse file against the model: certificates (by the independent
+/// Verifier), that they speak of the ε, the threshold and the row of the answer, that the row keeps
+/// the schema's and the request's constraints, that changes, distances and logits are those of the
+/// row, that plans differ as they should, that no cheaper row contradicts the stated gap, the
+/// proofs of infeasibility with their largest ε, and the reasons of refusals. Throws Error{input}
+/// for a file that is not one, or for another model, Error{argument} where the answers are for an
+/// ensemble and not all its other models are given as `members`, or for the true set and neither
+/// `rows` are given nor does the model file hold them.
+[[nodiscard]] std::vector<AnswerAudit> audit_recourse_file(
+    const Json& file, const Model& model, const std::string& source,
+    const std::vector<const Model*>& members = {}, const StoredRows* rows = nullptr);
+
+}  // namespace ellice

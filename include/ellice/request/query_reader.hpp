@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ellice/data/csv.hpp"
+#include "ellice/model/model.hpp"
+#include "ellice/request/answer.hpp"
+#include "ellice/request/query.hpp"
+
+namespace ellice {
+
+/// Some queries, and answers (status invalid) for the rows that could not be read.
+struct QueryBlock {
+  std::vector<Query> queries = {};
+  std::vector<Answer> invalid = {};
+  [[nodiscard]] std::size_t size() const { return queries.size() + invalid.size(); }
+};
+
+/// Reads people from a table in blocks, so that memory does not grow with it. Columns are matched
+/// by name; target and dropped columns are ignored. Empty cells are filled as in training.
+class QueryReader {
+ public:
+  enum class OnError { stop, skip };
+
+  /// `id_column`, if any, is echoed and may be a column that the schema does not know. Model and
+  /// source must outlive the reader.
+  QueryReader(const Model& model, RowSource& source, std::optional<std::string> id_column,
+              OnError on_error);
+  ~QueryReader();
+  QueryReader(const QueryReader&) = delete;
+  QueryReader& operator=(const QueryReader&) = delete;
+  QueryReader(QueryReader&&) = delete;
+  QueryReader& operator=(QueryReader&&) = delete;
+
+  /// The next rows, at most `most`; an empty block at the end. Throws Error{input} if there are no
+  /// rows at all.
+  [[nodiscard]] QueryBlock next(std::size_t most);
+
+ private:
+  class WithoutId;
+  /// Refuses a number that is finite but overflows in model space.
+  void require_near(std::size_t feature, double value) const;
+
+  const Model* model_;
+  std::unique_ptr<WithoutId> source_;
+  std::unique_ptr<RowParser> parser_;
+  OnError on_error_;
+  std::size_t next_index_ = 0;
+};
+
+/// All rows of a CSV file; «-» is standard input. Throws Error{input} for one that cannot be read.
+[[nodiscard]] std::vector<Query> read_queries(const std::string& path, const Model& model,
+                                              const std::optional<std::string>& id_column = {});
+
+}  // namespace ellice

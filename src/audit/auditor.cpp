@@ -1,0 +1,259 @@
+#include "audit/auditor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/sets/uncertainty_set.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr double tolerance = 1e-9;
+
+/// Gaps and infeasibility can be proved for linear models only.
+bool is_provable(const Model& model, const SetChoice& set) {
+  const auto is_linear = [](const Model* one) { return one->network.layers.size() == 1; };
+  const bool known = set.kind == SetKind::last_layer || set.kind == SetKind::true_set ||
+                     set.kind == SetKind::ensemble;
+  // Where any of several classes will do, nothing is: see AnyClass.
+  const bool one_class = !set.contest || acceptable_classes(model, *set.contest).size() == 1;
+  return known && one_class && is_linear(&model) &&
+         std::all_of(set.members.begin(), set.members.end(), is_linear);
+}
+
+}  // namespace
+
+bool Auditor::agree(double stored, double recomputed, double floor) {
+  return std::abs(stored - recomputed) <=
+         tolerance * std::max({std::abs(stored), std::abs(recomputed), floor});
+}
+
+Auditor::Auditor(const Model& model, AuditRequest asked, std::string source)
+    : model_(&model),
+      asked_(std::move(asked)),
+      source_(std::move(source)),
+      is_exact_(is_provable(model, asked_.set)),
+      verifier_(model, asked_.set.members, asked_.set.rows),
+      reasons_(model, asked_.threshold, asked_.reference,
+               asked_.set.rows != nullptr ? asked_.set.rows
+               : model.rows               ? &*model.rows
+                                          : nullptr) {
+  if (asked_.set.kind == SetKind::true_set)
+    (asked_.set.contest ? true_classes_ : true_set_) =
+        true_set(model, training_rows(asked_.set, model), asked_.epsilon);
+  std::vector<Index> winners = {0};
+  if (asked_.set.contest) winners = acceptable_classes(model, *asked_.set.contest);
+  for (const Index winner : winners) {
+    SetChoice set = asked_.set;
+    if (set.contest) set.contest->winner = winner;
+    certifiers_.emplace(winner, Certifier(model, set, asked_.epsilon, asked_.threshold));
+  }
+}
+
+AnswerAudit Auditor::audit(JsonObject answer) const {
+  AnswerAudit result{.query_index = static_cast<std::size_t>(answer.integer("query_index")),
+                     .plan = static_cast<int>(answer.integer("plan")),
+                     .status = answer.choice<Status>("status"),
+                     .epsilon = asked_.epsilon,
+                     .threshold = asked_.threshold};
+  for (const char* echoed : {"id", "query_violations", "held", "message", "reason", "gap", "attack",
+                             "seconds", "attained_epsilon", "certificate"}) {
+    if (answer.has(echoed)) (void)answer.at(echoed);
+  }
+  if (asked_.set.contest) check_target(answer, result);
+  if (result.status == Status::reduced) result.epsilon = attained_epsilon(answer, result);
+  const bool has_row = answer.has("counterfactual");
+  const auto fault = [&](std::string text) { result.failures.push_back(std::move(text)); };
+  if (is_certified(result.status) && !answer.has("certificate")) fault("certificate is missing");
+  if (is_certified(result.status) && !has_row) fault("counterfactual is missing");
+  if (!is_certified(result.status) && answer.has("certificate"))
+    fault("a certificate stands beside a status that claims none");
+  if ((result.status == Status::infeasible) != answer.has("infeasible"))
+    fault("status and proof of infeasibility do not go together");
+  if (answer.has("gap")) {
+    const double gap = answer.number("gap");
+    const bool nothing_cheaper =
+        result.status == Status::optimal || result.status == Status::already_robust;
+    if (!(gap >= 0 && gap <= 1) || (nothing_cheaper && gap != 0))
+      fault(fmt::format("gap {} does not go with status {}", gap, enum_name(result.status)));
+  } else if (result.status == Status::optimal) {
+    fault("an answer that is called optimal has a gap, but it is missing");
+  }
+  if (answer.has("query")) check_with_query(answer, result);
+  answer.finish();
+  return result;
+}
+
+Certifier Auditor::certifier(const AnswerAudit& result) const {
+  const SetChoice set = set_of(result);
+  if (result.epsilon == asked_.epsilon)
+    return certifiers_.at(set.contest ? set.contest->winner : 0);
+  return {*model_, set, result.epsilon, asked_.threshold};
+}
+
+SetChoice Auditor::set_of(const AnswerAudit& result) const {
+  SetChoice set = asked_.set;
+  if (result.winner) set.contest->winner = *result.winner;
+  return set;
+}
+
+void Auditor::check_target(JsonObject& answer, AnswerAudit& result) const {
+  const std::vector<Index> acceptable = acceptable_classes(*model_, *asked_.set.contest);
+  if (!answer.has("target")) {
+    if (answer.has("query")) result.failures.emplace_back("target is missing");
+    return;
+  }
+  const std::string name = answer.string("target");
+  for (const Index k : acceptable) {
+    if (model_->decision.classes[static_cast<std::size_t>(k)] == name) result.winner = k;
+  }
+  if (!result.winner) {
+    result.failures.push_back(fmt::format("target {} is none of the classes asked for", name));
+  }
+}
+
+RawRow Auditor::row(JsonObject& answer, const char* key) const {
+  return row_from_json(model_->schema(), answer.at(key), source_, key);
+}
+
+double Auditor::attained_epsilon(JsonObject& answer, AnswerAudit& result) const {
+  const double attained = answer.number("attained_epsilon");
+  if (attained < 0) answer.wrong("attained_epsilon", "a number >= 0");
+  if (!(attained < asked_.epsilon))
+    result.failures.emplace_back("attained_epsilon is not below the epsilon that was asked for");
+  return attained;
+}
+
+void Auditor::check_with_query(JsonObject& answer, AnswerAudit& result) const {
+  const RawRow query = row(answer, "query");
+  const FeasibleSet feasible(model_->encoder, asked_.constraints, result.query_index,
+                             model_->encoder.raw(query));
+  const std::vector<std::string> stated = answer.has("query_violations")
+                                              ? answer.strings("query_violations")
+                                              : std::vector<std::string>{};
+  if (stated != feasible.query_violations())
+    result.failures.emplace_back("query_violations are not those of the query");
+  reasons_.check(answer, query, result.failures);
+  if (answer.has("counterfactual")) {
+    const RawRow counterfactual = row(answer, "counterfactual");
+    if (result.status == Status::already_robust && query != counterfactual)
+      result.failures.emplace_back("who is robust already changes nothing, but the rows differ");
+    check_numbers(answer, query, counterfactual, feasible, result);
+    if (is_certified(result.status)) {
+      check_constraints(query, counterfactual, feasible, result);
+      if (answer.has("certificate")) check_certificate(answer, counterfactual, result);
+      if (answer.has("gap") && result.status != Status::already_robust)
+        check_gap(answer.number("gap"), counterfactual, feasible, result);
+    }
+  }
+  if (answer.has("infeasible")) check_proof(answer.object("infeasible"), feasible, result);
+}
+
+void Auditor::check_numbers(JsonObject& answer, const RawRow& query, const RawRow& counterfactual,
+                            const FeasibleSet& feasible, AnswerAudit& result) const {
+  const Schema& schema = model_->schema();
+  const Json from = row_to_json(schema, query);
+  const Json to = row_to_json(schema, counterfactual);
+  std::set<std::string> changed;
+  for (JsonObject change : answer.objects("changes")) {
+    const std::string name = change.string("feature");
+    const auto j = schema.find(name);
+    if (!j || !changed.insert(name).second || change.at("from") != from.at(name) ||
+        change.at("to") != to.at(name)) {
+      result.failures.push_back(
+          fmt::format("changes: {} is not what query and counterfactual say", name));
+      break;
+    }
+    change.finish();
+  }
+  std::size_t differing = 0;
+  for (std::size_t j = 0; j < query.size(); ++j) differing += query[j] != counterfactual[j] ? 1 : 0;
+  result.changed.assign(changed.begin(), changed.end());
+  if (differing != changed.size())
+    result.failures.emplace_back("changes: not all of them are listed");
+  if (asked_.max_changes && static_cast<std::int64_t>(differing) > *asked_.max_changes &&
+      result.status != Status::already_robust) {
+    result.failures.push_back(
+        fmt::format("changes: {}, but at most {} were asked for", differing, *asked_.max_changes));
+  }
+
+  const Vector z = model_->encoder.encode(counterfactual);
+  const Vector move = z - feasible.query();
+  result.cost = cost_of(asked_.cost, model_->encoder, feasible.query(), z);
+  JsonObject distance = answer.object("distance");
+  const auto compare = [&](const char* name, double stored, double recomputed,
+                           double floor = 1e-6) {
+    if (agree(stored, recomputed, floor)) return;
+    result.failures.push_back(fmt::format("{} is {}, recomputed {}", name, stored, recomputed));
+  };
+  compare("distance.l2", distance.number("l2"), move.norm());
+  compare("distance.l1", distance.number("l1"), move.lpNorm<1>());
+  compare("distance.weighted", distance.number("weighted"), result.cost);
+  compare("distance.changed", distance.number("changed"), static_cast<double>(differing));
+  distance.finish();
+  // In the arithmetic of certificates: next to a unit's kink, where g jumps, another may see the
+  // other side.
+  const Evaluation found = certifier(result).evaluate(counterfactual);
+  check_endurance(answer, z, result);
+  const Vector features = with_one(model_->network.features(z)).cwiseAbs();
+  const Index outputs = model_->network.outputs();
+  const Vector sizes = model_->network.head().cwiseAbs();  // of each class in turn
+  const double terms =
+      (Eigen::Map<const Matrix>(sizes.data(), features.size(), outputs).transpose() * features)
+          .sum();
+  const double rounding =
+      1e-4 * (terms + std::abs(found.logit - found.robust_logit));  // times 1e-9
+  compare("logit", answer.number("logit"), found.logit, rounding);
+  // The bound over the true set depends on where Newton's method began, in its last digits.
+  compare("robust_logit", answer.number("robust_logit"), found.robust_logit,
+          asked_.set.kind == SetKind::true_set ? 1e4 * rounding : rounding);
+}
+
+void Auditor::check_constraints(const RawRow& query, const RawRow& counterfactual,
+                                const FeasibleSet& feasible, AnswerAudit& result) const {
+  if (query == counterfactual) return;  // who is robust already changes nothing
+  for (const std::string& broken : feasible.violations(model_->encoder.raw(counterfactual))) {
+    result.failures.push_back("constraint broken: " + broken);
+  }
+}
+
+void Auditor::check_certificate(JsonObject& answer, const RawRow& counterfactual,
+                                AnswerAudit& result) const {
+  const Certificate certificate =
+      certificate_from_json(answer.at("certificate"), *model_, source_,
+                            fmt::format("results[{}].certificate", result.query_index));
+  if (certificate.point != counterfactual)
+    result.failures.emplace_back("the certificate is for another row");
+  if (asked_.set.contest) check_contest(certificate, result);
+  if (certificate.set != asked_.set.kind)
+    result.failures.emplace_back("the certificate is for another set of models");
+  if (certificate.epsilon != result.epsilon)
+    result.failures.emplace_back("the certificate is for another epsilon");
+  if (certificate.threshold != result.threshold)
+    result.failures.emplace_back("the certificate is for another threshold");
+  const Verification verification = verifier_.verify(certificate);
+  result.logit = verification.logit;
+  result.robust_logit = verification.robust_logit;
+  result.breaking_model = verification.breaking_model;
+  result.failures.insert(result.failures.end(), verification.failures.begin(),
+                         verification.failures.end());
+}
+
+void Auditor::check_contest(const Certificate& certificate, AnswerAudit& result) const {
+  const SetChoice set = set_of(result);
+  std::vector<std::string> expected;
+  for (const Index k : set.contest->rivals) {
+    expected.push_back(model_->decision.classes[static_cast<std::size_t>(k)]);
+  }
+  std::vector<std::string> rivals;
+  for (const RivalCertificate& rival : certificate.rivals) rivals.push_back(rival.name);
+  if (rivals != expected ||
+      certificate.target != model_->decision.classes[static_cast<std::size_t>(set.contest->winner)])
+    result.failures.emplace_back("the certificate is for other classes");
+}
+
+}  // namespace ellice

@@ -1,0 +1,218 @@
+#include "ellice/certificate/certificate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "certificate/extended_pass.hpp"
+#include "ellice/core/error.hpp"
+#include "ellice/sets/question.hpp"
+
+namespace ellice {
+
+namespace {
+
+/// A part's score of the centre and of its worst head.
+struct PartScore {
+  long double logit = 0;
+  long double robust = 0;
+  long double scale = 0;  // of its rounding
+  LongVector worst = {};  // a head that attains it
+};
+
+/// The features h̃ of a row, as each part's model sees it; parts of one model share them.
+class SeenRow {
+ public:
+  explicit SeenRow(const RawRow& point) : point_(&point) {}
+
+  const LongVector& by(const Model& model) {
+    if (model_ == &model) return features_;
+    model_ = &model;
+    const ExtendedPass pass =
+        extended_pass(model.network, parameter_vector(model.network).cast<long double>(),
+                      model.encoder.encode(*point_));
+    features_.resize(pass.inputs.back().size() + 1);
+    features_ << pass.inputs.back(), 1.0L;
+    return features_;
+  }
+
+ private:
+  const RawRow* point_;
+  const Model* model_ = nullptr;
+  LongVector features_;
+};
+
+/// Nothing where the centre alone shows that the part fails at `threshold`.
+std::optional<PartScore> score(const Part& part, SeenRow& row, double threshold,
+                               const WorstHead* nearby) {
+  const LongVector& features = row.by(*part.model);
+  const LongVector center = part.coefficients(part.set->center()).cast<long double>();
+  const LongVector terms = center.cwiseProduct(features);
+  PartScore result{.logit = terms.sum(), .scale = terms.cwiseAbs().sum()};
+  if (result.logit < threshold) return std::nullopt;  // the worst model is no better
+  ExtendedWorst worst = part.set->worst_extended(part.direction_extended(features), nearby);
+  result.robust = worst.robust;
+  result.scale += result.logit - worst.robust;
+  result.worst = std::move(worst.model);
+  return result;
+}
+
+/// The worst parameters of a first-order set, and what the network makes of them.
+struct WorstNetwork {
+  long double logit = 0;
+  long double robust = 0;  // of the linearised network
+  long double real = 0;
+  long double scale = 0;  // of their rounding
+  bool on_kink = false;
+};
+
+WorstNetwork worst_network(const Model& model, const SetChoice& choice, double epsilon,
+                           VectorArg encoded) {
+  const Network& network = model.network;
+  const LongVector parameters = parameter_vector(network).cast<long double>();
+  const ExtendedPass pass = extended_pass(network, parameters, encoded);
+  const LongVector jacobian = extended_jacobian(network, parameters, pass);
+  const long double damping = choice.kind == SetKind::full ? *choice.damping : 1;
+  LongVector solved = jacobian / damping;  // v
+  long double square = jacobian.squaredNorm() / damping;
+  if (choice.kind == SetKind::full && model.curvature.full->values.size() > 0) {
+    const GaussNewton& curvature = *model.curvature.full;
+    const LongVector e = curvature.values.cast<long double>();
+    LongVector c = LongVector::Zero(e.size());
+    for (Index k = 0; k < jacobian.size(); ++k) {
+      if (jacobian(k) == 0) continue;  // three quarters of them in a deep relu network
+      c += jacobian(k) * curvature.vectors.row(k).transpose().cast<long double>();
+    }
+    LongVector weighted = c;  // q∘c
+    for (Index k = 0; k < e.size(); ++k) weighted(k) *= e(k) / (damping * (e(k) + damping));
+    square = std::max(square - c.dot(weighted),
+                      jacobian.squaredNorm() / (damping + e.maxCoeff()));  // as in full_set.cpp
+    for (Index k = 0; k < solved.size(); ++k) {
+      solved(k) -= curvature.vectors.row(k).transpose().cast<long double>().dot(weighted);
+    }
+  }
+  const long double spread = std::sqrt(square);
+  const long double radius = std::sqrt(2 * static_cast<long double>(epsilon));
+  const ExtendedPass worst =
+      extended_pass(network, parameters - (radius / spread) * solved, encoded);
+  return {.logit = pass.logit,
+          .robust = pass.logit - radius * spread,
+          .real = worst.logit,
+          .scale = std::max(pass.scale, worst.scale) + radius * spread,
+          .on_kink = pass.on_kink};
+}
+
+}  // namespace
+
+Certifier::Certifier(const Model& model, double epsilon, double threshold)
+    : Certifier(model, SetChoice{}, epsilon, threshold) {}
+
+Certifier::Certifier(const Model& model, const SetChoice& choice, double epsilon, double threshold)
+    : model_(&model), epsilon_(epsilon), threshold_(threshold) {
+  require(std::isfinite(threshold), "threshold = {} must be finite", threshold);
+  require(epsilon >= 0 && std::isfinite(epsilon), "epsilon = {} must be >= 0 and finite", epsilon);
+  validate(choice, model);
+  choice_ = with_stated_damping(choice, model);
+  claim_ = claim_text(model, choice_, epsilon, threshold);
+  if (!is_first_order(choice.kind))
+    question_ = std::make_shared<const Question>(model, choice, epsilon, threshold);
+}
+
+std::optional<Certificate> Certifier::certify(const RawRow& point, const WorstHead* nearby) const {
+  return question_ ? certify_parts(point, nearby) : certify_first_order(point);
+}
+
+bool Certifier::reaches(long double logit, long double scale) const {
+  const long double threshold = threshold_;
+  return logit >= threshold + 1e-12L * (scale + std::abs(threshold));
+}
+
+Certificate Certifier::blank(const RawRow& point) const {
+  Certificate result{.model_sha256 = model_->sha256,
+                     .set = choice_.kind,
+                     .epsilon = epsilon_,
+                     .threshold = threshold_,
+                     .point = point,
+                     .encoded = model_->encoder.encode(point),
+                     .damping = choice_.damping,
+                     .claim = claim_};
+  if (!choice_.contest) return result;
+  const auto name_of = [&](Index k) {
+    return model_->decision.classes[static_cast<std::size_t>(k)];
+  };
+  result.target = name_of(choice_.contest->winner);
+  result.logit = result.robust_logit = std::numeric_limits<double>::infinity();
+  const std::vector<Index> acceptable = acceptable_classes(*model_, *choice_.contest);
+  if (acceptable.size() > 1) {
+    for (const Index k : acceptable) result.acceptable.push_back(name_of(k));
+  }
+  return result;
+}
+
+std::optional<Certificate> Certifier::certify_parts(const RawRow& point,
+                                                    const WorstHead* nearby) const {
+  Certificate result = blank(point);
+  SeenRow row(point);
+  for (const Part& part : question_->parts()) {
+    const std::optional<PartScore> found =
+        score(part, row, threshold_, question_->is_single() ? nearby : nullptr);
+    if (!found || !reaches(found->robust, found->scale)) return std::nullopt;
+    const auto logit = static_cast<double>(found->logit);
+    const auto robust = static_cast<double>(found->robust);
+    Vector worst = found->worst.cast<double>();
+    if (part.rival) {
+      result.rivals.push_back(
+          {.name = model_->decision.classes[static_cast<std::size_t>(*part.rival)],
+           .logit = logit,
+           .robust_logit = robust,
+           .worst_model = std::move(worst)});
+      result.logit = std::min(result.logit, logit);
+      result.robust_logit = std::min(result.robust_logit, robust);
+    } else if (part.model == model_) {
+      result.logit = logit;
+      result.robust_logit = robust;
+      result.worst_model = std::move(worst);
+    } else {
+      result.members.push_back({.model_sha256 = part.model->sha256,
+                                .logit = logit,
+                                .robust_logit = robust,
+                                .worst_model = std::move(worst)});
+    }
+  }
+  return result;
+}
+
+std::optional<Certificate> Certifier::certify_first_order(const RawRow& point) const {
+  Certificate result = blank(point);
+  const WorstNetwork worst = worst_network(*model_, choice_, epsilon_, result.encoded);
+  if (worst.on_kink || !reaches(worst.robust, worst.scale) || !reaches(worst.real, worst.scale)) {
+    return std::nullopt;
+  }
+  result.logit = static_cast<double>(worst.logit);
+  result.robust_logit = static_cast<double>(worst.robust);
+  result.real_logit = static_cast<double>(worst.real);
+  return result;
+}
+
+Evaluation Certifier::evaluate(const RawRow& point) const {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (!question_) {
+    const WorstNetwork worst =
+        worst_network(*model_, choice_, epsilon_, model_->encoder.encode(point));
+    return {.logit = static_cast<double>(worst.logit),
+            .robust_logit = static_cast<double>(worst.robust),
+            .real_logit = static_cast<double>(worst.real)};
+  }
+  Evaluation result{.logit = infinity, .robust_logit = infinity};
+  SeenRow row(point);
+  for (const Part& part : question_->parts()) {
+    const PartScore found = *score(part, row, -infinity, nullptr);
+    // An ensemble's logit is that of the model itself; with many classes the smallest lead counts.
+    if (part.model == model_)
+      result.logit = std::min(result.logit, static_cast<double>(found.logit));
+    result.robust_logit = std::min(result.robust_logit, static_cast<double>(found.robust));
+  }
+  return result;
+}
+
+}  // namespace ellice

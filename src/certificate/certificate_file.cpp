@@ -1,0 +1,136 @@
+#include <algorithm>
+
+#include "ellice/certificate/certificate.hpp"
+#include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr std::string_view format_name = "ellice.certificate";
+constexpr int newest_version = 1;
+
+void check_class(const JsonObject& object, std::string_view key, const std::string& name,
+                 const Model& model) {
+  const std::vector<std::string>& classes = model.decision.classes;
+  if (std::find(classes.begin(), classes.end(), name) != classes.end()) return;
+  object.wrong(key, "a class of the model; " + suggestion(name, classes));
+}
+
+/// What takes the place of the worst model where there are many classes.
+void read_rivals(JsonObject& object, const Model& model, Certificate& certificate) {
+  certificate.target = object.string("target");
+  check_class(object, "target", certificate.target, model);
+  if (object.has("acceptable")) {
+    certificate.acceptable = object.strings("acceptable");
+    for (const std::string& name : certificate.acceptable) {
+      check_class(object, "acceptable", name, model);
+    }
+  }
+  const Index parameters =
+      model.network.outputs() * (model.network.layers.back().weights.cols() + 1);
+  for (JsonObject& rival : object.objects("rivals")) {
+    certificate.rivals.push_back({.name = rival.string("class"),
+                                  .logit = rival.number("logit"),
+                                  .robust_logit = rival.number("robust_logit"),
+                                  .worst_model = rival.vector("worst_model", parameters)});
+    check_class(rival, "class", certificate.rivals.back().name, model);
+    rival.finish();
+  }
+}
+
+}  // namespace
+
+Json to_json(const Certificate& certificate, const Schema& schema) {
+  Json result = make_envelope(format_name, newest_version);
+  result["model_sha256"] = certificate.model_sha256;
+  result["set"] = std::string(enum_name(certificate.set));
+  result["epsilon"] = certificate.epsilon;
+  if (certificate.damping) result["damping"] = *certificate.damping;
+  result["threshold"] = certificate.threshold;
+  result["point"] = row_to_json(schema, certificate.point);
+  result["encoded"] = to_json_array(certificate.encoded);
+  result["logit"] = certificate.logit;
+  result["robust_logit"] = certificate.robust_logit;
+  if (is_first_order(certificate.set)) {
+    result["predicted_logit"] = certificate.robust_logit;
+    result["real_logit"] = certificate.real_logit.value_or(certificate.robust_logit);
+  } else if (!certificate.rivals.empty()) {
+    result["target"] = certificate.target;
+    if (!certificate.acceptable.empty()) result["acceptable"] = certificate.acceptable;
+    result["rivals"] = Json::array();
+    for (const RivalCertificate& rival : certificate.rivals) {
+      result["rivals"].push_back({{"class", rival.name},
+                                  {"logit", rival.logit},
+                                  {"robust_logit", rival.robust_logit},
+                                  {"worst_model", to_json_array(rival.worst_model)}});
+    }
+  } else {
+    result["worst_model"] = to_json_array(certificate.worst_model);
+  }
+  if (certificate.set == SetKind::ensemble) {
+    result["members"] = Json::array();
+    for (const MemberCertificate& member : certificate.members) {
+      result["members"].push_back({{"model_sha256", member.model_sha256},
+                                   {"logit", member.logit},
+                                   {"robust_logit", member.robust_logit},
+                                   {"worst_model", to_json_array(member.worst_model)}});
+    }
+  }
+  result["claim"] = certificate.claim;
+  return result;
+}
+
+Certificate certificate_from_json(const Json& value, const Model& model, const std::string& source,
+                                  const std::string& path) {
+  JsonObject object(value, source, path);
+  object.envelope(format_name, newest_version);
+  Certificate certificate{.model_sha256 = object.string("model_sha256")};
+  if (certificate.model_sha256 != model.sha256) {
+    fail(
+        ErrorCode::input,
+        "{}: {}: the certificate is for another model: model_sha256 is {}, the model file's is {}; "
+        "verify it against the model that it was issued for",
+        source, path.empty() ? "top level" : path, certificate.model_sha256, model.sha256);
+  }
+  certificate.set = object.choice<SetKind>("set");
+  certificate.epsilon = object.number("epsilon");
+  if (certificate.epsilon < 0) object.wrong("epsilon", "a number >= 0");
+  const bool may_have_damping = certificate.set != SetKind::isotropic && object.has("damping");
+  if (certificate.set == SetKind::full || may_have_damping) {
+    certificate.damping = object.number("damping");
+    if (!(*certificate.damping > 0)) object.wrong("damping", "a number > 0");
+  }
+  certificate.threshold = object.number("threshold");
+  certificate.point = row_from_json(model.schema(), object.at("point"), source,
+                                    path.empty() ? "point" : path + ".point");
+  certificate.encoded = object.vector("encoded", model.encoder.columns());
+  certificate.logit = object.number("logit");
+  certificate.robust_logit = object.number("robust_logit");
+  if (is_first_order(certificate.set)) {
+    if (object.number("predicted_logit") != certificate.robust_logit) {
+      object.wrong("predicted_logit", "the same number as robust_logit");
+    }
+    certificate.real_logit = object.number("real_logit");
+  } else if (model.network.outputs() > 1) {
+    read_rivals(object, model, certificate);
+  } else {
+    certificate.worst_model =
+        object.vector("worst_model", model.network.layers.back().weights.cols() + 1);
+  }
+  if (certificate.set == SetKind::ensemble) {
+    for (JsonObject& member : object.objects("members")) {
+      certificate.members.push_back({.model_sha256 = member.string("model_sha256"),
+                                     .logit = member.number("logit"),
+                                     .robust_logit = member.number("robust_logit"),
+                                     .worst_model = member.vector("worst_model")});
+      member.finish();
+    }
+  }
+  certificate.claim = object.string("claim");
+  object.finish();
+  return certificate;
+}
+
+}  // namespace ellice

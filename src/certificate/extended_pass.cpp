@@ -1,0 +1,94 @@
+#include "certificate/extended_pass.hpp"
+
+#include <cmath>
+
+namespace ellice {
+
+namespace {
+
+/// What rounding may do to Σ wᵢaᵢ + b, relative to the sum of sizes: a hundred units of extended
+/// precision.
+constexpr long double kink_width = 1e-17L;
+
+long double activated(Activation kind, long double z) {
+  switch (kind) {
+    case Activation::relu:
+      return z > 0 ? z : 0;
+    case Activation::tanh:
+      return std::tanh(z);
+    case Activation::sigmoid:
+      return z >= 0 ? 1 / (1 + std::exp(-z)) : std::exp(z) / (1 + std::exp(z));
+    case Activation::identity:
+      break;
+  }
+  return z;
+}
+
+/// As a function of a = φ(z).
+long double slope(Activation kind, long double a) {
+  switch (kind) {
+    case Activation::relu:
+      return a > 0 ? 1 : 0;
+    case Activation::tanh:
+      return (1 - a) * (1 + a);
+    case Activation::sigmoid:
+      return a * (1 - a);
+    case Activation::identity:
+      break;
+  }
+  return 1;
+}
+
+}  // namespace
+
+ExtendedPass extended_pass(const Network& network, const LongVector& parameters, VectorArg x) {
+  ExtendedPass pass;
+  pass.inputs.emplace_back(x.cast<long double>());
+  const long double* next = parameters.data();
+  for (const Layer& layer : network.layers) {
+    const Index rows = layer.weights.rows();
+    const Index columns = layer.weights.cols();
+    const Eigen::Map<const LongRowMatrix> weights(next, rows, columns);
+    const Eigen::Map<const LongVector> bias(next + rows * columns, rows);
+    next += rows * columns + rows;
+    const LongVector& a = pass.inputs.back();
+    LongVector z = weights * a + bias;
+    const LongVector sizes = weights.cwiseAbs() * a.cwiseAbs() + bias.cwiseAbs();
+    if (&layer == &network.layers.back()) {
+      pass.logit = z(0);
+      pass.scale = sizes(0);
+      break;
+    }
+    for (Index j = 0; j < rows; ++j) {
+      pass.on_kink = pass.on_kink || (layer.activation == Activation::relu && sizes(j) > 0 &&
+                                      std::abs(z(j)) <= kink_width * sizes(j));
+      z(j) = activated(layer.activation, z(j));
+    }
+    pass.inputs.push_back(std::move(z));
+  }
+  return pass;
+}
+
+LongVector extended_jacobian(const Network& network, const LongVector& parameters,
+                             const ExtendedPass& pass) {
+  LongVector result(parameters.size());
+  LongVector delta = LongVector::Ones(1);
+  Index end = parameters.size();
+  for (std::size_t l = network.layers.size(); l-- > 0;) {
+    const Index rows = network.layers[l].weights.rows();
+    const LongVector& a = pass.inputs[l];
+    end -= rows * a.size() + rows;
+    Eigen::Map<LongRowMatrix>(result.data() + end, rows, a.size()) = delta * a.transpose();
+    result.segment(end + rows * a.size(), rows) = delta;
+    if (l == 0) break;
+    const Eigen::Map<const LongRowMatrix> weights(parameters.data() + end, rows, a.size());
+    LongVector below = weights.transpose() * delta;
+    for (Index i = 0; i < below.size(); ++i) {
+      below(i) *= slope(network.layers[l - 1].activation, a(i));
+    }
+    delta = std::move(below);
+  }
+  return result;
+}
+
+}  // namespace ellice

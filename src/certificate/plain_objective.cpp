@@ -1,0 +1,195 @@
+#include "certificate/plain_objective.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "certificate/plain_network.hpp"
+#include "ellice/core/error.hpp"
+
+namespace ellice {
+
+PlainObjective::PlainObjective(const Model& model, const StoredRows& rows)
+    : kind_(model.training.loss_kind),
+      classes_(model.network.layers.back().weights.rows()),
+      l2_(model.training.l2),
+      penalize_bias_(model.training.penalize_bias),
+      labels_(rows.labels) {
+  const Layer& head = model.network.layers.back();
+  rows_fit_ = rows.encoded.rows() == model.training.rows &&
+              rows.encoded.cols() == model.encoder.columns() &&
+              rows.labels.size() == static_cast<std::size_t>(rows.encoded.rows());
+  if (!rows_fit_) return;
+  rows_.resize(head.weights.cols() + 1, rows.encoded.rows());
+  const PlainNetwork network(model.network);
+  for (Index i = 0; i < rows.encoded.rows(); ++i) {
+    const std::vector<long double> features =
+        network.features_and_one(rows.encoded.row(i).transpose());
+    for (Index j = 0; j < rows_.rows(); ++j) rows_(j, i) = features[static_cast<std::size_t>(j)];
+  }
+  const Index p = rows_.rows();
+  LongVector theta(classes_ * p);
+  for (Index k = 0; k < classes_; ++k) {
+    for (Index j = 0; j + 1 < p; ++j) theta(k * p + j) = head.weights(k, j);
+    theta(k * p + p - 1) = head.bias(k);
+  }
+  optimum_ = evaluate(theta).objective;
+  long double penalty = 0;
+  for (Index j = 0; j < theta.size(); ++j) {
+    if (is_penalized(j)) penalty += l2_ / 2 * theta(j) * theta(j);
+  }
+  const long double loss = model.training.loss;
+  LongMatrix curvature = hessian(theta);
+  curvature.diagonal().array() += static_cast<long double>(model.curvature.shift);
+  const LongMatrix stored_curvature = model.curvature.hessian.cast<long double>();
+  rows_fit_ = std::abs(optimum_ - penalty - loss) <= 1e-9L * std::max(loss, 1e-6L) &&
+              (curvature - stored_curvature).norm() <= 1e-9L * stored_curvature.norm();
+  long double objective = optimum_;
+  for (std::size_t l = 0; l + 1 < model.network.layers.size(); ++l) {
+    const Layer& layer = model.network.layers[l];
+    for (Index k = 0; k < layer.weights.rows(); ++k) {
+      for (Index j = 0; j < layer.weights.cols(); ++j) {
+        objective += l2_ / 2 * layer.weights(k, j) * layer.weights(k, j);
+      }
+      if (penalize_bias_) objective += l2_ / 2 * layer.bias(k) * layer.bias(k);
+    }
+  }
+  const long double stored = model.training.objective;
+  objective_fits_ = std::abs(objective - stored) <= 1e-9L * std::max(stored, 1e-6L);
+}
+
+void PlainObjective::find_scores(const LongVector& theta, Index row, LongVector& scores) const {
+  const Index p = rows_.rows();
+  for (Index k = 0; k < classes_; ++k) {
+    scores(k) = 0;
+    for (Index j = 0; j < p; ++j) scores(k) += theta(k * p + j) * rows_(j, row);
+  }
+}
+
+PlainObjective::Value PlainObjective::evaluate(const LongVector& theta) const {
+  const Index p = rows_.rows();
+  Value result{.gradient = LongVector::Zero(theta.size())};
+  LongVector scores(classes_);
+  LongVector slopes(classes_);  // of the loss in the scores
+  for (Index i = 0; i < rows_.cols(); ++i) {
+    const int label = labels_[static_cast<std::size_t>(i)];
+    const long double sign = label == 1 ? 1 : -1;
+    find_scores(theta, i, scores);
+    if (kind_ == LossKind::softmax) {
+      const long double largest = scores.maxCoeff();
+      for (Index k = 0; k < classes_; ++k) slopes(k) = std::exp(scores(k) - largest);
+      const long double total = slopes.sum();
+      result.objective += largest - scores(label) + std::log(total);
+      slopes /= total;
+      slopes(label) -= 1;
+    } else if (kind_ == LossKind::squared) {
+      slopes(0) = scores(0) - sign;
+      result.objective += slopes(0) * slopes(0) / 2;
+    } else {
+      const long double margin = sign * scores(0);
+      const long double decay = std::exp(-std::abs(margin));
+      result.objective += std::max(-margin, 0.0L) + std::log1p(decay);
+      slopes(0) = -sign * (margin > 0 ? decay : 1) / (1 + decay);
+    }
+    for (Index k = 0; k < classes_; ++k) {
+      for (Index j = 0; j < p; ++j) result.gradient(k * p + j) += slopes(k) * rows_(j, i);
+    }
+  }
+  const auto n = static_cast<long double>(rows_.cols());
+  result.objective /= n;
+  result.gradient /= n;
+  for (Index j = 0; j < theta.size(); ++j) {
+    if (!is_penalized(j)) continue;
+    result.objective += l2_ / 2 * theta(j) * theta(j);
+    result.gradient(j) += l2_ * theta(j);
+  }
+  return result;
+}
+
+PlainObjective::LongMatrix PlainObjective::hessian(const LongVector& at) const {
+  const Index p = rows_.rows();
+  LongMatrix result = LongMatrix::Zero(at.size(), at.size());
+  LongVector scores(classes_);
+  LongMatrix curvature(classes_, classes_);  // of the loss in the scores
+  for (Index i = 0; i < rows_.cols(); ++i) {
+    find_scores(at, i, scores);
+    if (kind_ == LossKind::softmax) {
+      LongVector shares = (scores.array() - scores.maxCoeff()).exp();
+      shares /= shares.sum();
+      curvature = -shares * shares.transpose();
+      curvature.diagonal() += shares;
+    } else {
+      const long double decay = std::exp(-std::abs(scores(0)));
+      curvature(0, 0) = kind_ == LossKind::squared ? 1 : decay / ((1 + decay) * (1 + decay));
+    }
+    const LongMatrix square = rows_.col(i) * rows_.col(i).transpose();
+    for (Index a = 0; a < classes_; ++a) {
+      for (Index b = 0; b < classes_; ++b)
+        result.block(a * p, b * p, p, p) += curvature(a, b) * square;
+    }
+  }
+  result /= static_cast<long double>(rows_.cols());
+  for (Index j = 0; j < at.size(); ++j) {
+    if (is_penalized(j)) result(j, j) += l2_;
+  }
+  return result;
+}
+
+PlainObjective::LongMatrix PlainObjective::with_gauge(LongMatrix hessian) const {
+  // What all classes have in common changes no difference of two scores (theory.md, Result 32).
+  for (Index j = 0; j < hessian.rows(); ++j) {
+    for (Index k = j % rows_.rows(); classes_ > 1 && k < hessian.rows(); k += rows_.rows())
+      hessian(j, k) += 1 / static_cast<long double>(classes_);
+  }
+  return hessian;
+}
+
+long double PlainObjective::suboptimality(const LongVector& at, const LongVector& residual) const {
+  if (l2_ > 0 && penalize_bias_) return residual.squaredNorm() / (2 * l2_);
+  // What all classes have in common is in the penalty alone, and counts by itself.
+  const Index p = rows_.rows();
+  LongVector own = residual;
+  long double common = 0;
+  for (Index j = 0; classes_ > 1 && j < p; ++j) {
+    long double slope = 0;
+    long double sum = 0;
+    for (Index k = 0; k < classes_; ++k) {
+      slope += residual(k * p + j);
+      sum += at(k * p + j);
+    }
+    for (Index k = 0; k < classes_; ++k) own(k * p + j) -= slope / classes_;
+    if (is_penalized(j)) common += l2_ / 2 * sum * sum / classes_;
+  }
+  const Eigen::LDLT<LongMatrix> factor(with_gauge(hessian(at)));
+  if (!(factor.vectorD().minCoeff() > 0)) return std::numeric_limits<long double>::infinity();
+  const long double square = own.dot(factor.solve(own));
+  if (kind_ == LossKind::squared) return square / 2;
+  // Of the score of any row, or of the difference of two classes' scores.
+  const LongMatrix inverse = factor.solve(LongMatrix::Identity(at.size(), at.size()));
+  const auto largest = [&](const LongMatrix& form) {
+    const LongMatrix image = form * rows_;
+    return (rows_.array() * image.array()).colwise().sum().maxCoeff();
+  };
+  const auto block = [&](Index a, Index b) { return inverse.block(a * p, b * p, p, p); };
+  long double reach = classes_ == 1 ? largest(inverse) : 0;
+  for (Index a = 0; a < classes_; ++a) {
+    for (Index b = 0; b < a; ++b)
+      reach = std::max(reach, largest(block(a, a) + block(b, b) - block(a, b) - block(b, a)));
+  }
+  return std::sqrt(square * reach) <= 0.5L ? square + common
+                                           : std::numeric_limits<long double>::infinity();
+}
+
+long double PlainObjective::lower_bound(const LongVector& at, const LongVector& c,
+                                        long double epsilon) const {
+  const Value value = evaluate(at);
+  // The multiplier that leaves the least gradient; every positive one would prove something.
+  const long double tau = -value.gradient.dot(c) / c.squaredNorm();
+  if (!(tau > 0)) return -std::numeric_limits<long double>::infinity();
+  const LongVector residual = value.gradient + tau * c;
+  const long double slack = value.objective - optimum_ - epsilon - suboptimality(at, residual);
+  return at.dot(c) + slack / tau;
+}
+
+}  // namespace ellice

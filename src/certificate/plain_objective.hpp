@@ -1,0 +1,63 @@
+#pragma once
+
+// The training objective of a head, row by row in extended precision: the verifier's own way to it,
+// which shares nothing with Objective and TrueSet.
+
+#include <vector>
+
+#include "ellice/core/types.hpp"
+#include "ellice/model/model.hpp"
+
+namespace ellice {
+
+class PlainObjective {
+ public:
+  using LongVector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
+  using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+
+  PlainObjective(const Model& model, const StoredRows& rows);
+
+  struct Value {
+    long double objective = 0;
+    LongVector gradient = {};
+  };
+  /// θ of all classes, one after the other, where there are many.
+  [[nodiscard]] Value evaluate(const LongVector& theta) const;
+  /// At the model's own head; not below the minimum.
+  [[nodiscard]] long double optimum() const { return optimum_; }
+  /// Whether as many rows are there as the model was fitted on, with the loss and the Hessian in
+  /// its file.
+  [[nodiscard]] bool rows_fit() const { return rows_fit_; }
+  /// Whether the objective in its file is the one on these rows, the penalty of all layers
+  /// included.
+  [[nodiscard]] bool objective_fits() const { return objective_fits_; }
+
+  /// What cᵀθ is not below for any model with L(θ) ≤ optimum + ε, proved from the objective at one
+  /// model alone (theory.md, Result 28 and Result 32); −∞ where it proves nothing. c is x̃, or
+  /// (e_y − e_r) ⊗ x̃ for the difference of two classes' scores.
+  [[nodiscard]] long double lower_bound(const LongVector& at, const LongVector& c,
+                                        long double epsilon) const;
+
+ private:
+  /// δ: how far r = ∇F(θ) leaves F above its minimum, at most.
+  [[nodiscard]] long double suboptimality(const LongVector& at, const LongVector& residual) const;
+  [[nodiscard]] LongMatrix hessian(const LongVector& at) const;
+  [[nodiscard]] LongMatrix with_gauge(LongMatrix hessian) const;
+  /// Of a row, one for each class.
+  void find_scores(const LongVector& theta, Index row, LongVector& scores) const;
+  [[nodiscard]] bool is_penalized(Index parameter) const {
+    return penalize_bias_ || parameter % rows_.rows() != rows_.rows() - 1;
+  }
+
+  LossKind kind_;
+  Index classes_;  // 1 for one logit
+  long double l2_;
+  bool penalize_bias_;
+  LongMatrix rows_;  // x̃ᵢ as columns
+  std::vector<int> labels_;
+  long double optimum_ = 0;
+  bool rows_fit_ = false;
+  bool objective_fits_ = false;
+};
+
+}  // namespace ellice

@@ -1,0 +1,257 @@
+#include "ellice/certificate/verification.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "certificate/plain_network.hpp"
+#include "certificate/plain_objective.hpp"
+#include "certificate/verification_check.hpp"
+#include "ellice/core/error.hpp"
+#include "ellice/sets/true_set.hpp"
+
+namespace ellice {
+
+using namespace verification;
+
+namespace {
+
+/// The point in a model's space. One subtraction and one division in double precision, so that
+/// there is nothing to differ in.
+Vector encode(const Model& model, const RawRow& point) {
+  const Schema& schema = model.schema();
+  std::vector<double> raw;
+  for (std::size_t j = 0; j < schema.features.size(); ++j) {
+    const Feature& feature = schema.features[j];
+    if (feature.is_number()) {
+      raw.push_back(std::get<double>(point[j]));
+      continue;
+    }
+    const auto& level = std::get<std::string>(point[j]);
+    const auto found = std::find(feature.levels.begin(), feature.levels.end(), level);
+    require(found != feature.levels.end(), "feature \"{}\": \"{}\" is not one of its levels",
+            feature.name, level);
+    const auto index = static_cast<std::size_t>(found - feature.levels.begin());
+    if (feature.kind == FeatureKind::categorical) {
+      for (std::size_t k = 0; k < feature.levels.size(); ++k) raw.push_back(k == index ? 1 : 0);
+    } else {
+      raw.push_back(static_cast<double>(index));
+    }
+  }
+  const Eigen::Map<const Vector> values(raw.data(), static_cast<Index>(raw.size()));
+  return (values - model.encoder.mean()).cwiseQuotient(model.encoder.scale());
+}
+
+/// Everything that a certificate says of the first-order set of a network.
+Recomputed check_first_order(const Model& model, const Certificate& certificate, VectorArg z,
+                             const Stated& stated, std::vector<std::string>& failures) {
+  Check check(stated, failures);
+  PlainNetwork network(model.network);
+  const std::vector<long double> j = network.jacobian(z);
+  const bool is_full = certificate.set == SetKind::full;
+  const long double damping = is_full ? *certificate.damping : 1;
+  std::vector<long double> v;  // (G+λI)⁻¹J
+  for (const long double entry : j) v.push_back(entry / damping);
+  if (is_full) {
+    const GaussNewton& curvature = *model.curvature.full;
+    for (Index k = 0; k < curvature.values.size(); ++k) {
+      long double c = 0;
+      for (std::size_t i = 0; i < j.size(); ++i) {
+        c += curvature.vectors(static_cast<Index>(i), k) * j[i];
+      }
+      const long double e = curvature.values(k);
+      const long double weighted = e / (damping * (e + damping)) * c;
+      for (std::size_t i = 0; i < j.size(); ++i) {
+        v[i] -= weighted * curvature.vectors(static_cast<Index>(i), k);
+      }
+    }
+  }
+  long double square = 0;  // s² = Jᵀv
+  for (std::size_t i = 0; i < j.size(); ++i) square += j[i] * v[i];
+  const long double spread = std::sqrt(square);
+  const long double radius = std::sqrt(2 * static_cast<long double>(stated.epsilon));
+  const long double logit = network.logit(z);
+  const long double robust = logit - radius * spread;
+  const long double scale = network.logit_scale(z) + radius * spread;
+  for (long double& entry : v) entry *= -radius / spread;
+  network.move(v);
+  const long double real = network.logit(z);
+
+  check.number("logit", stated.logit, logit, scale);
+  check.number("robust_logit", stated.robust_logit, robust, scale);
+  check.number("real_logit", certificate.real_logit.value_or(0), real, network.logit_scale(z));
+  check.threshold("the linearised network's worst", robust);
+  check.threshold("the real network's", real);
+  return {.logit = static_cast<double>(logit), .robust_logit = static_cast<double>(robust)};
+}
+
+/// Looks for a model of the true set with a low score aᵀθ.
+using FindWorst = std::function<Vector()>;
+
+/// Everything that a certificate says of the true set and the score aᵀθ of its models. Where
+/// something is wrong, `find_worst` of the code under scrutiny may find a model that rejects the
+/// row; what it finds is evaluated here.
+Recomputed check_true(const PlainObjective& objective, const LongVector& theta, const LongVector& a,
+                      const Stated& stated, const Vector& worst_model, const FindWorst& find_worst,
+                      Verification& result) {
+  Check check(stated, result.failures);
+  const long double logit = theta.dot(a);
+  const long double scale = theta.cwiseProduct(a).cwiseAbs().sum();
+  const LongVector worst = worst_model.cast<long double>();
+  const long double excess = objective.evaluate(worst).objective - objective.optimum();
+  const long double bound = objective.lower_bound(worst, a, stated.epsilon);
+
+  check.number("logit", stated.logit, logit, scale);
+  // Two proofs of the same bound differ by their rounding, and in double precision an objective is
+  // known to some 1e-14, which the penalty feels as a share of ε.
+  const long double penalty = logit - bound;
+  const long double allowed =
+      tolerance * (scale + penalty) + 1e-13L * (1 + objective.optimum()) * penalty / stated.epsilon;
+  check.close("robust_logit", stated.robust_logit, bound, allowed);
+  check.close("worst_model's logit", worst.dot(a), bound, allowed);
+  if (excess > stated.epsilon * (1 + tolerance)) {
+    check.fail(
+        fmt::format("worst_model does not belong to the set: its objective is {} above the "
+                    "optimum, more than {}",
+                    static_cast<double>(excess), stated.epsilon));
+  }
+  check.threshold("the worst model's", bound);
+  if (!result.failures.empty()) {
+    const Vector found = find_worst();
+    const LongVector breaking = found.cast<long double>();
+    const long double level = objective.optimum() + stated.epsilon;
+    if (objective.evaluate(breaking).objective <= level && breaking.dot(a) < stated.threshold) {
+      result.breaking_model = found;
+      check.fail(fmt::format("a model of the set gives the row a logit of {}, below the threshold",
+                             static_cast<double>(breaking.dot(a))));
+    }
+  }
+  return {.logit = static_cast<double>(logit), .robust_logit = static_cast<double>(bound)};
+}
+
+}  // namespace
+
+Verifier::Verifier(const Model& model, std::vector<const Model*> members, const StoredRows* rows)
+    : model_(&model),
+      members_(std::move(members)),
+      rows_(rows == nullptr && model.rows ? &*model.rows : rows),
+      eliminated_(std::make_shared<EliminatedHessian>(hessian_of(model, {}))) {
+  if (rows_ != nullptr) objective_ = std::make_shared<PlainObjective>(model, *rows_);
+}
+
+Verification Verifier::verify(const Certificate& certificate) const {
+  const bool linearised = is_first_order(certificate.set);
+  const bool has_many = model_->network.outputs() > 1;
+  const Index own_head = model_->network.head().size();
+  const Index head = linearised || has_many ? 0 : own_head;
+  require(certificate.model_sha256 == model_->sha256 &&
+              certificate.point.size() == model_->schema().features.size() &&
+              certificate.encoded.size() == model_->encoder.columns() &&
+              certificate.worst_model.size() == head &&
+              std::all_of(certificate.rivals.begin(), certificate.rivals.end(),
+                          [&](const RivalCertificate& rival) {
+                            return has_many && rival.worst_model.size() == own_head;
+                          }),
+          "the certificate is for another model: model_sha256 is \"{}\", the model's is \"{}\"",
+          certificate.model_sha256, model_->sha256);
+  SetChoice choice{.kind = certificate.set, .damping = certificate.damping, .rows = rows_};
+  if (has_many) choice.contest = contest_of(*model_, certificate);
+  for (const MemberCertificate& member : certificate.members) {
+    const auto found = std::find_if(members_.begin(), members_.end(), [&](const Model* model) {
+      return model->sha256 == member.model_sha256;
+    });
+    require(found != members_.end(),
+            "the certificate speaks of the model {} of an ensemble: give that model, too",
+            member.model_sha256);
+    choice.members.push_back(*found);
+  }
+  validate(choice, *model_);
+  require(certificate.damping.has_value() || certificate.set != SetKind::full,
+          "a certificate of the full set states its damping");
+
+  const bool is_true = certificate.set == SetKind::true_set;
+  if (is_true) {
+    require_input(objective_->rows_fit(),
+                  "the rows are not those of the model: their number, or the model's loss or "
+                  "Hessian on them, is not that of its file; give the data that it was trained on");
+    require_input(
+        objective_->objective_fits(),
+        "the model file contradicts itself: its training.objective, {}, is not the one on "
+        "the rows of its training; it was altered after training: train it again",
+        model_->training.objective);
+  }
+
+  Verification result;
+  const Vector z = encode(*model_, certificate.point);
+  for (Index i = 0; i < z.size(); ++i) {
+    if (std::abs(certificate.encoded(i) - z(i)) <= 1e-15 * std::abs(z(i))) continue;
+    result.failures.push_back(
+        fmt::format("encoded[{}] is {}, but the point gives {}", i, certificate.encoded(i), z(i)));
+    break;
+  }
+  const Stated stated{.logit = certificate.logit,
+                      .robust_logit = certificate.robust_logit,
+                      .epsilon = certificate.epsilon,
+                      .threshold = certificate.threshold};
+  Recomputed recomputed;
+  if (has_many && is_true) {
+    const auto check_rival = [&](const RivalPart& part) {
+      const auto find_worst = [&] {
+        return true_set(*model_, *rows_, stated.epsilon).worst(part.a.cast<double>()).model;
+      };
+      return check_true(*objective_, part.theta, part.a, part.stated, part.worst_model, find_worst,
+                        result);
+    };
+    recomputed = check_contest(*model_, *choice.contest, check_rival, z, certificate, stated,
+                               result.failures);
+  } else if (has_many) {
+    const EliminatedHessian eliminated =
+        certificate.damping ? EliminatedHessian(hessian_of(*model_, certificate.damping))
+                            : *eliminated_;
+    recomputed =
+        check_contest(*model_, *choice.contest, ellipsoid_rival_check(eliminated, result.failures),
+                      z, certificate, stated, result.failures);
+  } else if (linearised) {
+    recomputed = check_first_order(*model_, certificate, z, stated, result.failures);
+  } else if (is_true) {
+    const LongVector h_tilde = features_of(*model_, z);
+    const auto find_worst = [&] {
+      return true_set(*model_, *rows_, stated.epsilon).worst(h_tilde.cast<double>()).model;
+    };
+    recomputed = check_true(*objective_, head_of(*model_), h_tilde, stated, certificate.worst_model,
+                            find_worst, result);
+  } else if (certificate.damping) {
+    const EliminatedHessian eliminated(hessian_of(*model_, certificate.damping));
+    recomputed =
+        check_head(*model_, eliminated, z, stated, certificate.worst_model, result.failures);
+  } else {
+    recomputed =
+        check_head(*model_, *eliminated_, z, stated, certificate.worst_model, result.failures);
+  }
+  result.logit = recomputed.logit;
+  result.robust_logit = recomputed.robust_logit;
+
+  for (std::size_t k = 0; k < certificate.members.size(); ++k) {
+    const MemberCertificate& member = certificate.members[k];
+    const Model& model = *choice.members[k];
+    require(member.worst_model.size() == model.network.layers.back().weights.cols() + 1,
+            "members[{}].worst_model has {} entries, the model's head has {}", k,
+            member.worst_model.size(), model.network.layers.back().weights.cols() + 1);
+    Stated own = stated;
+    own.prefix = fmt::format("members[{}].", k);
+    own.logit = member.logit;
+    own.robust_logit = member.robust_logit;
+    const Recomputed one =
+        check_head(model, EliminatedHessian(hessian_of(model, certificate.damping)),
+                   encode(model, certificate.point), own, member.worst_model, result.failures);
+    result.robust_logit = std::min(result.robust_logit, one.robust_logit);
+  }
+  if (with_stated_damping(choice, *model_).damping != certificate.damping ||
+      certificate.claim !=
+          claim_text(*model_, choice, certificate.epsilon, certificate.threshold)) {
+    result.failures.emplace_back("the claim is not the sentence that belongs to these numbers");
+  }
+  return result;
+}
+
+}  // namespace ellice

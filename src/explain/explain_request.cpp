@@ -1,0 +1,167 @@
+#include "ellice/explain/explain_request.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ellice/core/error.hpp"
+#include "ellice/data/csv.hpp"
+#include "ellice/explain/owned_problem.hpp"
+#include "ellice/radius/selection_effect.hpp"
+#include "ellice/radius/survival_check.hpp"
+#include "ellice/request/reasons.hpp"
+
+namespace ellice {
+
+namespace {
+
+/// Which classes would do, and what follows for the set and the threshold.
+void set_contest(const ExplainRequest& request, Problem& problem) {
+  const Model& model = *request.model;
+  if (model.network.outputs() == 1) {
+    require(request.target.empty(),
+            "`target: {}`: the model has one logit, for \"{}\"; a target class is for softmax "
+            "models (train with `model: softmax`)",
+            fmt::join(request.target, ","), model.decision.classes[1]);
+    require(!request.margin, "`margin` is for softmax models; use `threshold: {}`",
+            request.margin.value_or(0));
+    return;
+  }
+  require(!request.threshold,
+          "`threshold: {}`: the model has {} classes, and the one with the largest score wins; use "
+          "`margin` for a lead over the others",
+          request.threshold.value_or(0), model.network.outputs());
+  std::vector<Index> acceptable;
+  for (const std::string& name : request.target) {
+    try {
+      acceptable.push_back(find_class(model, name));
+    } catch (const Error& error) {
+      fail(error.code(), "`target: {}`: {}", name, error.what());
+    }
+  }
+  if (acceptable.empty()) acceptable.push_back(find_class(model, model.schema().target.favourable));
+  std::sort(acceptable.begin(), acceptable.end());
+  problem.set.contest = make_contest(model, acceptable.front(), acceptable);
+  problem.threshold = request.margin.value_or(0);
+  require(std::isfinite(problem.threshold) && problem.threshold >= 0,
+          "`margin: {}`: expected a number >= 0", problem.threshold);
+}
+
+std::shared_ptr<const TrainingRows> find_rows(const ExplainRequest& request) {
+  require(request.model != nullptr, "`model` is missing");
+  return or_stored_rows(request.rows, *request.model);
+}
+
+}  // namespace
+
+SetKind automatic_set(const ExplainRequest& request) {
+  if (!request.ensemble.empty()) return SetKind::ensemble;
+  const Network& network = request.model->network;
+  return network.layers.size() == 1 || network.outputs() > 1 ? SetKind::last_layer : SetKind::full;
+}
+
+double parse_threshold(std::string_view text) {
+  double value = 0;
+  if (text.starts_with("p=")) {
+    require(parse_number(text.substr(2), value) && value > 0 && value < 1,
+            "`threshold`: found \"{}\", expected a probability between 0 and 1, e.g. p=0.7", text);
+    return std::log(value / (1 - value));
+  }
+  require(parse_number(text, value),
+          "`threshold`: found \"{}\", expected a logit such as 0.5, or a probability such as p=0.7",
+          text);
+  return value;
+}
+
+void require_one_logit(const Model& model, std::string_view purpose) {
+  require(
+      model.network.outputs() == 1,
+      "{} is for models with one logit (logistic, mlp), and this one has a score for each of the "
+      "classes {}",
+      purpose, fmt::join(model.decision.classes, ", "));
+}
+
+OwnedProblem::OwnedProblem(ExplainRequest request)
+    : request_(std::move(request)), rows_(find_rows(request_)) {
+  problem_ = {.model = request_.model.get(),
+              .threshold = request_.threshold.value_or(model().decision.threshold),
+              .cost = request_.cost,
+              .constraints = request_.constraints,
+              .retraining = request_.retrain};
+  SetChoice& set = problem_.set;
+  set.kind = request_.set.value_or(automatic_set(request_));
+  set.damping = request_.damping;
+  for (const auto& member : request_.ensemble) set.members.push_back(member.get());
+  if (set.kind == SetKind::true_set) require_rows("`set: true`", RowsOf::model);
+  if (rows_) set.rows = &rows_->fitted.rows;
+  set_contest(request_, problem_);
+  validate(problem_);
+}
+
+void OwnedProblem::require_rows(std::string_view purpose, RowsOf needed) const {
+  ellice::require_rows(rows(), model(), purpose, needed);
+}
+
+double OwnedProblem::resolve(const EpsilonRule& rule, const Execution& execution) const {
+  return resolve(std::vector{rule}, execution).front();
+}
+
+std::vector<double> OwnedProblem::resolve(const std::vector<EpsilonRule>& rules,
+                                          const Execution& execution) const {
+  const std::vector<Query> declined = people();
+  std::vector<double> epsilons;
+  for (const EpsilonRule& rule : rules) {
+    if (rule.needs_rows()) require_rows(fmt::format("`epsilon: {}`", rule.text), RowsOf::model);
+    // Then the rows decide ε, if parameters are many.
+    const bool uses_rows =
+        problem_.retraining.fresh_rows && rule.asked_survival(model(), problem_.set);
+    if (uses_rows && rows_) require_rows(fmt::format("`epsilon: {}`", rule.text), RowsOf::model);
+    epsilons.push_back(resolve_epsilon(
+        rule, problem_, declined,
+        {.rows = fitted().rows, .retraining = problem_.retraining, .execution = execution}));
+  }
+  std::sort(epsilons.begin(), epsilons.end());
+  epsilons.erase(std::unique(epsilons.begin(), epsilons.end()), epsilons.end());
+  return epsilons;
+}
+
+std::vector<std::string> OwnedProblem::notes() const {
+  if (!rows_ || rows_->are_of_model) return {};
+  return {fmt::format("{}: not the file that the model was trained on", rows_->source)};
+}
+
+std::vector<Query> OwnedProblem::people() const {
+  if (!rows_ || !has_selection_effect(problem_)) return {};
+  return declined_rows(problem_, rows_->fitted.raw, SurvivalCheckOptions{}.people);
+}
+
+const Method& supported_method(const OwnedProblem& owned) {
+  const ExplainRequest& request = owned.request();
+  const Model& model = owned.model();
+  const Method& method = choose_method(request.method, owned.problem());
+  const std::string reason = why_unsupported(method, owned.problem(), request.options);
+  require(reason.empty(), "{}", reason);
+  if (method.needs_rows(request.options, model))
+    owned.require_rows(fmt::format("`method: {}`", method.name), RowsOf::any);
+  if (request.attack) {
+    require_one_logit(model, "`attack`");
+    owned.require_rows("`attack`", RowsOf::any);
+  }
+  require(request.reason_codes.features.empty() || Reasoner::supports(model), "`reason_codes`: {}",
+          Reasoner::unsupported);
+  return method;
+}
+
+std::string why_unsupported(const ExplainRequest& request) {
+  try {
+    const EpsilonRule rule = parse_epsilon_rule(request.epsilon);
+    const OwnedProblem owned(request);
+    (void)supported_method(owned);
+    if (rule.needs_rows())
+      owned.require_rows(fmt::format("`epsilon: {}`", rule.text), RowsOf::model);
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace ellice

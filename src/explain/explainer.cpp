@@ -1,0 +1,185 @@
+#include "ellice/explain/explainer.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/core/stopwatch.hpp"
+#include "ellice/explain/owned_problem.hpp"
+#include "ellice/radius/attack_answers.hpp"
+#include "ellice/radius/selection_effect.hpp"
+#include "ellice/request/recourse_file.hpp"
+
+namespace ellice {
+
+namespace {
+
+// Rows of a table that are answered together: enough to keep all threads busy.
+constexpr std::size_t block_rows = 8192;
+
+/// A table has rows where a file has lines.
+std::string with_row(std::string message, const std::string& table) {
+  const std::string before = table + ": line ";
+  if (!message.starts_with(before)) return message;
+  const std::size_t end = message.find(':', before.size());
+  const std::string number = message.substr(before.size(), end - before.size());
+  return fmt::format("{}: row {}{}", table, std::stoul(number) - 1,
+                     end == std::string::npos ? "" : message.substr(end));
+}
+
+std::vector<std::string> notes_of(const OwnedProblem& owned, const Problem& problem) {
+  std::vector<std::string> notes = owned.notes();
+  const double decrement = owned.model().training.head_decrement;
+  if (is_ellipsoidal(problem.set.kind) && decrement > 0.01 * problem.epsilon && decrement > 1e-12) {
+    notes.push_back(fmt::format(
+        "the model's last layer is {:.3g} above the minimum of its objective, which is not small "
+        "against epsilon = {:.3g}: the ellipsoid is centred off the optimum; refit it first "
+        "(`refit`, also when training)",
+        decrement, problem.epsilon));
+  }
+  return notes;
+}
+
+}  // namespace
+
+struct Explainer::State {
+  State(ExplainRequest request, const Execution& execution)
+      : owned(std::move(request)), method(&supported_method(owned)), options(asked().options) {
+    options.set_seed(asked().seed);
+    resolved = {.problem = owned.problem(),
+                .rule = parse_epsilon_rule(asked().epsilon),
+                .method = std::string(method->name),
+                .seed = asked().seed,
+                .method_options = method->to_json(options)};
+    Problem& problem = resolved.problem;
+    problem.epsilon = owned.resolve(resolved.rule, execution);
+    if (asked().display) problem.display_steps = sensible_steps(owned.model().encoder);
+    validate(problem);
+    notes = notes_of(owned, problem);
+    generator = make(problem, {.threads = execution.threads});
+    if (!asked().reasons || !Reasoner::supports(owned.model())) return;
+    resolved.reference = make_reference(owned.model(), problem.threshold, owned.fitted().rows);
+    reasoner.emplace(owned.model(), problem.threshold, *resolved.reference, asked().reason_codes);
+  }
+
+  [[nodiscard]] const ExplainRequest& asked() const { return owned.request(); }
+
+  [[nodiscard]] std::unique_ptr<Generator> make(const Problem& problem,
+                                                const Execution& execution) const {
+    return make_generator(*method, problem, options, owned.fitted(), execution);
+  }
+
+  /// What answers of disturbed models are made by.
+  [[nodiscard]] std::unique_ptr<Generator> make_disturbed(const Problem& problem,
+                                                          const Execution& execution) const {
+    const bool is_plain = method->limits && options.exact == ExactOptions{};
+    if (is_plain) return disturbed_generator(problem);
+    return method->make(problem, options, owned.fitted(), nullptr, execution);
+  }
+
+  OwnedProblem owned;
+  const Method* method;
+  MethodOptions options;
+  Request resolved;
+  std::vector<std::string> notes;
+  std::unique_ptr<Generator> generator;
+  std::optional<Reasoner> reasoner;
+  mutable std::once_flag certifies;
+  mutable std::unique_ptr<const Certifier> certifier;
+};
+
+Explainer::Explainer(ExplainRequest request, const Execution& execution)
+    : state_(std::make_shared<const State>(std::move(request), execution)) {}
+
+std::vector<Answer> Explainer::explain(const std::vector<Query>& queries,
+                                       const Execution& execution) const {
+  const State& state = *state_;
+  const Execution silent{.threads = execution.threads};
+  const Stopwatch watch;
+  std::vector<Answer> answers = state.generator->generate(queries, execution);
+  if (state.asked().timings) {
+    for (Answer& answer : answers)
+      answer.seconds = watch.seconds() / static_cast<double>(answers.size());
+  }
+  correct_for_selection(
+      problem(), queries, answers,
+      [&](const Problem& disturbed) { return state.make_disturbed(disturbed, silent); }, execution);
+  if (state.asked().attack) attack_answers(answers, problem(), *state.owned.fitted().rows, silent);
+  if (state.reasoner) add_reasons(answers, *state.reasoner, silent);
+  const std::shared_ptr<const Schema> schema(state.asked().model, &model().schema());
+  for (Answer& answer : answers) answer.schema = schema;
+  return answers;
+}
+
+std::vector<Answer> Explainer::explain(const Table& table, QueryReader::OnError on_error,
+                                       const Execution& execution, std::size_t first) const {
+  std::vector<Answer> all;
+  try {
+    TableSource source(table);
+    QueryReader reader(model(), source, std::nullopt, on_error);
+    const std::size_t rows = table.rows();
+    for (std::size_t done = 0; done < rows; done += block_rows) {
+      QueryBlock block = reader.next(block_rows);
+      for (Query& query : block.queries) query.index += first;
+      std::vector<Answer> answers = explain(block.queries, execution);
+      for (Answer& invalid : block.invalid) {
+        invalid.query_index += first;
+        invalid.message = with_row(invalid.message, table.name);
+        answers.push_back(std::move(invalid));
+      }
+      std::stable_sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
+        return std::pair(a.query_index, a.plan) < std::pair(b.query_index, b.plan);
+      });
+      std::move(answers.begin(), answers.end(), std::back_inserter(all));
+    }
+  } catch (const Error& error) {
+    throw Error(error.code(), with_row(error.what(), table.name));
+  }
+  return all;
+}
+
+std::optional<Certificate> Explainer::certify(const RawRow& row) const {
+  std::call_once(state_->certifies, [&] {
+    state_->certifier =
+        std::make_unique<const Certifier>(model(), problem().set, epsilon(), problem().threshold);
+  });
+  return state_->certifier->certify(row);
+}
+
+const ExplainRequest& Explainer::request() const {
+  return state_->asked();
+}
+
+const Model& Explainer::model() const {
+  return state_->owned.model();
+}
+
+double Explainer::epsilon() const {
+  return problem().epsilon;
+}
+
+const Problem& Explainer::problem() const {
+  return state_->resolved.problem;
+}
+
+const Method& Explainer::method() const {
+  return *state_->method;
+}
+
+const Request& Explainer::resolved() const {
+  return state_->resolved;
+}
+
+const std::vector<std::string>& Explainer::notes() const {
+  return state_->notes;
+}
+
+std::string recourse_file_text(const Explainer& explainer, const std::vector<Answer>& answers) {
+  RecourseWriter writer(explainer.resolved());
+  std::string text = writer.begin();
+  for (const Answer& answer : answers) text += writer.answer(answer);
+  return text + writer.end();
+}
+
+}  // namespace ellice

@@ -1,0 +1,189 @@
+#include "ellice/request/constraints.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <functional>
+
+#include "data/yaml_entry.hpp"
+#include "ellice/core/error.hpp"
+#include "ellice/core/file.hpp"
+#include "ellice/core/json.hpp"
+
+namespace ellice {
+
+namespace {
+
+using Limits = std::map<std::string, FeatureLimits>;
+
+std::vector<std::string> feature_names(const Schema& schema) {
+  std::vector<std::string> names;
+  for (const Feature& feature : schema.features) names.push_back(feature.name);
+  return names;
+}
+
+void validate_limits(const Limits& limits, const Schema& schema) {
+  for (const auto& [name, limit] : limits) {
+    const std::optional<std::size_t> index = schema.find(name);
+    if (!index) {
+      fail(ErrorCode::argument, "unknown feature \"{}\" in a constraint; {}", name,
+           suggestion(name, feature_names(schema)));
+    }
+    const Feature& feature = schema.features[*index];
+    require(
+        feature.is_number() || (!limit.min && !limit.max),
+        "bounds on {}: it is {} and has no numbers; lock it, or restrict `allowed` in the schema",
+        name, enum_name(feature.kind));
+    require(feature.kind != FeatureKind::categorical || !limit.direction ||
+                *limit.direction == Direction::any,
+            "direction of {}: a categorical feature has no order", name);
+    // What the run leaves open is the schema's.
+    const std::optional<double> min = limit.min ? limit.min : feature.min;
+    const std::optional<double> max = limit.max ? limit.max : feature.max;
+    require(!min || !max || *min <= *max,
+            "bounds on {}: the minimum {}{} is above the maximum {}{}", name, min.value_or(0),
+            limit.min ? "" : " (of the schema)", max.value_or(0),
+            limit.max ? "" : " (of the schema)");
+    for (const auto& bound : {limit.min, limit.max}) {
+      require(!bound || std::isfinite(*bound), "bounds on {}: {} is not finite", name,
+              bound.value_or(0));
+    }
+  }
+}
+
+void read_limits(const YamlRecord& record, const Schema& schema, Limits& limits) {
+  const auto of = [&](const std::string& name, const YamlEntry& entry) -> FeatureLimits& {
+    if (!schema.find(name))
+      entry.fault("unknown feature \"{}\"; {}", name, suggestion(name, feature_names(schema)));
+    return limits[name];
+  };
+  if (const YamlEntry* lock = record.find("lock")) {
+    for (const YamlEntry& name : lock->list("a list of features")) {
+      of(name.filled_text("a feature"), name).locked = true;
+    }
+  }
+  if (const YamlEntry* bounds = record.find("bounds")) {
+    for (const auto& [name, entry] : bounds->members("a map from feature to [min, max]")) {
+      const std::vector<YamlEntry> pair = entry.list("[min, max]");
+      if (pair.size() != 2) entry.wrong("[min, max], null for no bound");
+      const auto bound = [](const YamlEntry& e) -> std::optional<double> {
+        if (e.is_null()) return std::nullopt;
+        return e.number("a finite number, or null for no bound");
+      };
+      FeatureLimits& limit = of(name, entry);
+      limit.min = bound(pair[0]);
+      limit.max = bound(pair[1]);
+    }
+  }
+  if (const YamlEntry* direction = record.find("direction")) {
+    for (const auto& [name, entry] : direction->members("a map from feature to direction")) {
+      of(name, entry).direction = entry.choice<Direction>();
+    }
+  }
+}
+
+void put_limits(const Limits& limits, Json& json) {
+  for (const auto& [name, limit] : limits) {
+    if (limit.locked) json["lock"].push_back(name);
+    if (limit.min || limit.max) {
+      const auto bound = [](const std::optional<double>& b) { return b ? Json(*b) : Json(); };
+      json["bounds"][name] = {bound(limit.min), bound(limit.max)};
+    }
+    if (limit.direction) json["direction"][name] = std::string(enum_name(*limit.direction));
+  }
+}
+
+void take_limits(JsonObject& object, Limits& limits) {
+  if (object.has("lock")) {
+    for (const std::string& name : object.strings("lock")) limits[name].locked = true;
+  }
+  if (object.has("bounds")) {
+    for (const auto& [name, pair] : object.object("bounds").value().items()) {
+      const auto is_bound = [](const Json& b) { return b.is_null() || b.is_number(); };
+      if (!pair.is_array() || pair.size() != 2 || !is_bound(pair[0]) || !is_bound(pair[1])) {
+        object.wrong("bounds", "[min, max] for each feature, null for no bound");
+      }
+      if (!pair[0].is_null()) limits[name].min = pair[0].get<double>();
+      if (!pair[1].is_null()) limits[name].max = pair[1].get<double>();
+    }
+  }
+  if (object.has("direction")) {
+    JsonObject directions = object.object("direction");
+    for (const auto& [name, value] : directions.value().items()) {
+      limits[name].direction = directions.choice<Direction>(name);
+    }
+  }
+}
+
+std::size_t query_index(const std::string& key, const std::function<void()>& refuse) {
+  std::size_t index = 0;
+  const auto [end, code] = std::from_chars(key.data(), key.data() + key.size(), index);
+  if (code != std::errc() || end != key.data() + key.size()) refuse();
+  return index;
+}
+
+}  // namespace
+
+FeatureLimits Constraints::of(std::size_t query, const std::string& feature) const {
+  FeatureLimits result;
+  if (const auto found = features.find(feature); found != features.end()) result = found->second;
+  const auto own = queries.find(query);
+  if (own == queries.end()) return result;
+  const auto found = own->second.find(feature);
+  if (found == own->second.end()) return result;
+  result.locked = result.locked || found->second.locked;
+  if (found->second.min) result.min = found->second.min;
+  if (found->second.max) result.max = found->second.max;
+  if (found->second.direction) result.direction = found->second.direction;
+  return result;
+}
+
+void validate(const Constraints& constraints, const Schema& schema) {
+  validate_limits(constraints.features, schema);
+  for (const auto& [query, limits] : constraints.queries) {
+    Limits merged;
+    for (const auto& [name, limit] : limits) merged[name] = constraints.of(query, name);
+    validate_limits(merged, schema);
+  }
+}
+
+void read_constraints(const std::string& path, const Schema& schema, Constraints& constraints) {
+  const YamlDocument document(read_file(path), path);
+  const YamlRecord top(document.top(), {"lock", "bounds", "direction", "queries"}, "constraints");
+  read_limits(top, schema, constraints.features);
+  const YamlEntry* queries = top.find("queries");
+  if (queries == nullptr) return;
+  for (const auto& [key, entry] : queries->members("a map from query index to constraints")) {
+    const std::size_t index = query_index(key, [&, &k = key, &e = entry] {
+      e.fault("\"{}\" is no query index; expected a whole number from 0", k);
+    });
+    read_limits(YamlRecord(entry, {"lock", "bounds", "direction"}, "constraints of one query"),
+                schema, constraints.queries[index]);
+  }
+}
+
+Json to_json(const Constraints& constraints) {
+  Json json = {{"range", std::string(enum_name(constraints.range))}};
+  put_limits(constraints.features, json);
+  for (const auto& [index, limits] : constraints.queries) {
+    put_limits(limits, json["queries"][std::to_string(index)]);
+  }
+  return json;
+}
+
+Constraints constraints_from_json(JsonObject& object, std::optional<RangePolicy> otherwise) {
+  const bool is_left_out = otherwise && !object.has("range");
+  Constraints constraints{.range = is_left_out ? *otherwise : object.choice<RangePolicy>("range")};
+  take_limits(object, constraints.features);
+  if (!object.has("queries")) return constraints;
+  JsonObject queries = object.object("queries");
+  for (const auto& [key, value] : queries.value().items()) {
+    const std::size_t index = query_index(
+        key, [&, &k = key] { queries.wrong(k, "a whole number as its key, the query's index"); });
+    JsonObject one = queries.object(key);
+    take_limits(one, constraints.queries[index]);
+    one.finish();
+  }
+  return constraints;
+}
+
+}  // namespace ellice

@@ -1,0 +1,216 @@
+#include "ellice/request/problem.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ellice/core/error.hpp"
+#include "ellice/sets/ellipsoid.hpp"
+#include "request/model_rules.hpp"
+
+namespace ellice {
+
+namespace {
+
+/// Why a row inside the constraints has no certificate.
+std::string why_uncertified(const Evaluation& found, double threshold) {
+  if (found.robust_logit < threshold) {
+    return fmt::format("not robust: the worst model's logit is {:.6g}, below {}",
+                       found.robust_logit, threshold);
+  }
+  if (found.real_logit && *found.real_logit < threshold) {
+    return fmt::format(
+        "not robust: the linearised network's worst logit is {:.6g}, but the real network gives "
+        "{:.6g} there, below {}",
+        found.robust_logit, *found.real_logit, threshold);
+  }
+  return fmt::format(
+      "not certified: the worst model's logit is {:.6g}, but the row lies on a kink of the network "
+      "or within rounding of {}",
+      found.robust_logit, threshold);
+}
+
+}  // namespace
+
+void validate(const Problem& problem) {
+  require(problem.model != nullptr, "a problem needs a model");
+  validate(problem.set, *problem.model);
+  require(problem.epsilon >= 0 && std::isfinite(problem.epsilon),
+          "epsilon = {} must be >= 0 and finite", problem.epsilon);
+  require(problem.epsilon <= largest_epsilon,
+          "epsilon = {} is too large to compute with, at most {}", problem.epsilon,
+          largest_epsilon);
+  require(std::isfinite(problem.threshold), "threshold = {} must be finite", problem.threshold);
+  require(!problem.set.contest || problem.threshold >= 0,
+          "margin = {} must be >= 0: a class that trails does not win", problem.threshold);
+  require(problem.cost.sparsity_weight >= 0 && std::isfinite(problem.cost.sparsity_weight),
+          "sparsity_weight = {} must be >= 0", problem.cost.sparsity_weight);
+  validate(problem.constraints, problem.model->schema());
+  require_consistent_rules(problem.model->encoder);
+}
+
+std::vector<std::optional<double>> sensible_steps(const Encoder& encoder) {
+  std::vector<std::optional<double>> steps;
+  for (std::size_t j = 0; j < encoder.schema().features.size(); ++j) {
+    const Index column = encoder.first_column(j);
+    const double width = encoder.max()(column) - encoder.min()(column);
+    const bool numeric = encoder.schema().features[j].kind == FeatureKind::numeric;
+    if (!numeric || !(width > 0)) {
+      steps.emplace_back();
+      continue;
+    }
+    // 1, 2 or 5 times a power of ten, at most a 500th of the range.
+    const double finest = width / 500;
+    const double power = std::pow(10, std::floor(std::log10(finest)));
+    const double factor = finest >= 5 * power ? 5 : finest >= 2 * power ? 2 : 1;
+    steps.emplace_back(factor * power);
+  }
+  return steps;
+}
+
+std::optional<Endurance> endurance(const Problem& problem, const Question& question,
+                                   const RetrainedHead* retrained, VectorArg z,
+                                   const Vector* worst) {
+  if (!no_radius_reason(problem).empty()) return std::nullopt;
+  // One logit, or one for each rival or member: the first that fails counts.
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Endurance result{.robustness_radius = infinity};
+  double margin = infinity;
+  for (const Part& part : question.parts()) {
+    const Vector features = part.features(z);
+    margin = std::min(margin, part.picture->center().dot(features) - problem.threshold);
+    result.robustness_radius =
+        std::min(result.robustness_radius,
+                 part.radius(features, problem.threshold, question.is_single() ? worst : nullptr));
+  }
+  if (retrained != nullptr && margin >= 0) {
+    result.predicted_survival = retrained->survival(with_one(z), margin, 0, problem.retraining);
+  }
+  return result;
+}
+
+std::string no_radius_reason(const Problem& problem) {
+  const SetKind kind = problem.set.kind;
+  if (!is_first_order(kind)) return {};
+  return fmt::format(
+      "the largest epsilon is stated for sets of heads, not for {}, which is known to "
+      "first order only",
+      enum_name(kind));
+}
+
+std::string no_survival_reason(const Problem& problem) {
+  const std::string reason = no_survival_reason(*problem.model, problem.set);
+  if (!reason.empty() || problem.model->network.layers.size() == 1) return reason;
+  return "what retraining does to a network moves its hidden layers as well: it is not predicted";
+}
+
+Assembler::Assembler(const Problem& problem)
+    : problem_(&problem),
+      certifier_(*problem.model, problem.set, problem.epsilon, problem.threshold),
+      set_(certifier_.question() != nullptr ? make_set(*certifier_.question())
+                                            : make_set(*problem.model, problem.set)) {
+  if (no_survival_reason(problem).empty()) retrained_.emplace(*problem.model);
+}
+
+Answer Assembler::begin(const Query& query, const FeasibleSet& feasible) const {
+  const Encoder& encoder = problem_->model->encoder;
+  const std::optional<Contest>& contest = problem_->set.contest;
+  return {.query_index = query.index,
+          .id = query.id,
+          .target =
+              contest ? problem_->model->decision.classes[static_cast<std::size_t>(contest->winner)]
+                      : "",
+          .query = encoder.values({query.raw.data(), static_cast<std::size_t>(query.raw.size())}),
+          .query_violations = feasible.query_violations()};
+}
+
+bool Assembler::already_robust(Answer& answer, const FeasibleSet& feasible) const {
+  answer.certificate = certifier_.certify(answer.query);
+  if (!answer.certificate) return false;
+  measure(answer, feasible.query_raw(), feasible);
+  answer.status = Status::already_robust;
+  answer.gap = 0;
+  return true;
+}
+
+bool Assembler::accept(Answer& answer, VectorArg raw, const FeasibleSet& feasible,
+                       const WorstHead* nearby) const {
+  return accept(answer, raw, feasible, certifier_, nearby);
+}
+
+bool Assembler::accept_reduced(Answer& answer, VectorArg raw, const FeasibleSet& feasible,
+                               double epsilon) const {
+  const Certifier certifier(*problem_->model, problem_->set, epsilon, problem_->threshold);
+  if (!accept(answer, raw, feasible, certifier, nullptr)) return false;
+  answer.status = Status::reduced;
+  answer.attained_epsilon = epsilon;
+  return true;
+}
+
+bool Assembler::accept(Answer& answer, VectorArg raw, const FeasibleSet& feasible,
+                       const Certifier& certifier, const WorstHead* nearby) const {
+  if (!feasible.violations(raw).empty()) return false;
+  const Encoder& encoder = problem_->model->encoder;
+  std::optional<Certificate> certificate =
+      certifier.certify(encoder.values({raw.data(), static_cast<std::size_t>(raw.size())}), nearby);
+  if (!certificate) return false;
+  answer.certificate = std::move(certificate);
+  measure(answer, raw, feasible);
+  answer.status = Status::certified;
+  return true;
+}
+
+void Assembler::take(Answer& answer, VectorArg raw, const FeasibleSet& feasible) const {
+  if (accept(answer, raw, feasible)) return;
+  measure(answer, raw, feasible);
+  answer.status = Status::uncertified;
+  const std::vector<std::string> broken = feasible.violations(raw);
+  answer.message = broken.empty() ? why_uncertified(certifier_.evaluate(*answer.counterfactual),
+                                                    problem_->threshold)
+                                  : fmt::format("breaks {}", fmt::join(broken, "; "));
+}
+
+void Assembler::measure(Answer& answer, VectorArg raw, const FeasibleSet& feasible) const {
+  const Encoder& encoder = problem_->model->encoder;
+  const RawRow row = encoder.values({raw.data(), static_cast<std::size_t>(raw.size())});
+  const Vector z = encoder.encode(row);
+  answer.changes.clear();
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    if (raw(static_cast<Index>(j)) == feasible.query_raw()(static_cast<Index>(j))) continue;
+    answer.changes.push_back(
+        {.feature = encoder.schema().features[j].name, .from = answer.query[j], .to = row[j]});
+  }
+  answer.counterfactual = row;
+  const Vector move = z - feasible.query();
+  answer.distance = {.l2 = move.norm(),
+                     .l1 = move.lpNorm<1>(),
+                     .weighted = cost_of(problem_->cost, encoder, feasible.query(), z),
+                     .changed = static_cast<int>(answer.changes.size())};
+  const RetrainedHead* retrained = retrained_ ? &*retrained_ : nullptr;
+  std::optional<Endurance> lasts;
+  if (const Question* question = certifier_.question()) {
+    const bool has_worst = answer.certificate && answer.certificate->worst_model.size() > 0;
+    const Vector* worst = has_worst ? &answer.certificate->worst_model : nullptr;
+    lasts = endurance(*problem_, *question, retrained, z, worst);
+    // The certificate proves that much, whatever rounding took from the radius.
+    if (lasts && answer.certificate)
+      lasts->robustness_radius = std::max(lasts->robustness_radius, answer.certificate->epsilon);
+  }
+  if (lasts) {
+    answer.robustness_radius = lasts->robustness_radius;
+    answer.predicted_survival = lasts->predicted_survival;
+  }
+  if (answer.certificate) {
+    answer.logit = answer.certificate->logit;
+    answer.robust_logit = answer.certificate->robust_logit;
+    for (const MemberCertificate& member : answer.certificate->members) {
+      answer.robust_logit = std::min(answer.robust_logit, member.robust_logit);
+    }
+  } else {
+    const Evaluation found = certifier_.evaluate(row);
+    answer.logit = found.logit;
+    answer.robust_logit = found.robust_logit;
+  }
+}
+
+}  // namespace ellice

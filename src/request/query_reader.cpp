@@ -1,0 +1,146 @@
+#include "ellice/request/query_reader.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ellice/core/error.hpp"
+#include "ellice/data/dataset.hpp"
+
+namespace ellice {
+
+namespace {
+
+// Beyond this many standard deviations squares of distances overflow.
+constexpr double farthest = 1e100;
+
+}  // namespace
+
+/// The table without its identifier, unless the schema knows that column anyway.
+class QueryReader::WithoutId final : public RowSource {
+ public:
+  WithoutId(RowSource& source, const std::optional<std::string>& id_column, const Schema& schema)
+      : source_(&source), header_(source.header()) {
+    if (!id_column) return;
+    const auto found = std::find(header_.begin(), header_.end(), *id_column);
+    require_input(found != header_.end(),
+                  "{}: there is no column \"{}\" to take the identifier from; {}", source.name(),
+                  *id_column, suggestion(*id_column, header_));
+    id_cell_ = static_cast<std::size_t>(found - header_.begin());
+    hidden_ = !is_known(schema, *id_column);
+    if (hidden_) header_.erase(found);
+  }
+
+  [[nodiscard]] const std::string& name() const override { return source_->name(); }
+  [[nodiscard]] const std::vector<std::string>& header() const override { return header_; }
+  [[nodiscard]] std::size_t line() const override { return source_->line(); }
+  bool next(std::span<const std::string_view>& cells) override {
+    std::span<const std::string_view> all;
+    if (!source_->next(all)) return false;
+    if (id_cell_) id_ = all[*id_cell_];
+    if (!hidden_) {
+      cells = all;
+      return true;
+    }
+    cells_.assign(all.begin(), all.end());
+    cells_.erase(cells_.begin() + static_cast<std::ptrdiff_t>(*id_cell_));
+    cells = cells_;
+    return true;
+  }
+  [[nodiscard]] std::optional<std::string> id() const {
+    return id_cell_ ? std::optional<std::string>(id_) : std::nullopt;
+  }
+
+ private:
+  static bool is_known(const Schema& schema, const std::string& column) {
+    if (column == schema.target.column || schema.find(column)) return true;
+    if (std::find(schema.drop.begin(), schema.drop.end(), column) != schema.drop.end()) return true;
+    return std::any_of(schema.features.begin(), schema.features.end(), [&](const Feature& feature) {
+      return std::find(feature.one_hot.begin(), feature.one_hot.end(), column) !=
+             feature.one_hot.end();
+    });
+  }
+
+  RowSource* source_;
+  std::vector<std::string> header_;
+  std::optional<std::size_t> id_cell_;
+  bool hidden_ = false;
+  std::string_view id_;
+  std::vector<std::string_view> cells_;
+};
+
+QueryReader::QueryReader(const Model& model, RowSource& source,
+                         std::optional<std::string> id_column, OnError on_error)
+    : model_(&model),
+      source_(std::make_unique<WithoutId>(source, id_column, model.schema())),
+      parser_(std::make_unique<RowParser>(model.schema(), *source_, RowParser::Columns::exact)),
+      on_error_(on_error) {}
+
+QueryReader::~QueryReader() = default;
+
+void QueryReader::require_near(std::size_t j, double value) const {
+  const Encoder& encoder = model_->encoder;
+  const Index column = encoder.first_column(j);
+  if (!model_->schema().features[j].is_number()) return;
+  require_input(std::abs((value - encoder.mean()(column)) / encoder.scale()(column)) <= farthest,
+                "{}: line {}: {} is {}, too far from the training rows ({} to {}) to compute with",
+                source_->name(), source_->line(), model_->schema().features[j].name, value,
+                encoder.min()(column), encoder.max()(column));
+}
+
+QueryBlock QueryReader::next(std::size_t most) {
+  QueryBlock block;
+  const std::vector<Feature>& features = model_->schema().features;
+  const auto refuse = [&](std::size_t index, std::optional<std::string> id, const Error& error) {
+    block.invalid.push_back({.query_index = index,
+                             .status = Status::invalid,
+                             .id = std::move(id),
+                             .message = error.what()});
+  };
+  std::span<const std::string_view> cells;
+  while (block.size() < most) {
+    try {
+      if (!source_->next(cells)) break;
+    } catch (const RowError& error) {
+      if (on_error_ == OnError::stop) throw;
+      refuse(next_index_++, std::nullopt, error);  // which cell is the identifier nobody knows
+      continue;
+    }
+    Query query{.index = next_index_++,
+                .raw = Vector(static_cast<Index>(features.size())),
+                .id = source_->id()};
+    try {
+      parser_->parse(cells, source_->line(), {query.raw.data(), features.size()});
+      for (std::size_t j = 0; j < features.size(); ++j) {
+        double& value = query.raw(static_cast<Index>(j));
+        if (!std::isnan(value)) {
+          require_near(j, value);
+          continue;
+        }
+        const auto fill = model_->encoder.fill().find(features[j].name);
+        require_input(fill != model_->encoder.fill().end(), "{}: line {}: {} is empty",
+                      source_->name(), source_->line(), features[j].name);
+        const Value& filled = fill->second;
+        value = features[j].is_number()
+                    ? std::get<double>(filled)
+                    : static_cast<double>(*features[j].level_index(std::get<std::string>(filled)));
+      }
+      block.queries.push_back(std::move(query));
+    } catch (const Error& error) {
+      if (on_error_ == OnError::stop) throw;
+      refuse(query.index, query.id, error);
+    }
+  }
+  require_input(next_index_ > 0, "{}: there are no rows below the header", source_->name());
+  return block;
+}
+
+std::vector<Query> read_queries(const std::string& path, const Model& model,
+                                const std::optional<std::string>& id_column) {
+  CsvReader source(path);
+  return QueryReader(model, source, id_column, QueryReader::OnError::stop)
+      .next(std::numeric_limits<std::size_t>::max())
+      .queries;
+}
+
+}  // namespace ellice

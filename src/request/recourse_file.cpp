@@ -1,0 +1,77 @@
+#include "ellice/request/recourse_file.hpp"
+
+#include "ellice/core/json.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr int newest_version = 1;
+
+/// The lines of a text, each but the first indented.
+std::string indented(const std::string& text, std::size_t spaces) {
+  std::string result;
+  for (const char c : text) {
+    result += c;
+    if (c == '\n') result.append(spaces, ' ');
+  }
+  return result;
+}
+
+std::string without_line_end(std::string text) {
+  text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+Json to_json(const Request& request) {
+  const Problem& problem = request.problem;
+  Json result = make_envelope(recourse_format, newest_version);
+  result["model_sha256"] = problem.model->sha256;
+  result["epsilon"] = {{"value", problem.epsilon}, {"rule", request.rule.text}};
+  result["set"] = std::string(enum_name(problem.set.kind));
+  result["cost"] = std::string(enum_name(problem.cost.kind));
+  result["method"] = request.method;
+  result["seed"] = request.seed;
+  Json options = {{"threshold", problem.threshold}};
+  if (problem.cost.sparsity_weight > 0) options["sparsity_weight"] = problem.cost.sparsity_weight;
+  if (problem.set.damping) options["damping"] = *problem.set.damping;
+  if (problem.set.contest) {
+    const Model& model = *problem.model;
+    for (const Index k : acceptable_classes(model, *problem.set.contest)) {
+      options["target"].push_back(model.decision.classes[static_cast<std::size_t>(k)]);
+    }
+  } else if (problem.set.kind == SetKind::last_layer || problem.set.kind == SetKind::true_set) {
+    options["retrain"] = problem.retraining.text();
+  }
+  for (const Model* member : problem.set.members) options["ensemble"].push_back(member->sha256);
+  options.update(to_json(problem.constraints));
+  options.update(*request.method_options);
+  result["options"] = options;
+  const std::string no_radius = no_radius_reason(problem);
+  const std::string no_survival = no_survival_reason(problem);
+  if (!no_radius.empty()) result["not_stated"]["robustness_radius"] = no_radius;
+  if (!no_survival.empty()) result["not_stated"]["predicted_survival"] = no_survival;
+  if (request.reference) result["reasons"] = to_json(*request.reference);
+  return result;
+}
+
+std::string RecourseWriter::begin() const {
+  std::string text = to_text(to_json(*request_));
+  text.resize(text.size() - 3);  // "\n}\n": the object goes on
+  return text + ",\n  \"results\": [";
+}
+
+std::string RecourseWriter::answer(const Answer& recourse) {
+  const Json json = to_json(recourse, request_->problem.model->schema());
+  const std::string text = indented(without_line_end(to_text(json)), 4);
+  explained_ += recourse.plan == 0 ? 1 : 0;
+  return (std::exchange(first_, false) ? "\n    " : ",\n    ") + text;
+}
+
+std::string RecourseWriter::end() const {
+  return fmt::format("{}],\n  \"explained\": {}\n}}\n", first_ ? "" : "\n  ", explained_);
+}
+
+}  // namespace ellice

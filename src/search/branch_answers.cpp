@@ -1,0 +1,106 @@
+#include "search/branch_answers.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace ellice {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+bool is_full(const Answer& answer) {
+  return is_certified(answer.status) && answer.status != Status::reduced;
+}
+
+bool is_better(const Answer& answer, const Answer& best) {
+  if (is_full(answer) != is_full(best)) return is_full(answer);
+  if (is_full(answer)) return answer.distance.weighted < best.distance.weighted;
+  return answer.attained_epsilon.value_or(-1) > best.attained_epsilon.value_or(-1);
+}
+
+/// What a branch proves about the cost of its answers; nothing where it proves nothing.
+std::optional<double> lower_bound(const Answer& answer) {
+  if (answer.status == Status::infeasible) return infinity;
+  if (!answer.gap) return std::nullopt;
+  return (1 - *answer.gap) * answer.distance.weighted;
+}
+
+/// One proof for each branch.
+void join_proofs(const FeasibleSet& feasible, const std::vector<FeasibleSet>& branches,
+                 std::vector<Answer>& answers, Answer& result) {
+  Infeasibility joined = *result.infeasible;
+  joined.model = {};
+  joined.models.clear();
+  joined.rules.clear();
+  joined.blocking.clear();
+  for (std::size_t k = 0; k < answers.size(); ++k) {
+    Infeasibility& why = *answers[k].infeasible;
+    joined.cases.push_back({.upper_bound = why.upper_bound,
+                            .model = std::move(why.model),
+                            .models = std::move(why.models),
+                            .rules = std::move(why.rules),
+                            .supposes = branches[k].supposes()});
+    joined.upper_bound = std::max(joined.upper_bound, why.upper_bound);
+    joined.max_epsilon = std::max(joined.max_epsilon, why.max_epsilon);
+    if (why.best_robust_logit > joined.best_robust_logit) {
+      joined.best = why.best;
+      joined.best_robust_logit = why.best_robust_logit;
+    }
+    for (const std::string& text : why.blocking) {
+      const auto& known = joined.blocking;
+      if (std::find(known.begin(), known.end(), text) == known.end())
+        joined.blocking.push_back(text);
+    }
+  }
+  // Each case is blocked by what is named, and there are cases because of these.
+  for (const NamedConstraint& constraint : feasible.constraints()) {
+    if (constraint.kind == NamedConstraint::Kind::implication)
+      joined.blocking.push_back(constraint.text);
+  }
+  result.infeasible = std::move(joined);
+}
+
+}  // namespace
+
+Answer best_over_branches(const FeasibleSet& feasible,
+                          const std::function<Answer(const FeasibleSet&)>& answer) {
+  const std::vector<FeasibleSet> branches = feasible.branches();
+  std::vector<Answer> answers;
+  for (const FeasibleSet& branch : branches) {
+    answers.push_back(answer(branch));
+    // What the query breaks is a matter of what was asked for, not of what a branch supposes.
+    answers.back().query_violations = feasible.query_violations();
+    if (answers.back().status == Status::already_robust || branches.size() == 1)
+      return std::move(answers.back());
+  }
+  Answer result = answers.front();
+  std::optional<double> bound = infinity;
+  bool all_infeasible = true;
+  for (const Answer& one : answers) {
+    if (is_better(one, result)) result = one;
+    const std::optional<double> proved = lower_bound(one);
+    bound = bound && proved ? std::optional(std::min(*bound, *proved)) : std::nullopt;
+    all_infeasible = all_infeasible && one.status == Status::infeasible;
+  }
+  if (all_infeasible) {
+    join_proofs(feasible, branches, answers, result);
+    return result;
+  }
+  if (result.status == Status::infeasible) {  // of one branch, while others are open
+    result.status = Status::not_found;
+    result.infeasible.reset();
+  }
+  if (!is_full(result)) return result;
+  result.gap.reset();
+  if (result.status == Status::optimal) result.status = Status::certified;
+  if (!bound) return result;
+  result.gap = std::clamp(1 - *bound / result.distance.weighted, 0.0, 1.0);
+  if (*result.gap <= 1e-9) {
+    result.status = Status::optimal;
+    result.gap = 0;
+  }
+  return result;
+}
+
+}  // namespace ellice

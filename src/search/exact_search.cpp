@@ -1,0 +1,247 @@
+#include "ellice/search/exact_search.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "ellice/core/error.hpp"
+#include "search/infeasibility.hpp"
+#include "search/linear_question.hpp"
+#include "search/mixed_exact.hpp"
+#include "search/number_search.hpp"
+#include "search/plan_reasons.hpp"
+
+namespace ellice {
+
+namespace {
+
+// Queries that are projected together; large enough for the matrix products, small enough to share
+// out.
+constexpr std::size_t block_queries = 256;
+// Costs that differ by less are the same but for rounding.
+constexpr double same_cost = 1e-9;
+
+/// A trade-off begins with the fewest changes.
+ExactOptions first_search(ExactOptions options) {
+  options.sparse = options.sparse || options.trade_off;
+  return options;
+}
+
+}  // namespace
+
+std::string why_not_exact(const Problem& problem, const ExactOptions& options) {
+  if (options.trade_off && options.plans > 1) {
+    return fmt::format(
+        "`trade_off` gives one answer per number of changes and does not go with `plans: {}`",
+        options.plans);
+  }
+  if (problem.cost.sparsity_weight != 0 && problem.cost.kind == CostKind::mixed) {
+    return "`sparsity_weight` adds to the root that `cost: mixed` takes, which the exact search "
+           "cannot minimise; use another cost or `method: data`";
+  }
+  return why_not_exact(problem);
+}
+
+ExactSearch::ExactSearch(const Problem& problem, const ExactOptions& options)
+    : problem_(&problem),
+      options_(options),
+      assembler_(problem),
+      question_(std::make_unique<const LinearQuestion>(problem)),
+      mixed_(std::make_unique<const MixedExact>(problem, assembler_, *question_,
+                                                first_search(options))),
+      numbers_(std::make_unique<const NumberSearch>(problem, assembler_, *question_)) {
+  validate(options, "options");
+  const std::string reason = why_not_exact(problem, options);
+  require(reason.empty(), "{}", reason);
+}
+
+ExactSearch::~ExactSearch() = default;
+
+std::vector<Answer> ExactSearch::generate(const std::vector<Query>& queries,
+                                          const Execution& execution) const {
+  std::vector<std::vector<Answer>> plans(queries.size());
+  const std::size_t size = question_->is_conic() ? block_queries : 1;
+  const std::size_t blocks = (queries.size() + size - 1) / size;
+  parallel_for("explaining", blocks, execution, [&](std::size_t block) {
+    const std::size_t first = block * size;
+    const std::size_t count = std::min(size, queries.size() - first);
+    std::vector<FeasibleSet> feasible;
+    feasible.reserve(count);
+    RowMatrix points(static_cast<Index>(count), problem_->model->encoder.columns());
+    for (std::size_t k = 0; k < count; ++k) {
+      const Query& query = queries[first + k];
+      feasible.emplace_back(problem_->model->encoder, problem_->constraints, query.index, query.raw,
+                            problem_->display_steps);
+      points.row(static_cast<Index>(k)) = feasible.back().query().transpose();
+    }
+    const std::optional<ConeBatch> free = numbers_->project_rows(points);
+    for (std::size_t k = 0; k < count; ++k) {
+      std::optional<ConeProjection> projection;
+      if (free)
+        projection = {.point = free->points.row(static_cast<Index>(k)),
+                      .summary = free->summaries[k]};
+      plans[first + k] =
+          answer(queries[first + k], feasible[k], projection ? &*projection : nullptr);
+    }
+  });
+  std::vector<Answer> answers;
+  for (std::vector<Answer>& of_query : plans) {
+    std::move(of_query.begin(), of_query.end(), std::back_inserter(answers));
+  }
+  return answers;
+}
+
+std::vector<Answer> ExactSearch::answer(const Query& query, const FeasibleSet& feasible,
+                                        const ConeProjection* free) const {
+  std::vector<Answer> plans = {assembler_.begin(query, feasible)};
+  Answer& result = plans.front();
+  if (assembler_.already_robust(result, feasible)) return plans;
+  if (mixed_->is_needed(feasible)) {
+    answer_mixed(result, feasible);
+  } else {
+    answer_numbers(result, feasible, free);
+  }
+  if (!is_certified(result.status)) return plans;
+  if (options_.trade_off) add_trade_off(plans, query, feasible, free);
+  if (options_.plans > 1) add_plans(plans, query, feasible);
+  return plans;
+}
+
+void ExactSearch::answer_numbers(Answer& result, const FeasibleSet& feasible,
+                                 const ConeProjection* free) const {
+  switch (numbers_->answer(result, feasible, free)) {
+    case NumberSearch::Outcome::answered:
+      return;
+    case NumberSearch::Outcome::none:
+      explain_no_answer(result, feasible);
+      return;
+    case NumberSearch::Outcome::refused:
+      result.status = Status::not_found;
+  }
+}
+
+void ExactSearch::explain_no_answer(Answer& result, const FeasibleSet& feasible) const {
+  result.infeasible = explain_infeasibility(*problem_, *question_, feasible);
+  if (result.infeasible) {
+    result.status = Status::infeasible;
+    if (result.infeasible->blocking.empty()) {
+      result.message = fmt::format(
+          "no constraint blocks: epsilon = {} is too large for this model, whatever changes",
+          problem_->epsilon);
+    }
+    return;
+  }
+  result.status = Status::not_found;
+  if (!feasible.boxes_cover()) {
+    result.message =
+        "the query lies outside so many ranges that not every way into them is searched";
+  } else if (question_->is_conic()) {
+    result.message = "the best reachable point misses the threshold by no more than rounding";
+  } else {
+    result.message = "the search ended without an answer and without a proof that there is none";
+  }
+}
+
+void ExactSearch::answer_mixed(Answer& result, const FeasibleSet& feasible) const {
+  const Answer unanswered = result;
+  const MixedExact::Outcome outcome = mixed_->answer(result, feasible, {});
+  if (outcome == MixedExact::Outcome::answered) {
+    if (result.gap && *result.gap > 0) prefer_rounded(result, unanswered, feasible);
+    return;
+  }
+  const std::string message = std::exchange(result.message, {});
+  explain_no_answer(result, feasible);
+  if (result.status == Status::infeasible) return;
+  if (outcome == MixedExact::Outcome::blocked) {
+    result.message = message;
+    return;
+  }
+  const Schema& schema = problem_->model->schema();
+  const bool ruled = !schema.constraints.empty() || !schema.implications.empty();
+  result.message = fmt::format(
+      "no row passes: every combination of whole numbers, levels and grid values{}{} is ruled out",
+      ruled ? " that keeps the rules" : "",
+      options_.max_changes ? fmt::format(" with at most {} changes", *options_.max_changes) : "");
+}
+
+void ExactSearch::prefer_rounded(Answer& result, Answer candidate,
+                                 const FeasibleSet& feasible) const {
+  if (options_.max_changes || options_.sparse || options_.trade_off ||
+      problem_->cost.sparsity_weight != 0) {
+    return;
+  }
+  if (!question_->is_single() || !feasible.rules().empty()) return;
+  answer_numbers(candidate, feasible, nullptr);
+  const double found = result.distance.weighted;
+  if (!is_certified(candidate.status) || !(candidate.distance.weighted < found)) return;
+  candidate.status = Status::certified;
+  candidate.gap = std::clamp(1 - (1 - *result.gap) * found / candidate.distance.weighted, 0.0, 1.0);
+  candidate.message = result.message;
+  result = std::move(candidate);
+}
+
+void ExactSearch::add_plans(std::vector<Answer>& plans, const Query& query,
+                            const FeasibleSet& feasible) const {
+  MixedExact::Plans earlier;
+  const Schema& schema = problem_->model->schema();
+  while (plans.size() < static_cast<std::size_t>(options_.plans)) {
+    std::vector<std::size_t> changed;
+    for (const Change& change : plans.back().changes)
+      changed.push_back(*schema.find(change.feature));
+    earlier.push_back(std::move(changed));
+    Answer next = assembler_.begin(query, feasible);
+    next.plan = static_cast<int>(plans.size());
+    const MixedExact::Outcome outcome = mixed_->answer(next, feasible, earlier);
+    if (outcome == MixedExact::Outcome::answered) {
+      next.reason = plan_reason(next, plans.front());
+      plans.push_back(std::move(next));
+      continue;
+    }
+    // Said with the first plan that is missing, so that fewer plans read the same.
+    next.status = Status::not_found;
+    if (outcome == MixedExact::Outcome::impossible)
+      next.message = "no further plan: every other answer changes all that one of these changes";
+    plans.push_back(std::move(next));
+    return;
+  }
+}
+
+void ExactSearch::add_trade_off(std::vector<Answer>& plans, const Query& query,
+                                const FeasibleSet& feasible, const ConeProjection* free) const {
+  ExactOptions options = options_;
+  options.sparse = options.trade_off = false;
+  const auto ask = [&](std::optional<int> max_changes) -> std::optional<Answer> {
+    options.max_changes = max_changes;
+    const MixedExact search(*problem_, assembler_, *question_, options);
+    Answer answer = assembler_.begin(query, feasible);
+    if (!search.is_needed(feasible)) {
+      answer_numbers(answer, feasible, free);
+    } else if (search.answer(answer, feasible, {}) != MixedExact::Outcome::answered) {
+      return std::nullopt;
+    }
+    return is_certified(answer.status) ? std::optional(std::move(answer)) : std::nullopt;
+  };
+  const auto add = [&](Answer answer) {
+    answer.plan = static_cast<int>(plans.size());
+    answer.reason = trade_off_reason(answer, &plans.back());
+    plans.push_back(std::move(answer));
+  };
+  const auto is_cheaper = [&](const Answer& answer) {
+    return answer.distance.weighted < (1 - same_cost) * plans.back().distance.weighted;
+  };
+
+  plans.front().reason = trade_off_reason(plans.front(), nullptr);
+  std::optional<Answer> nearest = ask(options_.max_changes);
+  if (!nearest) return;
+  for (int changes = plans.back().distance.changed + 1; changes < nearest->distance.changed;
+       ++changes) {
+    if (!is_cheaper(*nearest)) return;
+    std::optional<Answer> next = ask(changes);
+    if (next && is_cheaper(*next)) add(std::move(*next));
+  }
+  const bool more_is_useless = nearest->status == Status::optimal;
+  if (is_cheaper(*nearest)) add(std::move(*nearest));
+  if (more_is_useless) plans.back().reason += "; further changes do not lower it";
+}
+
+}  // namespace ellice

@@ -1,0 +1,253 @@
+#include "search/local_query.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ellice/core/random.hpp"
+#include "ellice/search/rounding.hpp"
+#include "ellice/solver/augmented_descent.hpp"
+
+namespace ellice {
+
+namespace {
+
+// Training rows that every query looks at; all of them only where nothing else is found.
+constexpr Index some_rows = 4000;
+// Relative width at which the bisection for the largest κ ends: 1e-3 in ε.
+constexpr double radius_tolerance = 5e-4;
+constexpr double search_margin = 1e-9;
+constexpr std::size_t wide_rows = 4;
+// Points from which the largest κ is looked for; a local search may end on a lower hill.
+constexpr std::size_t wide_points = 8;
+constexpr int most_widenings = 40;
+// Rounds in which a κ that is so much larger gives the starts, while they gain that much.
+constexpr int most_rounds = 6;
+constexpr double round_growth = 1.03;
+constexpr double round_gain = 1.005;
+
+void sort_by_objective(std::vector<LocalQuery::Candidate>& candidates) {
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.objective < b.objective; });
+}
+
+}  // namespace
+
+/// Rounds with local re-solves.
+class LocalQuery::Guide final : public RoundingGuide {
+ public:
+  Guide(LocalQuery& owner) : owner_(&owner) {}
+
+  [[nodiscard]] double margin(VectorArg z) override { return owner_->constraints_.smallest(z); }
+  [[nodiscard]] Vector slope(VectorArg z) override {
+    Vector values(owner_->constraints_.count());
+    Matrix gradients(z.size(), values.size());
+    owner_->constraints_.gradients(z, values, gradients);
+    Index smallest = 0;
+    values.minCoeff(&smallest);
+    return gradients.col(smallest);
+  }
+  [[nodiscard]] std::optional<Vector> solve(const Box& part, VectorArg start) override {
+    const NearestPoint problem{.query = owner_->context_.feasible->query(),
+                               .lower = part.lower,
+                               .upper = part.upper,
+                               .weights = *owner_->context_.weights};
+    SequentialQuadratic solver(problem, owner_->constraints_.count(), owner_->solver_options());
+    if (!solver.solve(owner_->constraints_, start).found) return std::nullopt;
+    return solver.point();
+  }
+  // A pair of steps on fine grids gains little and costs a pass through the network each.
+  [[nodiscard]] bool tries_exchanges() const override { return false; }
+
+ private:
+  LocalQuery* owner_;
+};
+
+LocalQuery::LocalQuery(const QueryContext& context)
+    : context_(context),
+      function_(context.set->function()),
+      constraints_(*function_, context.problem->threshold, context.feasible->rules()) {
+  for (const Box& box : context_.feasible->boxes()) {
+    pieces_.push_back({.box = &box,
+                       .problem = {.query = context_.feasible->query(),
+                                   .lower = box.lower,
+                                   .upper = box.upper,
+                                   .weights = *context_.weights}});
+  }
+  for (Piece& piece : pieces_) {
+    piece.solver = std::make_unique<SequentialQuadratic>(piece.problem, constraints_.count(),
+                                                         solver_options());
+  }
+}
+
+SequentialQuadraticOptions LocalQuery::solver_options() const {
+  return {.max_iterations = context_.options->max_iterations};
+}
+
+void LocalQuery::set_radius(double kappa, double margin) {
+  kappa_ = kappa;
+  constraints_.set_radius(kappa, margin);
+}
+
+std::vector<Vector> LocalQuery::starts(const Piece& piece, Index most_rows) {
+  const Vector home = piece.problem.query.cwiseMax(piece.box->lower).cwiseMin(piece.box->upper);
+  std::vector<Vector> result = {home, augmented_descent(constraints_, piece.problem, home),
+                                climb(*context_.set, kappa_, context_.problem->threshold,
+                                      constraints_.floor(), piece.problem.query, *piece.box, home)};
+  if (context_.rows != nullptr) {
+    if (context_.rows->centroid()) result.push_back(*context_.rows->centroid());
+    const std::vector<Vector> near =
+        context_.rows->nearest(piece.problem.query, piece.problem.weights, *piece.box, kappa_,
+                               static_cast<std::size_t>(context_.options->row_starts), most_rows);
+    result.insert(result.end(), near.begin(), near.end());
+    return result;
+  }
+  const Encoder& encoder = context_.feasible->encoder();
+  Random random = Random(context_.options->seed).split(context_.index);
+  for (int k = 0; k < context_.options->random_starts; ++k) {
+    Vector point(encoder.columns());
+    for (Index i = 0; i < point.size(); ++i) {
+      const double raw =
+          encoder.min()[i] + random.uniform() * (encoder.max()[i] - encoder.min()[i]);
+      point[i] = (raw - encoder.mean()[i]) / encoder.scale()[i];
+    }
+    result.push_back(std::move(point));
+  }
+  return result;
+}
+
+void LocalQuery::solve(Piece& piece, const Vector& start, std::vector<Candidate>& found) {
+  // A robust start is an answer too, should the certificate refuse what is nearer.
+  Vector inside = start.cwiseMax(piece.box->lower).cwiseMin(piece.box->upper);
+  if (constraints_.smallest(inside) >= 0) {
+    const double objective =
+        0.5 * (inside - piece.problem.query).cwiseAbs2().dot(piece.problem.weights);
+    found.push_back({.point = std::move(inside), .box = piece.box, .objective = objective});
+  }
+  const SequentialQuadraticResult result = piece.solver->solve(constraints_, start);
+  if (!result.found) return;
+  found.push_back(
+      {.point = piece.solver->point(), .box = piece.box, .objective = result.objective});
+}
+
+std::vector<LocalQuery::Candidate> LocalQuery::search() {
+  std::vector<Candidate> found;
+  for (Piece& piece : pieces_) {
+    for (const Vector& start : starts(piece, some_rows)) solve(piece, start, found);
+  }
+  if (found.empty() && context_.rows != nullptr) {
+    for (Piece& piece : pieces_) {
+      for (const Vector& start :
+           context_.rows->nearest(piece.problem.query, piece.problem.weights, *piece.box, kappa_, 0,
+                                  std::numeric_limits<Index>::max() / 2)) {
+        solve(piece, start, found);
+      }
+    }
+  }
+  sort_by_objective(found);
+  return found;
+}
+
+std::vector<LocalQuery::Candidate> LocalQuery::search_from(const std::vector<Candidate>& starts) {
+  std::vector<Candidate> found;
+  for (const Candidate& start : starts) {
+    for (Piece& piece : pieces_) {
+      if (piece.box == start.box) solve(piece, start.point, found);
+    }
+  }
+  sort_by_objective(found);
+  return found;
+}
+
+std::vector<LocalQuery::Candidate> LocalQuery::candidates_at(const Vector& point) const {
+  std::vector<Candidate> result;
+  for (const Piece& piece : pieces_) {
+    result.push_back(
+        {.point = point.cwiseMax(piece.box->lower).cwiseMin(piece.box->upper), .box = piece.box});
+  }
+  return result;
+}
+
+bool LocalQuery::widen(Widest& widest, double kappa) {
+  // The nearest point to the widest one, not to the query: what counts is that there is one.
+  const NearestPoint problem{.query = widest.candidate.point,
+                             .lower = widest.candidate.box->lower,
+                             .upper = widest.candidate.box->upper,
+                             .weights = *context_.weights};
+  SequentialQuadraticOptions options = solver_options();
+  options.first_feasible = true;
+  set_radius(kappa, search_margin);
+  SequentialQuadratic solver(problem, constraints_.count(), options);
+  if (!solver.solve(constraints_, problem.query).found) return false;
+  widest.candidate.point = solver.point();
+  widest.kappa = largest_radius(*function_, context_.problem->threshold, solver.point());
+  return true;
+}
+
+std::optional<LocalQuery::Widest> LocalQuery::widest(double kappa) {
+  std::optional<Widest> best;
+  for (const double level : {kappa, 0.0}) widen_from(starts_at(level), kappa, best);
+  if (!best) return std::nullopt;
+  // A local search ends on its own hill. What is a little out of reach has other starts than what
+  // is far out of reach, and they may know a higher one.
+  for (int k = 0; k < most_rounds && best->kappa < kappa; ++k) {
+    const double before = best->kappa;
+    widen_from(starts_at(std::min(round_growth * before, kappa)), kappa, best);
+    if (best->kappa < round_gain * before) break;
+  }
+  return best;
+}
+
+std::vector<LocalQuery::Widest> LocalQuery::starts_at(double kappa) {
+  std::vector<Widest> pool;
+  const auto offer = [&](const Box& box, const Vector& start) {
+    const Vector point = start.cwiseMax(box.lower).cwiseMin(box.upper);
+    pool.push_back({.candidate = {.point = point, .box = &box},
+                    .kappa = largest_radius(*function_, context_.problem->threshold, point)});
+  };
+  set_radius(kappa, search_margin);
+  for (const Piece& piece : pieces_) {
+    for (const Vector& start : starts(piece, some_rows)) offer(*piece.box, start);
+    if (context_.rows == nullptr) continue;
+    for (const Vector& row : context_.rows->most_robust(*piece.box, wide_rows)) {
+      offer(*piece.box, row);
+    }
+  }
+  for (const Candidate& found : search()) offer(*found.box, found.point);
+  std::stable_sort(pool.begin(), pool.end(),
+                   [](const Widest& a, const Widest& b) { return a.kappa > b.kappa; });
+  pool.resize(std::min(pool.size(), wide_points));
+  return pool;
+}
+
+void LocalQuery::widen_from(std::vector<Widest> pool, double kappa, std::optional<Widest>& best) {
+  for (Widest& here : pool) {
+    if (here.kappa < 0 || (best && best->kappa >= kappa)) continue;
+    widen_locally(here, kappa);
+    if (!best || here.kappa > best->kappa) best = std::move(here);
+  }
+}
+
+void LocalQuery::widen_locally(Widest& widest, double kappa) {
+  double more = (kappa - widest.kappa) / 2;
+  for (int k = 0; k < most_widenings && widest.kappa < kappa; ++k) {
+    if (more < radius_tolerance * std::max(widest.kappa, 1e-3 * kappa)) break;
+    more *= widen(widest, std::min(widest.kappa + more, kappa)) ? 1.5 : 0.4;
+  }
+}
+
+std::optional<Vector> LocalQuery::to_row(const Candidate& candidate) {
+  if (!context_.feasible->has_grid()) return context_.feasible->decode(candidate.point);
+  Guide guide(*this);
+  return round_to_grid(*context_.problem, guide, *context_.feasible, *candidate.box,
+                       candidate.point);
+}
+
+double LocalQuery::radius_of(const Vector& raw) {
+  const Encoder& encoder = context_.feasible->encoder();
+  Vector z(encoder.columns());
+  encoder.encode({raw.data(), static_cast<std::size_t>(raw.size())}, z);
+  return largest_radius(*function_, context_.problem->threshold, z);
+}
+
+}  // namespace ellice

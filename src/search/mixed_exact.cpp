@@ -1,0 +1,336 @@
+#include "search/mixed_exact.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "ellice/solver/fewest_changes.hpp"
+
+namespace ellice {
+
+namespace {
+
+// Answers keep a little more than the 1e-12 that a certificate asks for; if writing and reading
+// loses it, more.
+constexpr std::array<double, 3> margins = {1.1e-12, 1e-11, 1e-10};
+constexpr double optimal_gap = 1e-9;
+// Parts of a search where none are asked for; fewer where each takes several worst heads, some
+// passes over all training rows each.
+constexpr int conic_nodes = 5000;
+constexpr int searched_nodes = 1000;
+// Rounding for display: enough parts for a good row, whose gap says what it costs.
+constexpr std::size_t display_nodes = 200;
+
+/// What ½D·Δ² + c·|Δ| + charge stand for, per unit of a feature's weight.
+struct Prices {
+  double quadratic = 0;
+  double absolute = 0;
+};
+
+Prices prices(CostKind kind) {
+  switch (kind) {
+    case CostKind::l2:
+    case CostKind::mixed:
+      return {.quadratic = 2};
+    case CostKind::l1:
+      return {.absolute = 1};
+    case CostKind::l1_l2:
+      break;
+  }
+  return {.quadratic = 2, .absolute = 1};
+}
+
+/// A category's change moves so many columns by one each.
+double category_price(CostKind kind, double columns) {
+  if (kind == CostKind::mixed) return 1;
+  const Prices each = prices(kind);
+  return columns * (each.quadratic / 2 + each.absolute);
+}
+
+bool is_category(const Feature& feature) {
+  return feature.kind == FeatureKind::categorical || feature.kind == FeatureKind::binary;
+}
+
+/// The schema has no grid for it; only the output has.
+bool is_display_grid(const Feature& feature, const FeatureRange& range) {
+  return feature.kind == FeatureKind::numeric && !feature.step && range.allowed.empty() &&
+         range.step.has_value();
+}
+
+bool can_change(const FeatureRange& range) {
+  if (range.fixed) return false;
+  return range.has_grid() ? range.beyond(range.query, 1) || range.beyond(range.query, -1)
+                          : range.lower <= range.upper &&
+                                (range.lower != range.query || range.upper != range.query);
+}
+
+}  // namespace
+
+struct MixedExact::Layout {
+  std::vector<MixedUnit> units = {};
+  std::vector<std::size_t> features = {};             // by unit
+  std::vector<std::vector<std::size_t>> levels = {};  // by unit: what a group's options are
+  bool display_grids = false;
+};
+
+struct MixedExact::Found {
+  MixedResult result = {};
+  Vector raw = {};
+  bool fewest_proved = true;
+};
+
+MixedExact::MixedExact(const Problem& problem, const Assembler& assembler,
+                       const LinearQuestion& question, const ExactOptions& options)
+    : problem_(&problem), assembler_(&assembler), question_(&question), options_(options) {}
+
+MixedResult MixedExact::solve(const MixedProblem& mixed) const {
+  const std::unique_ptr<RobustOracle> oracle = question_->oracle();
+  return solve_mixed(*oracle, mixed);
+}
+
+bool MixedExact::is_needed(const FeasibleSet& feasible) const {
+  if (options_.max_changes || options_.sparse || problem_->cost.sparsity_weight > 0) return true;
+  const Schema& schema = problem_->model->schema();
+  if (!question_->is_single() || !schema.constraints.empty() || !schema.implications.empty())
+    return true;
+  for (std::size_t j = 0; j < schema.features.size(); ++j) {
+    const FeatureRange& range = feasible.ranges()[j];
+    const bool discrete = schema.features[j].kind != FeatureKind::numeric ||
+                          (range.has_grid() && !is_display_grid(schema.features[j], range));
+    if (discrete && can_change(range)) return true;
+  }
+  return false;
+}
+
+MixedExact::Layout MixedExact::lay_out(const FeasibleSet& feasible, bool display_grids) const {
+  const Encoder& encoder = problem_->model->encoder;
+  const double charge = problem_->cost.sparsity_weight;
+  const Prices each = prices(problem_->cost.kind);
+  Layout layout{.display_grids = display_grids};
+  for (std::size_t j = 0; j < feasible.ranges().size(); ++j) {
+    const FeatureRange& range = feasible.ranges()[j];
+    const Feature& feature = encoder.schema().features[j];
+    if (!can_change(range)) continue;
+    MixedUnit unit{.column = encoder.first_column(j), .width = encoder.column_count(j)};
+    std::vector<std::size_t> levels;
+    if (is_category(feature)) {
+      const double columns = feature.kind == FeatureKind::binary ? 1 : 2;
+      const double cost = feature.weight * category_price(problem_->cost.kind, columns) + charge;
+      for (std::size_t level = 0; level < feature.levels.size(); ++level) {
+        const auto value = static_cast<double>(level);
+        if (value == range.query || !range.contains(value)) continue;
+        levels.push_back(level);
+        unit.options.push_back(
+            {.values = feature.kind == FeatureKind::binary
+                           ? Vector(Vector::Constant(1, value))
+                           : Vector(Vector::Unit(unit.width, static_cast<Index>(level))),
+             .cost = cost});
+      }
+    } else {
+      const double mean = encoder.mean()(unit.column);
+      const double scale = encoder.scale()(unit.column);
+      // At the query's own value a bound must be the query's own coordinate, to the last bit.
+      const auto coordinate = [&](double raw) {
+        return raw == range.query ? feasible.query()(unit.column) : (raw - mean) / scale;
+      };
+      unit.lower = coordinate(range.lower);
+      unit.upper = coordinate(range.upper);
+      unit.quadratic = feature.weight * each.quadratic;
+      unit.absolute = feature.weight * each.absolute;
+      unit.charge = charge;
+      if (!range.allowed.empty()) {
+        for (const double value : range.allowed) {
+          if (value != range.query && range.contains(value))
+            unit.values.push_back(coordinate(value));
+        }
+      } else if (range.step && (display_grids || !is_display_grid(feature, range))) {
+        unit.step = *range.step / scale;
+        unit.offset = (range.origin - mean) / scale;
+      }
+    }
+    unit.stays = range.contains(range.query);
+    layout.units.push_back(std::move(unit));
+    layout.features.push_back(j);
+    layout.levels.push_back(std::move(levels));
+  }
+  return layout;
+}
+
+MixedProblem MixedExact::problem_for(const Layout& layout, const FeasibleSet& feasible,
+                                     const Plans& earlier, double margin) const {
+  MixedProblem mixed{.query = feasible.query(),
+                     .units = layout.units,
+                     .epsilon = problem_->epsilon,
+                     .threshold = problem_->threshold,
+                     .margin = margin,
+                     .node_limit = static_cast<std::size_t>(options_.node_limit.value_or(
+                         question_->is_conic() ? conic_nodes : searched_nodes)),
+                     .time_limit = options_.time_limit};
+  if (options_.max_changes) mixed.max_changes = static_cast<std::size_t>(*options_.max_changes);
+  for (const std::vector<std::size_t>& plan : earlier) {
+    std::vector<std::size_t> set;
+    for (const std::size_t feature : plan) {
+      const auto at = std::find(layout.features.begin(), layout.features.end(), feature);
+      if (at == layout.features.end()) break;  // it stays in this branch
+      set.push_back(static_cast<std::size_t>(at - layout.features.begin()));
+    }
+    if (set.size() == plan.size()) mixed.forbidden.push_back(std::move(set));
+  }
+  for (const ModelRule& rule : feasible.rules()) mixed.rules.push_back(rule.rule);
+  return mixed;
+}
+
+Vector MixedExact::row(const Layout& layout, const FeasibleSet& feasible,
+                       const Vector& point) const {
+  const Encoder& encoder = problem_->model->encoder;
+  Vector raw = feasible.decode(point);
+  for (std::size_t u = 0; u < layout.units.size(); ++u) {
+    const MixedUnit& unit = layout.units[u];
+    const auto j = static_cast<Index>(layout.features[u]);
+    const auto now = point.segment(unit.column, unit.width);
+    if (now == feasible.query().segment(unit.column, unit.width)) continue;
+    if (unit.is_group()) {
+      for (std::size_t k = 0; k < unit.options.size(); ++k) {
+        if (unit.options[k].values == now) raw(j) = static_cast<double>(layout.levels[u][k]);
+      }
+    } else if (unit.has_grid()) {
+      raw(j) = feasible.ranges()[layout.features[u]].nearest(
+          point(unit.column) * encoder.scale()(unit.column) + encoder.mean()(unit.column));
+    }
+  }
+  return raw;
+}
+
+MixedExact::Found MixedExact::fewest(MixedProblem mixed) const {
+  const bool all_may_stay = std::all_of(mixed.units.begin(), mixed.units.end(),
+                                        [](const MixedUnit& unit) { return unit.stays; });
+  if (question_->is_conic() && question_->is_single() && mixed.rules.empty() && all_may_stay) {
+    FewestChanges fewest = solve_fewest(question_->cones().front(), mixed);
+    return {.result = std::move(fewest.result), .fewest_proved = fewest.proved};
+  }
+  const std::size_t most = mixed.max_changes.value_or(mixed.units.size());
+  Found found;
+  for (std::size_t changes = 1; changes <= most; ++changes) {
+    mixed.max_changes = changes;
+    found.result = solve(mixed);
+    if (found.result.found) return found;
+    if (found.result.status == MixedStatus::limit) found.fewest_proved = false;
+  }
+  if (!found.fewest_proved) found.result.status = MixedStatus::limit;
+  return found;
+}
+
+MixedExact::Found MixedExact::search(const FeasibleSet& feasible, const Plans& earlier,
+                                     double margin) const {
+  const std::vector<FeasibleSet> branches = feasible.branches();
+  Found best = search_branch(branches.front(), earlier, margin);
+  for (std::size_t b = 1; b < branches.size(); ++b) {
+    Found found = search_branch(branches[b], earlier, margin);
+    // What is proved of every branch is proved of all.
+    const double bound = std::min(best.result.lower_bound, found.result.lower_bound);
+    const bool limited =
+        best.result.status == MixedStatus::limit || found.result.status == MixedStatus::limit;
+    const bool proved = best.fewest_proved && found.fewest_proved;
+    const auto changes = [&](const Found& one) -> Index {
+      if (!options_.sparse || !one.result.found) return 0;  // no row to count in
+      return (one.raw.array() != feasible.query_raw().array()).count();
+    };
+    const bool better =
+        found.result.found &&
+        (!best.result.found || changes(found) < changes(best) ||
+         (changes(found) == changes(best) && found.result.objective < best.result.objective));
+    // Among rows with the fewest changes, the bound is that of the branches which have them.
+    const bool equal = changes(found) == changes(best) && found.result.found && best.result.found;
+    const double winner = better ? found.result.lower_bound : best.result.lower_bound;
+    const std::size_t nodes = best.result.nodes + found.result.nodes;
+    if (better) best = std::move(found);
+    best.result.nodes = nodes;
+    best.fewest_proved = proved;
+    best.result.lower_bound = options_.sparse && !equal ? winner : bound;
+    if (limited) best.result.status = MixedStatus::limit;
+  }
+  return best;
+}
+
+MixedExact::Found MixedExact::search_branch(const FeasibleSet& feasible, const Plans& earlier,
+                                            double margin) const {
+  const auto search = [&](MixedProblem mixed) {
+    if (options_.sparse) return fewest(std::move(mixed));
+    return Found{.result = solve(mixed)};
+  };
+  const Layout layout = lay_out(feasible, false);
+  Found found = search(problem_for(layout, feasible, earlier, margin));
+  if (!found.result.found) return found;
+  found.raw = row(layout, feasible, found.result.point);
+  if (feasible.violations(found.raw).empty() || !feasible.has_grid()) return found;
+
+  // Numbers go to their display grids while everything else does what was found, or nothing.
+  Layout grids = lay_out(feasible, true);
+  for (std::size_t u = 0; u < grids.units.size(); ++u) {
+    MixedUnit& unit = grids.units[u];
+    const auto now = found.result.point.segment(unit.column, unit.width);
+    const bool stays = now == feasible.query().segment(unit.column, unit.width);
+    if (unit.is_group()) {
+      for (std::size_t k = unit.options.size(); k-- > 0;) {
+        if (!stays && unit.options[k].values == now) continue;
+        if (unit.options.size() == 1) break;  // a group has options
+        unit.options.erase(unit.options.begin() + static_cast<std::ptrdiff_t>(k));
+        grids.levels[u].erase(grids.levels[u].begin() + static_cast<std::ptrdiff_t>(k));
+      }
+    } else if (layout.units[u].has_grid()) {
+      unit.step.reset();
+      unit.values = {stays ? feasible.query()(unit.column) : now(0)};
+    }
+  }
+  MixedProblem rounding = problem_for(grids, feasible, earlier, margin);
+  rounding.node_limit = std::min(rounding.node_limit, display_nodes);
+  Found rounded = search(rounding);
+  if (!rounded.result.found) {
+    grids = lay_out(feasible, true);
+    rounded = search(problem_for(grids, feasible, earlier, margin));
+    if (!rounded.result.found) return rounded;
+  }
+  rounded.raw = row(grids, feasible, rounded.result.point);
+  rounded.result.lower_bound = std::min(found.result.lower_bound, rounded.result.objective);
+  rounded.fewest_proved = found.fewest_proved;
+  return rounded;
+}
+
+MixedExact::Outcome MixedExact::answer(Answer& result, const FeasibleSet& feasible,
+                                       const Plans& earlier) const {
+  for (const double margin : margins) {
+    const Found found = search(feasible, earlier, margin);
+    if (!found.result.found) {
+      if (found.result.status == MixedStatus::infeasible) return Outcome::impossible;
+      result.message =
+          fmt::format("nothing was found in {} parts of the search; `node_limit` allows more",
+                      found.result.nodes);
+      return Outcome::blocked;
+    }
+    if (!assembler_->accept(result, found.raw, feasible)) {
+      const std::vector<std::string> broken = feasible.violations(found.raw);
+      result.message = broken.empty()
+                           ? "the answer did not survive rounding"
+                           : fmt::format("the nearest answer breaks {}", fmt::join(broken, "; "));
+      continue;
+    }
+    result.message.clear();
+    if (!found.fewest_proved) {
+      result.message = "fewer changes were not ruled out within the node limit";
+      return Outcome::answered;
+    }
+    const bool square_root = problem_->cost.kind == CostKind::mixed;
+    const double bound = std::max(0.0, found.result.lower_bound);
+    result.gap = std::clamp(1 - (square_root ? std::sqrt(bound) : bound) / result.distance.weighted,
+                            0.0, 1.0);
+    if (*result.gap <= optimal_gap) {
+      result.status = Status::optimal;
+      result.gap = 0;
+    }
+    return Outcome::answered;
+  }
+  return Outcome::blocked;
+}
+
+}  // namespace ellice

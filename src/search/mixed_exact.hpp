@@ -1,0 +1,59 @@
+#pragma once
+
+#include <vector>
+
+#include "ellice/request/problem.hpp"
+#include "ellice/search/exact_search.hpp"
+#include "ellice/solver/branch_and_bound.hpp"
+#include "search/linear_question.hpp"
+
+namespace ellice {
+
+/// The nearest certified row of one query under a linear model when whole numbers, levels,
+/// categories, grids, charges per change, a limit of changes, rules or several parts of a question
+/// take part: found by branch and bound, with proof. Threads may share it.
+class MixedExact {
+ public:
+  /// All must outlive it.
+  MixedExact(const Problem& problem, const Assembler& assembler, const LinearQuestion& question,
+             const ExactOptions& options);
+
+  /// Whether a query needs this search: something discrete may change, changes are counted, there
+  /// are rules or several parts.
+  [[nodiscard]] bool is_needed(const FeasibleSet& feasible) const;
+
+  /// Sets of features, each the changes of an earlier plan.
+  using Plans = std::vector<std::vector<std::size_t>>;
+
+  enum class Outcome {
+    answered,
+    impossible,  // proved by the search: no row passes
+    blocked,     // the search ended, or what it found did not pass as a row; see the message
+  };
+  /// Fills in the nearest row that changes no earlier plan's whole set.
+  [[nodiscard]] Outcome answer(Answer& result, const FeasibleSet& feasible,
+                               const Plans& earlier) const;
+
+ private:
+  struct Layout;
+  struct Found;
+  [[nodiscard]] Layout lay_out(const FeasibleSet& feasible, bool display_grids) const;
+  [[nodiscard]] MixedProblem problem_for(const Layout& layout, const FeasibleSet& feasible,
+                                         const Plans& earlier, double margin) const;
+  /// The best of the feasible set's branches.
+  [[nodiscard]] Found search(const FeasibleSet& feasible, const Plans& earlier,
+                             double margin) const;
+  [[nodiscard]] Found search_branch(const FeasibleSet& feasible, const Plans& earlier,
+                                    double margin) const;
+  [[nodiscard]] Found fewest(MixedProblem mixed) const;
+  [[nodiscard]] MixedResult solve(const MixedProblem& mixed) const;
+  [[nodiscard]] Vector row(const Layout& layout, const FeasibleSet& feasible,
+                           const Vector& point) const;
+
+  const Problem* problem_;
+  const Assembler* assembler_;
+  const LinearQuestion* question_;
+  ExactOptions options_;
+};
+
+}  // namespace ellice

@@ -1,0 +1,247 @@
+#include "search/number_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "ellice/search/rounding.hpp"
+#include "solver/corrected_search.hpp"
+
+namespace ellice {
+
+namespace {
+
+// Answers are lifted above the threshold by this much, relative to the terms of g: a little more
+// than the 1e-12 that a certificate asks for. If writing and reading an answer loses it, more.
+constexpr std::array<double, 3> margins = {1.1e-12, 1e-11, 1e-10};
+constexpr double certificate_margin = 1e-12;
+constexpr double optimal_gap = 1e-9;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+/// The best point of the searched boxes, before grids.
+struct NumberSearch::Solution {
+  bool found = false;
+  Vector point = {};
+  const Box* box = nullptr;  // in which it lies
+  double objective = infinity;
+  double lower_bound = infinity;  // of the solver's cost, over the searched boxes
+  double multiplier = 0;          // what a unit of threshold costs
+  int cuts = 0;                   // cutting planes that it took
+};
+
+SeparableCost separable_cost(const Cost& cost, const Encoder& encoder) {
+  const Vector weights = column_weights(encoder);
+  switch (cost.kind) {
+    case CostKind::l2:
+    case CostKind::mixed:
+      return {.quadratic = 2 * weights};
+    case CostKind::l1:
+      return {.absolute = weights};
+    case CostKind::l1_l2:
+      break;
+  }
+  return {.quadratic = 2 * weights, .absolute = weights};
+}
+
+/// Rounds with exact re-solves; every worst model starts from the last one.
+class NumberSearch::Guide final : public RoundingGuide {
+ public:
+  Guide(const NumberSearch& search, RobustOracle& oracle, const FeasibleSet& feasible)
+      : search_(&search), oracle_(&oracle), feasible_(&feasible) {}
+
+  [[nodiscard]] double margin(VectorArg z) override {
+    const Support at = oracle_->at(0, z);
+    const double threshold = search_->problem_->threshold;
+    return at.proved - threshold - 2 * certificate_margin * (at.scale + std::abs(threshold));
+  }
+  [[nodiscard]] Vector slope(VectorArg z) override { return oracle_->at(0, z).gradient(); }
+  [[nodiscard]] std::optional<Vector> solve(const Box& part, VectorArg /*start*/) override {
+    Solution solved = search_->solve_box(*feasible_, part, nullptr);
+    if (!solved.found) return std::nullopt;
+    return std::move(solved.point);
+  }
+
+ private:
+  const NumberSearch* search_;
+  RobustOracle* oracle_;
+  const FeasibleSet* feasible_;
+};
+
+NumberSearch::NumberSearch(const Problem& problem, const Assembler& assembler,
+                           const LinearQuestion& question)
+    : problem_(&problem),
+      assembler_(&assembler),
+      question_(&question),
+      cost_(separable_cost(problem.cost, problem.model->encoder)) {
+  const bool squares = problem.cost.kind == CostKind::l2 || problem.cost.kind == CostKind::mixed;
+  if (!squares || !question.is_conic() || !question.is_single()) return;
+  const Encoder& encoder = problem.model->encoder;
+  std::vector<bool> movable;  // columns that some query may move
+  for (Index column = 0; column < encoder.columns(); ++column) {
+    const Feature& feature = encoder.schema().features[encoder.feature_of(column)];
+    const auto limits = problem.constraints.features.find(feature.name);
+    const bool locked = limits != problem.constraints.features.end() && limits->second.locked;
+    movable.push_back(feature.kind == FeatureKind::numeric && !feature.immutable && !locked);
+  }
+  if (std::find(movable.begin(), movable.end(), true) == movable.end()) return;
+  cone_ = std::make_unique<ConeFactor>(ConeProblem{.theta = question.cones().front().theta(),
+                                                   .hessian = question.hessian(),
+                                                   .weights = column_weights(encoder),
+                                                   .movable = movable});
+}
+
+std::optional<ConeBatch> NumberSearch::project_rows(const RowMatrix& points) const {
+  if (!cone_) return std::nullopt;
+  return cone_->project_rows(points,
+                             {.epsilon = problem_->epsilon, .threshold = problem_->threshold});
+}
+
+NumberSearch::Solution NumberSearch::solve_box(const FeasibleSet& feasible, const Box& box,
+                                               const ConeProjection* free) const {
+  if (!question_->is_conic()) {
+    const std::unique_ptr<RobustOracle> oracle = question_->oracle();
+    OracleResult solved = search_corrected(*oracle, {.query = feasible.query(),
+                                                     .lower = box.lower,
+                                                     .upper = box.upper,
+                                                     .cost = cost_,
+                                                     .threshold = problem_->threshold,
+                                                     .margin = 2 * certificate_margin});
+    return {.found = solved.found,
+            .point = std::move(solved.point),
+            .box = &box,
+            .objective = solved.objective,
+            .lower_bound = solved.lower_bound,
+            .cuts = solved.cuts};
+  }
+  BoxProblem problem{.query = feasible.query(),
+                     .lower = box.lower,
+                     .upper = box.upper,
+                     .cost = cost_,
+                     .epsilon = problem_->epsilon,
+                     .threshold = problem_->threshold};
+  if (free != nullptr && free->summary.status == ConeStatus::optimal) {
+    problem.start = BoxStart{.point = free->point.cwiseMax(box.lower).cwiseMin(box.upper),
+                             .multiplier = 2 * free->summary.multiplier};
+  }
+  BoxProjection solved = question_->cones().front().project(problem);
+  return {.found = solved.status != BoxStatus::infeasible && solved.margin >= 0,
+          .point = std::move(solved.point),
+          .box = &box,
+          .objective = solved.objective,
+          .lower_bound = solved.status == BoxStatus::infeasible ? infinity : solved.lower_bound,
+          .multiplier = solved.multiplier};
+}
+
+NumberSearch::Solution NumberSearch::solve(const FeasibleSet& feasible,
+                                           const ConeProjection* free) const {
+  // The free projection answers at once where it stays inside the only box.
+  if (free != nullptr && feasible.boxes().size() == 1 &&
+      free->summary.status == ConeStatus::optimal &&
+      feasible.boxes().front().contains(free->point)) {
+    return {.found = true,
+            .point = free->point,
+            .box = &feasible.boxes().front(),
+            .lower_bound = free->summary.lower_bound_squared,
+            .multiplier = 2 * free->summary.multiplier};  // of Σ wΔz² instead of its half
+  }
+  Solution best;
+  for (const Box& box : feasible.boxes()) {
+    Solution solved = solve_box(feasible, box, free);
+    const double bound = std::min(best.lower_bound, solved.lower_bound);
+    if (solved.found && solved.objective < best.objective) best = std::move(solved);
+    best.lower_bound = bound;
+  }
+  return best;
+}
+
+double NumberSearch::lower_bound(const FeasibleSet& feasible, const Solution& searched) const {
+  // Certified points keep 1e-12 of the scale from the threshold; a bound on their cost may count
+  // that in (theory.md, Result 9).
+  const std::unique_ptr<RobustOracle> oracle = question_->oracle();
+  const double margin =
+      certificate_margin * (oracle->at(0, searched.point).scale + std::abs(problem_->threshold));
+  if (feasible.boxes_cover()) return searched.lower_bound + searched.multiplier * margin;
+  const Solution relaxed = solve_box(feasible, feasible.relaxed(), nullptr);
+  // Searched points lie in the relaxed box: were it called infeasible, that would be rounding.
+  if (std::isinf(relaxed.lower_bound)) return 0;
+  return relaxed.lower_bound + relaxed.multiplier * margin;
+}
+
+NumberSearch::Outcome NumberSearch::answer(Answer& result, const FeasibleSet& feasible,
+                                           const ConeProjection* free) const {
+  const Solution solution = solve(feasible, free);
+  if (!solution.found) return Outcome::none;
+  if (!complete(result, feasible, solution)) return Outcome::refused;
+  const bool square_root = problem_->cost.kind == CostKind::mixed;
+  const double bound = lower_bound(feasible, solution);
+  const double comparable = square_root ? std::sqrt(std::max(0.0, bound)) : bound;
+  result.gap = std::clamp(1 - comparable / result.distance.weighted, 0.0, 1.0);
+  if (*result.gap <= optimal_gap) {
+    result.status = Status::optimal;
+    result.gap = 0;
+  }
+  if (solution.cuts > 0) {
+    result.message = fmt::format(
+        "found by {} cutting planes, since the corrected ellipsoids did not settle", solution.cuts);
+  }
+  return Outcome::answered;
+}
+
+bool NumberSearch::complete(Answer& result, const FeasibleSet& feasible,
+                            const Solution& solution) const {
+  const std::unique_ptr<RobustOracle> oracle = question_->oracle();
+  Guide guide(*this, *oracle, feasible);
+  Vector raw;
+  for (const double margin : margins) {
+    const Vector point = lift(*oracle, solution, feasible.query(), margin);
+    raw = feasible.decode(point);
+    if (feasible.has_grid()) {
+      const std::optional<Vector> rounded =
+          round_to_grid(*problem_, guide, feasible, *solution.box, point);
+      if (!rounded) {
+        result.message = "an answer exists between the grid values, but none was found on them";
+        return false;
+      }
+      raw = *rounded;
+    }
+    const Support near = oracle->at(0, point);
+    if (assembler_->accept(result, raw, feasible, near.worst.get())) return true;
+  }
+  const std::vector<std::string> broken = feasible.violations(raw);
+  result.message = broken.empty()
+                       ? "the answer did not survive rounding"
+                       : fmt::format("the nearest answer breaks {}", fmt::join(broken, "; "));
+  return false;
+}
+
+Vector NumberSearch::lift(RobustOracle& oracle, const Solution& solution, const Vector& query,
+                          double margin) const {
+  const Box& box = *solution.box;
+  const Vector weights = column_weights(problem_->model->encoder);
+  Vector point = solution.point;
+  // Along the gradient, among what has moved already: an answer does not change more features for
+  // the sake of rounding.
+  const bool nothing_moved = point == query;
+  for (int step = 0; step < 4; ++step) {
+    const Support at = oracle.at(0, point);
+    const double scale = at.scale + std::abs(problem_->threshold);
+    const double need = problem_->threshold + margin * scale - at.proved;
+    if (need <= 0) break;
+    Vector direction = at.gradient();
+    for (Index i = 0; i < point.size(); ++i) {
+      const bool at_bound = direction(i) > 0 ? point(i) >= box.upper(i) : point(i) <= box.lower(i);
+      if (at_bound || (!nothing_moved && point(i) == query(i))) direction(i) = 0;
+    }
+    const double gain = direction.cwiseAbs2().cwiseQuotient(weights).sum();
+    if (!(gain > 0)) break;
+    point += need / gain * direction.cwiseQuotient(weights);
+    point = point.cwiseMax(box.lower).cwiseMin(box.upper);
+  }
+  return point;
+}
+
+}  // namespace ellice

@@ -1,0 +1,176 @@
+#include "ellice/sets/ellipsoid.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ellice/core/error.hpp"
+
+namespace ellice {
+
+namespace {
+
+/// b − hᵀs with the rounding error of twice the working precision: each product and each sum is
+/// split into its rounded value and its exact error (Ogita, Rump and Oishi, 2005).
+double residual(VectorArg h, const LongVector& s, long double b) {
+  auto sum = static_cast<double>(b);
+  double errors = 0;
+  long double tail = static_cast<long double>(sum) - b;  // of what a double does not hold
+  for (Index j = 0; j < h.size(); ++j) {
+    const auto leading = static_cast<double>(s(j));
+    const double product = -h(j) * leading;
+    errors += std::fma(-h(j), leading, -product);
+    const double total = sum + product;
+    const double back = total - sum;
+    errors += (sum - (total - back)) + (product - back);
+    sum = total;
+    tail += h(j) * (s(j) - static_cast<long double>(leading));
+  }
+  return static_cast<double>(static_cast<long double>(sum) + errors - tail);
+}
+
+/// H⁻¹a to the last digits of double for every H that Cholesky can factor: iterative refinement
+/// (Higham, Accuracy and Stability, 12.1), with residuals so exact that the condition of H does
+/// not show.
+LongVector refined_solve(const Ellipsoid& set, const LongVector& a) {
+  LongVector solution = LongVector::Zero(a.size());
+  Vector remainder = a.cast<double>();
+  double last_correction = std::numeric_limits<double>::infinity();
+  for (int step = 0; step < 10; ++step) {
+    const Vector correction = set.factor().solve(remainder);
+    const double size = correction.norm();
+    if (!(size < last_correction)) break;  // as exact as it gets
+    last_correction = size;
+    solution += correction.cast<long double>();
+    for (Index i = 0; i < remainder.size(); ++i) {
+      remainder(i) = residual(set.hessian().col(i), solution, a(i));
+    }
+  }
+  return solution;
+}
+
+}  // namespace
+
+Ellipsoid::Ellipsoid(Vector center, Matrix hessian, double epsilon)
+    : center_(std::move(center)),
+      hessian_(std::move(hessian)),
+      factor_(hessian_),
+      epsilon_(epsilon) {
+  require(center_.size() == hessian_.rows(), "the centre has {} entries but H has {} rows",
+          center_.size(), hessian_.rows());
+  require(center_.allFinite(), "the centre has an entry that is not finite");
+  require(epsilon >= 0 && std::isfinite(epsilon), "epsilon = {} must be >= 0 and finite", epsilon);
+}
+
+WorstHead Ellipsoid::worst(VectorArg a, const WorstHead* /*nearby*/) const {
+  WorstHead result{.model = worst_model(*this, a)};
+  result.attained = result.proved = robust_logit(*this, a);
+  const double norm = factor_.inverse_norm(a);
+  result.multiplier = norm > 0 ? std::sqrt(2 * epsilon_) / norm : 0;
+  return result;
+}
+
+ExtendedWorst Ellipsoid::worst_extended(const LongVector& a, const WorstHead* /*nearby*/) const {
+  const LongVector solved = refined_solve(*this, a);
+  const LongVector center = center_.cast<long double>();
+  const long double norm = std::sqrt(a.dot(solved));
+  const long double radius = std::sqrt(2 * static_cast<long double>(epsilon_));
+  return {.robust = center.dot(a) - radius * norm, .model = center - (radius / norm) * solved};
+}
+
+double Ellipsoid::radius(VectorArg a, double threshold, const Vector* /*nearby*/) const {
+  return robustness_radius(*this, a, threshold);
+}
+
+std::shared_ptr<const HeadSet> Ellipsoid::with_epsilon(double epsilon) const {
+  return std::make_shared<const Ellipsoid>(at(epsilon));
+}
+
+Ellipsoid Ellipsoid::at(double epsilon) const {
+  require(epsilon >= 0 && std::isfinite(epsilon), "epsilon = {} must be >= 0 and finite", epsilon);
+  Ellipsoid result = *this;
+  result.epsilon_ = epsilon;
+  return result;
+}
+
+Ellipsoid last_layer_set(const Model& model, double epsilon) {
+  return {model.network.head(), model.curvature.hessian, epsilon};
+}
+
+Vector with_one(VectorArg x) {
+  Vector result(x.size() + 1);
+  result << x, 1.0;
+  return result;
+}
+
+double robustness_penalty(const Ellipsoid& set, VectorArg x_tilde) {
+  return std::sqrt(2 * set.epsilon()) * set.factor().inverse_norm(x_tilde);
+}
+
+double robust_logit(const Ellipsoid& set, VectorArg x_tilde) {
+  return set.center().dot(x_tilde) - robustness_penalty(set, x_tilde);
+}
+
+Vector robust_logits(const Ellipsoid& set, RowMatrixArg rows, const Execution& execution) {
+  require(rows.cols() + 1 == set.parameters(), "rows have {} columns, expected {}", rows.cols(),
+          set.parameters() - 1);
+  // Blocks of fixed size, so that what a row gets does not depend on the number of threads; one
+  // triangular solve with many right-hand sides runs at the speed of a matrix product.
+  constexpr Index block_rows = 256;
+  const Index d = rows.cols();
+  const double radius = std::sqrt(2 * set.epsilon());
+  Vector result(rows.rows());
+  const auto blocks = static_cast<std::size_t>((rows.rows() + block_rows - 1) / block_rows);
+  parallel_for("robust logits", blocks, execution, [&](std::size_t block) {
+    const Index first = static_cast<Index>(block) * block_rows;
+    const Index n = std::min(block_rows, rows.rows() - first);
+    Matrix columns(d + 1, n);
+    columns.topRows(d) = rows.middleRows(first, n).transpose();
+    columns.row(d).setOnes();
+    result.segment(first, n).noalias() = columns.transpose() * set.center();
+    set.factor().whiten(columns);
+    result.segment(first, n) -= radius * columns.colwise().norm().transpose();
+  });
+  return result;
+}
+
+Vector worst_model(const Ellipsoid& set, VectorArg x_tilde) {
+  const double norm = set.factor().inverse_norm(x_tilde);
+  if (norm == 0) return set.center();
+  return set.center() - (std::sqrt(2 * set.epsilon()) / norm) * set.factor().solve(x_tilde);
+}
+
+double excess_objective(const Ellipsoid& set, VectorArg theta) {
+  const Vector step = theta - set.center();
+  return step.dot(set.hessian() * step) / 2;
+}
+
+bool contains(const Ellipsoid& set, VectorArg theta) {
+  return excess_objective(set, theta) <= set.epsilon();
+}
+
+double robustness_radius(const Ellipsoid& set, VectorArg x_tilde, double threshold) {
+  const double margin = set.center().dot(x_tilde) - threshold;
+  if (!(margin > 0)) return 0;
+  const double ratio = margin / set.factor().inverse_norm(x_tilde);
+  return ratio * ratio / 2;
+}
+
+double epsilon_limit(VectorArg center, MatrixArg hessian, const std::vector<bool>& movable) {
+  require(static_cast<Index>(movable.size()) + 1 == center.size(),
+          "{} columns are marked, expected {}", movable.size(), center.size() - 1);
+  std::vector<Index> moved;
+  std::vector<Index> fixed;
+  for (std::size_t i = 0; i < movable.size(); ++i) {
+    (movable[i] ? moved : fixed).push_back(static_cast<Index>(i));
+  }
+  fixed.push_back(center.size() - 1);  // the bias
+  const Vector w = center(moved);
+  const Matrix fixed_block = hessian(fixed, fixed);
+  const Vector cross = hessian(fixed, moved) * w;
+  const CholeskyFactor factor(fixed_block);
+  const double schur = w.dot(hessian(moved, moved) * w) - cross.dot(factor.solve(cross));
+  return std::max(0.0, schur) / 2;
+}
+
+}  // namespace ellice

@@ -1,0 +1,195 @@
+#include "sets/full_set.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ellice/model/network_pass.hpp"
+
+namespace ellice {
+
+namespace {
+
+/// Rows of eigenvector entries are padded with zeros to whole blocks of this many.
+constexpr Index lanes = 8;
+using Lanes = Eigen::Array<double, lanes, 1>;
+using LanesMap = Eigen::Map<const Lanes>;
+
+class FullSet final : public UncertaintySet {
+ public:
+  FullSet(const Network& network, const GaussNewton& curvature, double damping)
+      : network_(&network), damping_(damping), largest_(damping) {
+    const Index rank = curvature.values.size();
+    const Index width = (rank + lanes - 1) / lanes * lanes;
+    vectors_.setZero(network.parameters(), width);
+    weights_.setZero(width);
+    if (rank == 0) return;
+    vectors_.leftCols(rank) = curvature.vectors;
+    const Eigen::ArrayXd e = curvature.values.array();
+    weights_.head(rank) = e / (damping * (e + damping));
+    largest_ += e.maxCoeff();
+  }
+
+  [[nodiscard]] std::unique_ptr<RobustFunction> function() const override;
+  [[nodiscard]] const Network& network() const { return *network_; }
+  [[nodiscard]] double damping() const { return damping_; }
+  [[nodiscard]] double largest() const { return largest_; }  // eigenvalue of G + λI
+  [[nodiscard]] Index width() const { return weights_.size(); }
+  [[nodiscard]] const double* row(Index parameter) const {
+    return vectors_.data() + parameter * width();
+  }
+  [[nodiscard]] const Vector& weights() const { return weights_; }  // q
+
+ private:
+  const Network* network_;
+  double damping_;
+  double largest_;
+  RowMatrix vectors_;
+  Vector weights_;
+};
+
+class FullFunction final : public RobustFunction {
+ public:
+  explicit FullFunction(const FullSet& set)
+      : set_(&set),
+        pass_(set.network()),
+        projection_(Vector::Zero(set.width())),
+        solved_(Vector::Zero(set.network().parameters())) {
+    const auto count = static_cast<std::size_t>(set.network().parameters());
+    parameters_.reserve(count + 3);
+    entries_.reserve(count + 3);
+    const std::vector<Layer>& layers = set.network().layers;
+    is_piecewise_linear_ = std::none_of(layers.begin(), layers.end(), [](const Layer& layer) {
+      return layer.activation == Activation::tanh || layer.activation == Activation::sigmoid;
+    });
+  }
+
+  [[nodiscard]] RobustScore value(Index /*member*/, VectorArg x) override {
+    return score(x, Wanted::value);
+  }
+
+  RobustScore gradient(Index /*member*/, VectorArg x, Vector& logit_gradient,
+                       Vector& spread_gradient) override {
+    const RobustScore result = score(x, Wanted::gradient);
+    projection_.array() *= set_->weights().array();
+    solve();
+    pass_.input_gradient(logit_gradient);
+    pass_.directional_gradient(solved_, spread_gradient);
+    spread_gradient /= result.spread;  // never 0: the head's bias has the derivative 1
+    return result;
+  }
+
+ private:
+  enum class Wanted { value, gradient };
+
+  /// Leaves c = UᵀJ in projection_.
+  RobustScore score(VectorArg x, Wanted wanted) {
+    const double logit = pass_.forward(x);
+    pass_.backward();
+    const double norm_squared = pass_.parameter_norm_squared();
+    double square = norm_squared / set_->damping();
+    if (wanted == Wanted::gradient || set_->width() > 0) collect(wanted);
+    if (set_->width() > 0) {
+      project();
+      square -= (set_->weights().array() * projection_.array().square()).sum();
+    }
+    // The eigenvectors are orthonormal, so that only rounding can take s² below this.
+    square = std::max(square, norm_squared / set_->largest());
+    return {.logit = logit, .spread = std::sqrt(square)};
+  }
+
+  /// The entries of J that are not 0, or those of v that directional_gradient() uses.
+  void collect(Wanted wanted) {
+    parameters_.clear();
+    entries_.clear();
+    const std::vector<Layer>& layers = set_->network().layers;
+    const bool keep_all = wanted == Wanted::gradient && !is_piecewise_linear_;
+    Index first = 0;
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      const Vector& delta = pass_.adjoint_of(l);
+      const Vector& a = pass_.input_of(l);
+      const bool keep_zeros =
+          wanted == Wanted::gradient && (l == 0 || layers[l - 1].activation != Activation::relu);
+      const Index bias = first + layers[l].weights.size();
+      for (Index j = 0; j < delta.size(); ++j, first += a.size()) {
+        if (delta(j) == 0 && !keep_all) continue;
+        for (Index i = 0; i < a.size(); ++i) {
+          if (a(i) != 0 || keep_zeros) add(first + i, delta(j) * a(i));
+        }
+        add(bias + j, delta(j));
+      }
+      first = bias + delta.size();
+    }
+    // Whole groups of four; an entry of 0 adds nothing.
+    while (parameters_.size() % 4 != 0) add(parameters_.back(), 0);
+  }
+
+  void add(Index parameter, double entry) {
+    parameters_.push_back(parameter);
+    entries_.push_back(entry);
+  }
+
+  /// Four rows of U at a time: c is read and written a quarter as often.
+  void project() {
+    projection_.setZero();
+    for (std::size_t k = 0; k < parameters_.size(); k += 4) {
+      const double* r0 = set_->row(parameters_[k]);
+      const double* r1 = set_->row(parameters_[k + 1]);
+      const double* r2 = set_->row(parameters_[k + 2]);
+      const double* r3 = set_->row(parameters_[k + 3]);
+      for (Index c = 0; c < projection_.size(); c += lanes) {
+        Eigen::Map<Lanes>(projection_.data() + c) +=
+            (entries_[k] * LanesMap(r0 + c) + entries_[k + 1] * LanesMap(r1 + c)) +
+            (entries_[k + 2] * LanesMap(r2 + c) + entries_[k + 3] * LanesMap(r3 + c));
+      }
+    }
+  }
+
+  /// v = J/λ − U(q∘c), where it is used. projection_ holds q∘c.
+  void solve() {
+    for (std::size_t k = 0; k < parameters_.size(); k += 4) {
+      const double* r0 = set_->row(parameters_[k]);
+      const double* r1 = set_->row(parameters_[k + 1]);
+      const double* r2 = set_->row(parameters_[k + 2]);
+      const double* r3 = set_->row(parameters_[k + 3]);
+      Lanes s0 = Lanes::Zero();
+      Lanes s1 = Lanes::Zero();
+      Lanes s2 = Lanes::Zero();
+      Lanes s3 = Lanes::Zero();
+      for (Index c = 0; c < projection_.size(); c += lanes) {
+        const Lanes weighted = LanesMap(projection_.data() + c);
+        s0 += weighted * LanesMap(r0 + c);
+        s1 += weighted * LanesMap(r1 + c);
+        s2 += weighted * LanesMap(r2 + c);
+        s3 += weighted * LanesMap(r3 + c);
+      }
+      // From the last to the first, so that what fills up a group is overwritten by the entry that
+      // it repeats.
+      solved_(parameters_[k + 3]) = entries_[k + 3] / set_->damping() - s3.sum();
+      solved_(parameters_[k + 2]) = entries_[k + 2] / set_->damping() - s2.sum();
+      solved_(parameters_[k + 1]) = entries_[k + 1] / set_->damping() - s1.sum();
+      solved_(parameters_[k]) = entries_[k] / set_->damping() - s0.sum();
+    }
+  }
+
+  const FullSet* set_;
+  NetworkPass pass_;
+  bool is_piecewise_linear_ = false;
+  std::vector<Index> parameters_;
+  std::vector<double> entries_;  // of J
+  Vector projection_;
+  Vector solved_;  // v; what is not used keeps older values
+};
+
+std::unique_ptr<RobustFunction> FullSet::function() const {
+  return std::make_unique<FullFunction>(*this);
+}
+
+}  // namespace
+
+std::unique_ptr<UncertaintySet> make_full_set(const Network& network, const GaussNewton& curvature,
+                                              double damping) {
+  return std::make_unique<FullSet>(network, curvature, damping);
+}
+
+}  // namespace ellice

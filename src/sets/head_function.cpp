@@ -1,0 +1,209 @@
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "ellice/model/network_pass.hpp"
+#include "ellice/sets/uncertainty_set.hpp"
+
+namespace ellice {
+
+namespace {
+
+/// A part of a question with what its function needs beyond it.
+struct PartShape {
+  Part part = {};
+  /// Closed forms only: L⁻¹ of the picture's H = LLᵀ. Formed, because products with few columns
+  /// (relu leaves about half of the features at 0) are several times faster than triangular solves
+  /// of this size.
+  Matrix whitening = {};
+
+  [[nodiscard]] bool same_space() const { return part.stretch.size() == 0; }
+};
+
+/// One part at one point after the other.
+class PartFunction {
+ public:
+  explicit PartFunction(const PartShape& shape)
+      : shape_(&shape),
+        pass_(shape.part.model->network),
+        features_(Vector::Ones(shape.part.picture->parameters())),
+        whitened_(features_.size()) {}
+
+  /// Leaves h̃ in features_, and L⁻¹h̃ or the worst head.
+  RobustScore score(VectorArg x) {
+    const double forward = see(x);
+    const double logit = part().rival ? picture().center().dot(features_) : forward;
+    spread_ = is_closed() ? whiten() : (logit - search()) / kappa();
+    return {.logit = logit, .spread = spread_};
+  }
+
+  RobustScore gradient(VectorArg x, Vector& logit_gradient, Vector& spread_gradient) {
+    const RobustScore result = score(x);
+    const Index m = features_.size() - 1;
+    pass_.feature_gradient(picture().center().head(m), logit_gradient);
+    if (is_closed()) {
+      solved_.noalias() = shape_->whitening.leftCols(m).transpose() * whitened_;
+      pass_.feature_gradient(solved_, spread_gradient);
+      spread_gradient /= result.spread;  // never 0: the last entry of h̃ is 1
+    } else {
+      const Vector fall = (picture().center() - part().coefficients(worst_->model)).head(m);
+      pass_.feature_gradient(fall / kappa(), spread_gradient);
+    }
+    spread_gradient_ = spread_gradient;
+    if (!shape_->same_space()) {
+      logit_gradient.array() *= shape_->part.stretch.array();
+      spread_gradient.array() *= shape_->part.stretch.array();
+    }
+    return result;
+  }
+
+  void spread_hessian(Matrix& hessian) {
+    pass_.feature_jacobian(jacobian_);
+    if (is_closed()) {
+      image_.noalias() = shape_->whitening.leftCols(features_.size() - 1) * jacobian_;
+      hessian.noalias() = image_.transpose() * image_;
+      hessian.noalias() -= spread_gradient_ * spread_gradient_.transpose();
+      hessian /= spread_;
+    } else {
+      searched_hessian(hessian);
+    }
+    if (!shape_->same_space()) {
+      hessian.array().colwise() *= shape_->part.stretch.array();
+      hessian.array().rowwise() *= shape_->part.stretch.array().transpose();
+    }
+  }
+
+  [[nodiscard]] double radius(VectorArg x, double threshold) {
+    (void)see(x);
+    return part().set->radius(part().direction(features_), threshold);
+  }
+
+  [[nodiscard]] bool is_closed() const { return shape_->whitening.size() > 0; }
+  [[nodiscard]] const WorstHead* worst() const { return worst_ ? &*worst_ : nullptr; }
+
+ private:
+  [[nodiscard]] const Part& part() const { return shape_->part; }
+  [[nodiscard]] const Ellipsoid& picture() const { return *shape_->part.picture; }
+  [[nodiscard]] double kappa() const { return std::sqrt(2 * part().set->epsilon()); }
+
+  /// The network's logit, if it has one output; leaves h̃ in features_.
+  double see(VectorArg x) {
+    double logit = 0;
+    if (shape_->same_space()) {
+      logit = pass_.forward(x);
+    } else {
+      moved_ = shape_->part.stretch.cwiseProduct(x) + shape_->part.offset;
+      logit = pass_.forward(moved_);
+    }
+    features_.head(features_.size() - 1) = pass_.features();
+    return logit;
+  }
+
+  /// ‖L⁻¹h̃‖.
+  double whiten() {
+    const Matrix& whitening = shape_->whitening;
+    const Index p = whitened_.size();
+    whitened_.setZero();
+    for (Index j = 0; j < p - 1; ++j) {
+      if (features_(j) == 0) continue;
+      whitened_.tail(p - j) += features_(j) * whitening.col(j).tail(p - j);
+    }
+    whitened_(p - 1) += whitening(p - 1, p - 1);
+    return whitened_.norm();
+  }
+
+  /// The proved worst score; the search begins where the last one ended.
+  double search() {
+    worst_ = part().set->worst(part().direction(features_), worst_ ? &*worst_ : nullptr);
+    return worst_->proved;
+  }
+
+  /// (τ/κ)·Jᵀ(M − Mh̃h̃ᵀM/(h̃ᵀMh̃))J for M = AᵀH⁻¹A, H the curvature at the worst head, A the map
+  /// from h̃ to the functional's direction and J the Jacobian of the features (theory.md, Result
+  /// 30).
+  void searched_hessian(Matrix& hessian) {
+    const Index p = features_.size();
+    Matrix whitened(part().set->center().size(), p);
+    for (Index j = 0; j < p; ++j) whitened.col(j) = part().direction(Vector(Vector::Unit(p, j)));
+    CholeskyFactor(part().set->curvature(*worst_)).whiten(whitened);
+    const Matrix image = whitened.leftCols(p - 1) * jacobian_;
+    const Vector along = whitened * features_;
+    const Vector shared = image.transpose() * along / along.norm();
+    hessian = image.transpose() * image;
+    hessian -= shared * shared.transpose();
+    hessian *= worst_->multiplier / kappa();
+  }
+
+  const PartShape* shape_;
+  NetworkPass pass_;
+  Vector moved_;
+  Vector features_;  // h̃
+  Vector whitened_;  // closed forms: L⁻¹h̃
+  Vector solved_;    // (H⁻¹h̃)_w
+  double spread_ = 0;
+  Vector spread_gradient_;  // in the space of the part's model
+  std::optional<WorstHead> worst_;
+  Matrix jacobian_;
+  Matrix image_;
+};
+
+class HeadFunction final : public RobustFunction {
+ public:
+  explicit HeadFunction(const std::vector<PartShape>& shapes) {
+    for (const PartShape& shape : shapes) parts_.emplace_back(shape);
+  }
+
+  [[nodiscard]] Index parts() const override { return static_cast<Index>(parts_.size()); }
+  [[nodiscard]] RobustScore value(Index part, VectorArg x) override { return at(part).score(x); }
+  RobustScore gradient(Index part, VectorArg x, Vector& logit_gradient,
+                       Vector& spread_gradient) override {
+    return at(part).gradient(x, logit_gradient, spread_gradient);
+  }
+  [[nodiscard]] bool spread_hessian(Index part, Matrix& hessian) override {
+    at(part).spread_hessian(hessian);
+    return true;
+  }
+  [[nodiscard]] double radius(Index part, VectorArg x, double threshold) override {
+    if (at(part).is_closed()) return RobustFunction::radius(part, x, threshold);
+    return at(part).radius(x, threshold);
+  }
+  [[nodiscard]] const WorstHead* worst_head(Index part, VectorArg x) override {
+    if (!at(part).is_closed()) (void)at(part).score(x);
+    return at(part).worst();
+  }
+
+ private:
+  PartFunction& at(Index part) { return parts_[static_cast<std::size_t>(part)]; }
+
+  std::vector<PartFunction> parts_;
+};
+
+class QuestionSet final : public UncertaintySet {
+ public:
+  explicit QuestionSet(const Question& question) {
+    for (const Part& part : question.parts()) {
+      PartShape shape{.part = part};
+      if (part.set->is_ellipsoid()) {
+        const Index p = part.picture->parameters();
+        shape.whitening.setIdentity(p, p);
+        part.picture->factor().whiten(shape.whitening);
+      }
+      shapes_.push_back(std::move(shape));
+    }
+  }
+
+  [[nodiscard]] std::unique_ptr<RobustFunction> function() const override {
+    return std::make_unique<HeadFunction>(shapes_);
+  }
+
+ private:
+  std::vector<PartShape> shapes_;
+};
+
+}  // namespace
+
+std::unique_ptr<UncertaintySet> make_set(const Question& question) {
+  return std::make_unique<QuestionSet>(question);
+}
+
+}  // namespace ellice

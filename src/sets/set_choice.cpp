@@ -1,0 +1,119 @@
+#include "ellice/sets/set_choice.hpp"
+
+#include <cmath>
+
+#include "ellice/core/error.hpp"
+#include "ellice/model/softmax_objective.hpp"
+#include "ellice/solver/cholesky.hpp"
+
+namespace ellice {
+
+namespace {
+
+void validate_full(const Model& model) {
+  require(model.network.layers.size() > 1,
+          "the full set is for networks with hidden layers, and this model has none: use the "
+          "last-layer set, which covers all its parameters");
+  require(model.curvature.full.has_value(),
+          "the model has no stored curvature of all its parameters, which the full set needs: "
+          "train it again, or use the isotropic or the last-layer set");
+  const GaussNewton& curvature = *model.curvature.full;
+  require(curvature.vectors.rows() == model.network.parameters() &&
+              curvature.vectors.cols() == curvature.values.size(),
+          "the curvature has {} eigenvectors of {} entries for {} eigenvalues and {} parameters",
+          curvature.vectors.cols(), curvature.vectors.rows(), curvature.values.size(),
+          model.network.parameters());
+}
+
+void validate_hessian(const Model& model, double damping) {
+  try {
+    const CholeskyFactor positive_definite(
+        with_gauge(damped_hessian(model, damping), model.network.outputs()));
+  } catch (const Error& error) {
+    fail(ErrorCode::argument, "damping = {} in place of l2 = {}: {}; use a larger one", damping,
+         model.training.l2, error.what());
+  }
+}
+
+void validate_classes(const SetChoice& choice, const Model& model) {
+  if (model.network.outputs() == 1) {
+    if (choice.contest) validate(*choice.contest, model);
+    return;
+  }
+  require(
+      choice.kind == SetKind::last_layer || choice.kind == SetKind::true_set,
+      "the model has {} classes, for which there are the sets last-layer and true only, not {}; "
+      "use `set: last-layer`",
+      model.network.outputs(), enum_name(choice.kind));
+  require(choice.contest.has_value(), "the model has {} classes: say which one is to win",
+          model.network.outputs());
+  validate(*choice.contest, model);
+}
+
+}  // namespace
+
+void validate(const SetChoice& choice, const Model& model) {
+  validate_classes(choice, model);
+  if (choice.damping) {
+    require(choice.kind != SetKind::isotropic,
+            "the isotropic set has no damping: leave it out, or use the full set");
+    require(choice.kind != SetKind::true_set,
+            "the true set has no damping, it is that of the objective: leave it out");
+    require(*choice.damping > 0 && std::isfinite(*choice.damping),
+            "damping = {} must be > 0 and finite", *choice.damping);
+  }
+  require(choice.kind == SetKind::ensemble || choice.members.empty(),
+          "{} further models are given, but the set is {}: they need the ensemble set",
+          choice.members.size(), enum_name(choice.kind));
+  if (choice.kind == SetKind::full) validate_full(model);
+  if (choice.kind == SetKind::true_set) (void)training_rows(choice, model);
+  if (choice.kind == SetKind::last_layer || choice.kind == SetKind::ensemble) {
+    if (choice.damping) validate_hessian(model, *choice.damping);
+  }
+  if (choice.kind == SetKind::ensemble) {
+    require(!choice.members.empty(),
+            "an ensemble needs at least one model beside the first: name the others in `ensemble`");
+    for (std::size_t k = 0; k < choice.members.size(); ++k) {
+      require(choice.members[k] != nullptr, "model {} of the ensemble is missing", k + 2);
+      const Model& member = *choice.members[k];
+      require(member.schema() == model.schema(),
+              "model {} of the ensemble has another schema: all must be trained with the same one",
+              k + 2);
+      if (choice.damping) validate_hessian(member, *choice.damping);
+    }
+  }
+}
+
+const StoredRows& training_rows(const SetChoice& choice, const Model& model) {
+  if (choice.rows != nullptr) return *choice.rows;
+  require(model.rows.has_value(),
+          "the true set needs the training rows: give `rows`, or train with `store_rows`");
+  return *model.rows;
+}
+
+void require_closed_form(SetKind kind) {
+  require(is_first_order(kind) || is_ellipsoidal(kind),
+          "the {} set is searched by `method: exact` (linear models), network and data only; use "
+          "another set or method",
+          enum_name(kind));
+}
+
+SetChoice second_order(const SetChoice& choice) {
+  return choice.kind == SetKind::true_set ? SetChoice{.contest = choice.contest} : choice;
+}
+
+Matrix damped_hessian(const Model& model, std::optional<double> damping) {
+  Matrix hessian = model.curvature.hessian;
+  if (damping) {
+    const TrainingRecord& training = model.training;
+    const Index outputs = model.network.outputs();
+    const Index p = hessian.rows() / outputs;
+    const Index penalized = training.penalize_bias ? p : p - 1;
+    for (Index k = 0; k < outputs; ++k) {
+      hessian.diagonal().segment(k * p, penalized).array() += *damping - training.l2;
+    }
+  }
+  return hessian;
+}
+
+}  // namespace ellice

@@ -1,0 +1,93 @@
+#include "ellice/core/error.hpp"
+#include "ellice/sets/stress.hpp"
+#include "ellice/solver/newton.hpp"
+#include "sets/stress_collection.hpp"
+
+namespace ellice {
+
+namespace {
+
+// Streams of a bootstrap model's seed.
+constexpr std::uint64_t rows_stream = 0;
+constexpr std::uint64_t training_stream = 1;
+
+bool is_linear(const Network& network) {
+  return network.layers.size() == 1;
+}
+
+Network fit_linear(const RowMatrix& features, const std::vector<int>& labels,
+                   const StressSource& source) {
+  const Objective objective(features, labels, source.loss, source.penalty);
+  const NewtonResult result =
+      minimize_newton({.value = [&](VectorArg theta) { return objective.value(theta); },
+                       .derivatives =
+                           [&](VectorArg theta, Vector& gradient, Matrix& hessian) {
+                             return objective.derivatives(theta, gradient, hessian);
+                           }},
+                      source.base->head());
+  if (result.status != NewtonStatus::converged) {
+    fail(ErrorCode::input,
+         "training on rows drawn with replacement stopped after {} Newton steps with a gradient "
+         "of {:.3g}: without a penalty a draw whose classes can be separated has no minimiser; "
+         "l2 is {}",
+         result.iterations, result.gradient_norm, source.penalty.l2);
+  }
+  return linear_network(result.point);
+}
+
+Network fit_resampled(const StressSource& source, const Random& random) {
+  const Index rows = source.train.features->rows();
+  RowMatrix features(rows, source.train.features->cols());
+  std::vector<int> labels(static_cast<std::size_t>(rows));
+  Random draws = random.split(rows_stream);
+  for (Index i = 0; i < rows; ++i) {
+    const std::uint64_t drawn = draws.below(static_cast<std::uint64_t>(rows));
+    features.row(i) = source.train.features->row(static_cast<Index>(drawn));
+    labels[static_cast<std::size_t>(i)] = (*source.train.labels)[drawn];
+  }
+  if (is_linear(*source.base)) return fit_linear(features, labels, source);
+  return fit_network({.features = &features, .labels = &labels}, source.validation, source.loss,
+                     source.penalty, source.network, random.split(training_stream))
+      .network;
+}
+
+}  // namespace
+
+StressSet retrain_set(const StressSource& source, double bound, const StressOptions& options,
+                      const Random& seeds, const Execution& execution) {
+  check_stress_source(source, options);
+  StressSet set{.kind = StressKind::retrain, .bound = bound};
+  const auto count = static_cast<std::size_t>(options.count);
+  if (is_linear(*source.base)) {
+    collect_models(
+        "retraining", source, {.count = 1, .attempts = 1}, execution,
+        [&](std::size_t) { return *source.base; }, set);
+    return set;
+  }
+  check_network_options(source);
+  collect_models(
+      "retraining", source,
+      {.count = count, .attempts = count * static_cast<std::size_t>(options.retrain_attempts)},
+      execution,
+      [&](std::size_t k) {
+        return fit_network(source.train, source.validation, source.loss, source.penalty,
+                           source.network, seeds.split(k))
+            .network;
+      },
+      set);
+  return set;
+}
+
+StressSet bootstrap_set(const StressSource& source, const StressOptions& options,
+                        const Random& seeds, const Execution& execution) {
+  check_stress_source(source, options);
+  if (!is_linear(*source.base)) check_network_options(source);
+  StressSet set{.kind = StressKind::bootstrap};
+  const auto count = static_cast<std::size_t>(options.count);
+  collect_models(
+      "bootstrap", source, {.count = count, .attempts = count}, execution,
+      [&](std::size_t k) { return fit_resampled(source, seeds.split(k)); }, set);
+  return set;
+}
+
+}  // namespace ellice

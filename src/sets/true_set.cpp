@@ -1,0 +1,248 @@
+#include "ellice/sets/true_set.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ellice/core/error.hpp"
+#include "ellice/model/network_objective.hpp"
+#include "ellice/model/softmax_objective.hpp"
+#include "sets/true_rules.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr int most_steps = 60;
+constexpr double tolerance = 1e-10;
+// No step changes a score by more: beyond that the second-order picture of the losses is
+// worthless.
+constexpr double longest_score_step = 3;
+// A step must bring the error to that share, or the next one gets a Hessian of its own.
+constexpr double enough_progress = 0.1;
+constexpr double rounding_of_objective = 1e-10;
+// A minimiser may miss the minimum by this share of ε.
+constexpr double allowed_decrement = 0.01;
+// ε is at least so many times the rounding of the objective.
+constexpr double roundings = 1e4;
+// A start far away may cost Newton's method all its steps; then its bounds are this far apart, as a
+// share of the penalty, and the ellipsoid's answer is a better start.
+constexpr double loose = 1e-6;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+TrueSet::Rows::Rows(RowMatrix given, std::vector<int> given_labels, LossKind kind, Index outputs,
+                    Penalty penalty, Vector given_minimiser, int threads)
+    : features(std::move(given)),
+      labels(std::move(given_labels)),
+      objective(features, labels, kind, outputs, penalty, threads),
+      minimiser(std::move(given_minimiser)) {
+  require(minimiser.size() == objective.parameters(), "the minimiser has {} entries, expected {}",
+          minimiser.size(), objective.parameters());
+  Vector gradient;
+  optimum = objective.derivatives(minimiser, gradient, hessian);
+  hessian = with_gauge(std::move(hessian), outputs);
+  factor = CholeskyFactor(hessian);  // otherwise the set has no end
+  const double norm = factor.inverse_norm(gradient);
+  decrement = norm * norm / 2;
+  rounding = objective.rounding(minimiser);
+}
+
+double TrueSet::Rows::known_epsilon() const {
+  return std::max(rounding_of_objective * (1 + optimum), roundings * rounding);
+}
+
+double TrueSet::smallest_epsilon() const {
+  return std::max(rows_->known_epsilon(), rows_->decrement / allowed_decrement);
+}
+
+TrueSet::TrueSet(RowMatrix features, std::vector<int> labels, LossKind kind, Index outputs,
+                 Penalty penalty, Vector minimiser, double epsilon, int threads)
+    : TrueSet(std::make_shared<const Rows>(std::move(features), std::move(labels), kind, outputs,
+                                           penalty, std::move(minimiser), threads),
+              epsilon) {}
+
+TrueSet::TrueSet(std::shared_ptr<const Rows> rows, double epsilon)
+    : rows_(std::move(rows)), epsilon_(epsilon) {
+  const double smallest = rows_->known_epsilon();
+  require(std::isfinite(epsilon) && epsilon >= smallest,
+          "epsilon = {} must be finite and at least {:.2g} for the true set, which is as well as "
+          "the objective itself is known; for 0 use the set last-layer",
+          epsilon, smallest);
+  require(rows_->decrement <= allowed_decrement * epsilon,
+          "the model is {:.3g} above the minimum of its objective, which is not small against "
+          "epsilon = {}: refit it first (`refit`, also when training)",
+          rows_->decrement, epsilon);
+}
+
+std::shared_ptr<const HeadSet> TrueSet::with_epsilon(double epsilon) const {
+  return std::make_shared<const TrueSet>(at(epsilon));
+}
+
+/// F = L + τ·aᵀθ is least where the gradient r of F vanishes.
+struct TrueSet::Iterate {
+  Vector theta = {};
+  double tau = 0;
+  double excess = 0;  // L(θ) − L̂
+  Vector gradient = {};
+  Vector residual = {};                                    // r
+  std::shared_ptr<const Eigen::LLT<Matrix>> hessian = {};  // of L, and of F, or one nearby
+  Vector newton = {};                                      // H⁻¹r
+  Vector along = {};                                       // H⁻¹a
+  int iterations = 0;
+};
+
+/// The rule says how far an iterate is from what is wanted beside r = 0 (relatively), and which
+/// change of τ brings its linearisation there. A Hessian costs many gradients, so that one is kept
+/// as long as its steps bring enough (Shamanskii's method).
+template <typename Rule>
+TrueSet::Iterate TrueSet::newton(const Vector& a, Iterate at, const Rule& rule) const {
+  const double accuracy = std::max(tolerance, rows_->rounding / epsilon_);
+  const double scale = std::sqrt(2 * epsilon_);
+  const bool keeps = rows_->objective.bounds_by_residual();
+  if (!keeps) at.hessian.reset();
+  Matrix hessian;
+  double error = infinity;
+  const auto judge = [&] {
+    at.residual = at.gradient + at.tau * a;
+    at.newton = at.hessian->solve(at.residual);
+    at.along = at.hessian->solve(a);
+    const double stationarity = std::sqrt(std::max(at.residual.dot(at.newton), 0.0)) / scale;
+    return std::max(stationarity, rule.error(at));
+  };
+  while (true) {
+    const double before = error;
+    if (at.hessian && keeps) {
+      at.excess = rows_->objective.gradient(at.theta, at.gradient) - rows_->optimum;
+      error = judge();
+    }
+    const bool is_slow = error > enough_progress * before && error > accuracy;
+    if (!at.hessian || !keeps || is_slow) {
+      at.excess = rows_->objective.derivatives(at.theta, at.gradient, hessian) - rows_->optimum;
+      at.hessian = std::make_shared<const Eigen::LLT<Matrix>>(
+          with_gauge(std::move(hessian), rows_->objective.outputs()));
+      error = judge();
+    }
+    if (error <= accuracy || at.iterations == most_steps) return at;
+    ++at.iterations;
+    double change = rule.change(at);
+    if (!std::isfinite(change)) change = 0;
+    change = std::clamp(change, -0.7 * at.tau, 2 * at.tau);
+    const Vector step = -at.newton - change * at.along;
+    const double length = rows_->objective.largest_score(step);
+    const double share = length > longest_score_step ? longest_score_step / length : 1;
+    at.theta += share * step;
+    at.tau += share * change;
+  }
+}
+
+double TrueSet::suboptimality(const Iterate& at) const {
+  return rows_->objective.suboptimality(at.theta, at.residual, *at.hessian);
+}
+
+WorstHead TrueSet::worst_from(const Vector& a, Iterate start) const {
+  const LevelRule rule{.target = std::sqrt(2 * epsilon_)};
+  if (start.theta.size() == 0) {
+    const Vector solved = rows_->factor.solve(a);
+    start.tau = rule.target / std::sqrt(a.dot(solved));
+    start.theta = rows_->minimiser - start.tau * solved;
+  }
+  Iterate at = newton(a, std::move(start), rule);
+  WorstHead result{.multiplier = at.tau, .iterations = at.iterations};
+  // Every θ of the set has τ·aᵀθ ≥ min F − L(θ) ≥ F(θ₀) − δ − level.
+  const double slack = at.excess - epsilon_ - suboptimality(at) - rows_->rounding;
+  result.proved =
+      at.theta.dot(a) + slack / at.tau - 1e-15 * at.theta.cwiseProduct(a).cwiseAbs().sum();
+  // Convexity brings a model that is a little outside back into the set.
+  const double share = std::min(1.0, (epsilon_ - rows_->rounding) / at.excess);
+  result.model = rows_->minimiser + share * (at.theta - rows_->minimiser);
+  result.attained = result.model.dot(a);
+  result.stationary = std::move(at.theta);
+  result.curvature = std::move(at.hessian);
+  return result;
+}
+
+WorstHead TrueSet::worst(VectorArg a_given, const WorstHead* nearby) const {
+  require(a_given.size() == rows_->minimiser.size(), "a has {} entries, expected {}",
+          a_given.size(), rows_->minimiser.size());
+  const Vector a = a_given;
+  if (nearby == nullptr || nearby->stationary.size() == 0) return worst_from(a, {});
+  WorstHead found = worst_from(
+      a, {.theta = nearby->stationary, .tau = nearby->multiplier, .hessian = nearby->curvature});
+  const double penalty = rows_->minimiser.dot(a) - found.attained;
+  // Written so that a bound that is not a number counts as loose.
+  return found.attained - found.proved <= loose * penalty ? found : worst_from(a, {});
+}
+
+ExtendedWorst TrueSet::worst_extended(const LongVector& a, const WorstHead* nearby) const {
+  const WorstHead found = worst(a.cast<double>(), nearby);
+  return {.robust = found.proved, .model = found.model.cast<long double>()};
+}
+
+double TrueSet::radius(VectorArg a_given, double threshold, const Vector* nearby) const {
+  const Vector a = a_given;
+  const double margin = rows_->minimiser.dot(a) - threshold;
+  if (margin <= 0) return 0;
+  const Vector solved = rows_->factor.solve(a);
+  const double tau = margin / a.dot(solved);
+  // The step in θ does not depend on τ, so that the ellipsoid's will do for any start.
+  const Iterate at = newton(
+      a, {.theta = nearby != nullptr ? *nearby : rows_->minimiser - tau * solved, .tau = tau},
+      ScoreRule{.c = &a, .threshold = threshold, .size = margin});
+  // Where aᵀθ ≤ t, L(θ) ≥ L(θ) + τ·(aᵀθ − t) ≥ F(θ₀) − δ − τt.
+  return std::max(0.0, at.excess + at.tau * (at.theta.dot(a) - threshold) - suboptimality(at) -
+                           rows_->rounding);
+}
+
+namespace {
+
+void require_rows_of(const Model& model, const StoredRows& rows) {
+  const TrainingRecord& training = model.training;
+  require_input(
+      rows.encoded.rows() == training.rows && rows.encoded.cols() == model.encoder.columns(),
+      "the rows are not those of the model: {} rows of {} columns, but it was fitted on {} "
+      "of {}; give the data that it was trained on",
+      rows.encoded.rows(), rows.encoded.cols(), training.rows, model.encoder.columns());
+  NetworkObjective on_rows(
+      {.features = &rows.encoded, .labels = &rows.labels, .classes = model.network.outputs()},
+      training.loss_kind, {.l2 = training.l2, .penalize_bias = training.penalize_bias});
+  const double loss = on_rows.loss(model.network);
+  require_input(
+      std::abs(loss - training.loss) <= 1e-9 * std::max(training.loss, 1e-6),
+      "the rows are not those of the model: its mean loss on them is {}, in the model file "
+      "it is {}; give the data that it was trained on",
+      loss, training.loss);
+  const double objective = on_rows.value(model.network);
+  require_input(
+      std::abs(objective - training.objective) <= 1e-9 * std::max(training.objective, 1e-6),
+      "the model file contradicts itself: its training.objective is {}, but on the rows of its "
+      "training the objective is {}; it was altered after training: train it again",
+      training.objective, objective);
+}
+
+void require_curvature_of(const Model& model, Matrix on_rows) {
+  on_rows.diagonal().array() += model.curvature.shift;
+  const double difference = (on_rows - model.curvature.hessian).norm();
+  require_input(difference <= 1e-9 * model.curvature.hessian.norm(),
+                "the rows are not those of the model: the Hessian of its objective on them differs "
+                "by {:.3g} from that in the model file; give the data that it was trained on",
+                difference);
+}
+
+}  // namespace
+
+TrueSet true_set(const Model& model, const StoredRows& rows, double epsilon) {
+  require_rows_of(model, rows);
+  const TrainingRecord& training = model.training;
+  const Index outputs = model.network.outputs();
+  TrueSet result(model.network.row_features(rows.encoded), rows.labels, training.loss_kind, outputs,
+                 {.l2 = training.l2, .penalize_bias = training.penalize_bias}, model.network.head(),
+                 epsilon);
+  const Index size = result.hessian().rows();
+  const Matrix gauge = with_gauge(Matrix::Zero(size, size), outputs);
+  require_curvature_of(model, result.hessian() - gauge);
+  return result;
+}
+
+}  // namespace ellice

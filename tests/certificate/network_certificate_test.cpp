@@ -1,0 +1,292 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "ellice/certificate/certificate.hpp"
+#include "ellice/certificate/verification.hpp"
+#include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/sets/uncertainty_set.hpp"
+#include "support/network_model.hpp"
+#include "support/oracles.hpp"
+
+namespace ellice {
+namespace {
+
+struct Case {
+  SetKind set;
+  std::optional<double> damping;
+  Activation activation;
+};
+
+class NetworkCertificate : public testing::TestWithParam<Case> {
+ protected:
+  NetworkCertificate() {
+    choice = {.kind = GetParam().set, .damping = GetParam().damping};
+    if (choice.kind == SetKind::ensemble) choice.members = {&second, &third};
+  }
+
+  /// The first certificate among random rows; the threshold is low enough for many.
+  [[nodiscard]] Certificate issue(double epsilon = 0.01, double threshold = -1) const {
+    const Certifier certifier(model, choice, epsilon, threshold);
+    for (std::uint64_t k = 0; k < 500; ++k) {
+      if (const auto certificate = certifier.certify(row(k))) return *certificate;
+    }
+    ADD_FAILURE() << "no robust row";
+    return {};
+  }
+  [[nodiscard]] static RawRow row(std::uint64_t k) {
+    const Vector raw = Random(k).normal_vector(4);
+    return {raw.begin(), raw.end()};
+  }
+  [[nodiscard]] Certificate through_file(const Json& json) const {
+    return certificate_from_json(parse_json(to_text(json), "c.json"), model, "c.json");
+  }
+
+  Model model = network_model({7, 5}, GetParam().activation, 11);
+  Model second = network_model({6}, GetParam().activation, 12);
+  Model third = network_model({}, Activation::identity, 13);
+  SetChoice choice;
+};
+
+TEST_P(NetworkCertificate, HoldsAfterTheWayThroughItsFile) {
+  const Verifier verifier(model, {&third, &second});
+  const Certifier certifier(model, choice, 0.01, -1);
+  int issued = 0;
+  for (std::uint64_t k = 0; k < 400; ++k) {
+    const auto certificate = certifier.certify(row(k));
+    const Evaluation evaluation = certifier.evaluate(row(k));
+    EXPECT_EQ(certificate.has_value(),
+              evaluation.robust_logit >= -1 && evaluation.real_logit.value_or(0) >= -1);
+    if (!certificate) continue;
+    ++issued;
+    EXPECT_EQ(evaluation.logit, certificate->logit);
+    EXPECT_LE(evaluation.robust_logit, certificate->robust_logit);
+    const Verification verification =
+        verifier.verify(through_file(to_json(*certificate, model.schema())));
+    EXPECT_TRUE(verification.holds()) << verification.failures.front();
+  }
+  EXPECT_GT(issued, 5);
+}
+
+TEST_P(NetworkCertificate, AgreesWithTheFunctionsOfItsSet) {
+  const auto set = make_set(model, choice);
+  const auto function = set->function();
+  const Certifier certifier(model, choice, 0.01, -1);
+  for (std::uint64_t k = 0; k < 50; ++k) {
+    const Evaluation evaluation = certifier.evaluate(row(k));
+    const double g = function->robust_logit(std::sqrt(0.02), model.encoder.encode(row(k)));
+    EXPECT_NEAR(evaluation.robust_logit, g, 1e-11 * (1 + std::abs(g)));
+  }
+}
+
+TEST_P(NetworkCertificate, HoldsAtItsMargin) {
+  const Verifier verifier(model, {&second, &third});
+  int issued = 0;
+  for (std::uint64_t k = 0; k < 100; ++k) {
+    const Evaluation evaluation = Certifier(model, choice, 0.01, -1e6).evaluate(row(k));
+    const double lowest = std::min(evaluation.robust_logit, evaluation.real_logit.value_or(1e300));
+    EXPECT_FALSE(Certifier(model, choice, 0.01, lowest + 1e-9).certify(row(k)));
+    const auto certificate = Certifier(model, choice, 0.01, lowest - 1e-9).certify(row(k));
+    ASSERT_TRUE(certificate);
+    const Verification verification = verifier.verify(*certificate);
+    EXPECT_TRUE(verification.holds()) << verification.failures.front();
+    ++issued;
+  }
+  EXPECT_EQ(issued, 100);
+}
+
+TEST_P(NetworkCertificate, LosesNoAlteredNumber) {
+  const Certificate certificate = issue();
+  const Verifier verifier(model, {&second, &third});
+  const Json document = to_json(certificate, model.schema());
+  const Json flat = document.flatten();
+  int altered = 0;
+  for (const auto& [path, value] : flat.items()) {
+    if (!value.is_number() || path == "/version") continue;
+    const double number = value.get<double>();
+    for (const double other :
+         {number * (1 + 1e-6) + (number == 0 ? 1e-6 : 0), -number - 1, number + 1}) {
+      Json copy = document;
+      copy[Json::json_pointer(path)] = other;
+      ++altered;
+      try {
+        EXPECT_FALSE(verifier.verify(through_file(copy)).holds()) << path << " = " << other;
+      } catch (const Error& error) {
+        EXPECT_TRUE(error.code() == ErrorCode::input || error.code() == ErrorCode::argument);
+      }
+    }
+  }
+  EXPECT_GT(altered, 30);
+}
+
+TEST_P(NetworkCertificate, ForEpsilonZeroSpeaksOfTheBaseModel) {
+  const Certificate certificate = issue(0);
+  EXPECT_EQ(certificate.logit, certificate.robust_logit);
+  if (certificate.real_logit) {
+    EXPECT_EQ(*certificate.real_logit, certificate.logit);
+  }
+  EXPECT_TRUE(Verifier(model, {&second, &third}).verify(certificate).holds());
+}
+
+TEST_P(NetworkCertificate, ClaimsOnlyWhatIsProved) {
+  const Certificate certificate = issue();
+  EXPECT_EQ(certificate.claim.find("Rashomon"), std::string::npos);
+  const auto says = [&](const std::string& words) {
+    return certificate.claim.find(words) != std::string::npos;
+  };
+  const bool first_order = choice.kind == SetKind::full || choice.kind == SetKind::isotropic;
+  EXPECT_EQ(says("To first order"), first_order);
+  EXPECT_EQ(says("nothing is proved"), first_order);
+  EXPECT_EQ(says("radius"), first_order);
+  EXPECT_EQ(says("hidden layers are fixed"), !first_order);
+  EXPECT_EQ(says("damping"), choice.kind == SetKind::full || choice.damping.has_value());
+  EXPECT_EQ(says("To second order"), !first_order && !choice.damping);
+  Model stopped = model;
+  stopped.training.head_decrement = 0.002;
+  EXPECT_EQ(claim_text(stopped, with_stated_damping(choice, model), 0.01, 0)
+                    .find("0.002 above the minimum") != std::string::npos,
+            choice.kind != SetKind::isotropic);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, NetworkCertificate,
+                         testing::Values(Case{SetKind::last_layer, {}, Activation::relu},
+                                         Case{SetKind::last_layer, {}, Activation::tanh},
+                                         Case{SetKind::last_layer, 0.1, Activation::sigmoid},
+                                         Case{SetKind::full, {}, Activation::relu},
+                                         Case{SetKind::full, 0.02, Activation::tanh},
+                                         Case{SetKind::full, {}, Activation::sigmoid},
+                                         Case{SetKind::isotropic, {}, Activation::relu},
+                                         Case{SetKind::ensemble, {}, Activation::relu},
+                                         Case{SetKind::ensemble, 0.1, Activation::tanh}));
+
+TEST(FirstOrderCertificate, StatesTheRealLogitAtTheWorstParameters) {
+  const Model model = network_model({7, 5}, Activation::relu, 11);
+  const GaussNewton& kept = *model.curvature.full;
+  const Certifier certifier(model, {.kind = SetKind::full}, 0.02, -1e6);
+  const RawRow row = {0.5, -0.2, 1.0, 0.3};
+  const Vector x = model.encoder.encode(row);
+  const Vector theta = parameter_vector(model.network);
+  const Vector j = oracles::numerical_gradient(
+      [&](const Vector& at) { return with_parameters(model.network, at).logit(x); }, theta);
+  Matrix h = kept.vectors * kept.values.asDiagonal() * kept.vectors.transpose();
+  h.diagonal().array() += kept.damping;
+  const Vector v = h.inverse() * j;
+  const Network worst = with_parameters(model.network, theta - std::sqrt(2 * 0.02 / j.dot(v)) * v);
+  EXPECT_NEAR(*certifier.evaluate(row).real_logit, worst.logit(x), 1e-6);
+}
+
+TEST(FirstOrderCertificate, IsNotIssuedOnAKink) {
+  // The unit reads x0 − x1, which is 0 only up to rounding in the model's space.
+  Model model = network_model({2}, Activation::relu, 4, 2);
+  model.network.layers[0].weights << 1, 1, 0.5, 0.25;
+  model.network.layers[0].bias << -3, 0.1;
+  const Vector kink = (Vector(2) << 1, 2).finished();
+  const RawRow at = model.encoder.decode(kink);
+  const Vector z = model.encoder.encode(at);
+  model.network.layers[0].bias(0) = -(z(0) + z(1));  // exactly 0 there, or one rounding beside
+  const SetChoice full{.kind = SetKind::isotropic};
+  const Certifier certifier(model, full, 0.01, -1e6);
+  const auto certificate = certifier.certify(at);
+  const long double unit = static_cast<long double>(z(0)) + z(1) + model.network.layers[0].bias(0);
+  EXPECT_EQ(certificate.has_value(), unit != 0);
+  RawRow beside = at;
+  beside[0] = std::get<double>(at[0]) + 1e-3;
+  EXPECT_TRUE(certifier.certify(beside));
+}
+
+TEST(FirstOrderCertificate, NeedsTheRealNetworkToReachTheThreshold) {
+  // A negative logit of a relu network falls faster than linearly along its own derivative.
+  int differ = 0;
+  for (std::uint64_t k = 0; k < 200; ++k) {
+    const Model model = network_model({7, 5}, Activation::relu, 11 + k % 5);
+    const Vector raw = Random(k).normal_vector(4);
+    const RawRow row(raw.begin(), raw.end());
+    const SetChoice choice{.kind = SetKind::isotropic};
+    const Evaluation evaluation = Certifier(model, choice, 0.1, -1e6).evaluate(row);
+    if (!(*evaluation.real_logit < evaluation.robust_logit - 1e-6)) continue;
+    ++differ;
+    const double between = (*evaluation.real_logit + evaluation.robust_logit) / 2;
+    EXPECT_FALSE(Certifier(model, choice, 0.1, between).certify(row));
+  }
+  EXPECT_GT(differ, 0);
+}
+
+TEST(EnsembleCertificate, NeedsItsModelsToBeVerified) {
+  const Model model = network_model({6}, Activation::relu, 21);
+  const Model second = network_model({5}, Activation::relu, 22);
+  const SetChoice choice{.kind = SetKind::ensemble, .members = {&second}};
+  const auto certificate = Certifier(model, choice, 0.01, -1e6).certify({0.5, -0.2, 1.0, 0.3});
+  ASSERT_TRUE(certificate);
+  EXPECT_TRUE(Verifier(model, {&second}).verify(*certificate).holds());
+  EXPECT_THROW((void)Verifier(model).verify(*certificate), Error);
+  Certificate fewer = *certificate;
+  fewer.members.clear();
+  EXPECT_THROW((void)Verifier(model, {&second}).verify(fewer), Error);
+}
+
+TEST(EnsembleCertificate, ItsVerifiedLogitIsTheSmallestOfAllModels) {
+  const Model model = network_model({6}, Activation::relu, 21);
+  const Model second = network_model({5}, Activation::relu, 22);
+  int other_is_worse = 0;
+  for (const auto& [first, other] : {std::pair(&model, &second), std::pair(&second, &model)}) {
+    const SetChoice choice{.kind = SetKind::ensemble, .members = {other}};
+    const auto certificate = Certifier(*first, choice, 0.01, -1e6).certify({0.5, -0.2, 1.0, 0.3});
+    ASSERT_TRUE(certificate);
+    const double of_other = certificate->members.front().robust_logit;
+    other_is_worse += of_other < certificate->robust_logit ? 1 : 0;
+    EXPECT_NEAR(Verifier(*first, {other}).verify(*certificate).robust_logit,
+                std::min(certificate->robust_logit, of_other), 1e-9);
+  }
+  EXPECT_EQ(other_is_worse, 1);
+}
+
+TEST(NetworkCertificateFile, RefusesWhatBelongsToAnotherSet) {
+  const Model model = network_model({6}, Activation::relu, 21);
+  const auto json = [&](SetKind kind) {
+    const Certifier certifier(model, {.kind = kind}, 0.01, -1e6);
+    return to_json(*certifier.certify({0.5, -0.2, 1.0, 0.3}), model.schema());
+  };
+  const std::vector<std::tuple<SetKind, std::string, std::function<void(Json&)>>> damages = {
+      {SetKind::full, "damping", [](Json& c) { c.erase("damping"); }},
+      {SetKind::full, "damping", [](Json& c) { c["damping"] = 0; }},
+      {SetKind::full, "real_logit", [](Json& c) { c.erase("real_logit"); }},
+      {SetKind::full, "predicted_logit", [](Json& c) { c["predicted_logit"] = 0; }},
+      {SetKind::full, "worst_model",
+       [](Json& c) {
+         c["worst_model"] = {1, 2};
+       }},
+      {SetKind::full, "members", [](Json& c) { c["members"] = Json::array(); }},
+      {SetKind::isotropic, "damping", [](Json& c) { c["damping"] = 1; }},
+      {SetKind::last_layer, "real_logit", [](Json& c) { c["real_logit"] = 1; }},
+      {SetKind::last_layer, "worst_model", [](Json& c) { c["worst_model"].push_back(1); }},
+      {SetKind::last_layer, "members", [](Json& c) { c["set"] = "ensemble"; }},
+  };
+  for (const auto& [kind, named, damage] : damages) {
+    Json bad = json(kind);
+    damage(bad);
+    try {
+      (void)certificate_from_json(bad, model, "c.json");
+      ADD_FAILURE() << named << " was accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::input);
+      EXPECT_NE(std::string(error.what()).find(named), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(DeadNetwork, CanBeCertifiedAndVerified) {
+  Model model = network_model({6, 4}, Activation::relu, 2);
+  for (std::size_t l = 0; l < 2; ++l) model.network.layers[l].bias.setConstant(-1000);
+  for (const SetKind kind : {SetKind::last_layer, SetKind::full, SetKind::isotropic}) {
+    const auto certificate =
+        Certifier(model, {.kind = kind}, 0.01, -1e6).certify({0.5, -0.2, 1.0, 0.3});
+    ASSERT_TRUE(certificate);
+    const Verification verification = Verifier(model).verify(*certificate);
+    EXPECT_TRUE(verification.holds()) << verification.failures.front();
+  }
+}
+
+}  // namespace
+}  // namespace ellice

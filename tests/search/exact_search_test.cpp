@@ -1,0 +1,362 @@
+#include "ellice/search/exact_search.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/data/lending.hpp"
+#include "support/exact_answers.hpp"
+#include "support/recourse_cases.hpp"
+
+namespace ellice {
+namespace {
+
+using problem_zoo::expect_audited;
+using problem_zoo::numeric_model;
+using problem_zoo::plain_robust_logit;
+using problem_zoo::queries_of;
+using problem_zoo::random_queries;
+using problem_zoo::solve;
+
+TEST(ExactSearch, AnswersAreOptimalWhereNothingIsHeldBack) {
+  const Model model = numeric_model(6, 1);
+  for (const CostKind kind : {CostKind::l2, CostKind::l1, CostKind::l1_l2, CostKind::mixed}) {
+    for (const RangePolicy range : {RangePolicy::train, RangePolicy::off}) {
+      Problem problem{.model = &model, .epsilon = 0.02, .cost = {.kind = kind}};
+      problem.constraints.range = range;
+      const std::vector<Answer> answers = solve(problem, random_queries(model, 60, 2));
+      for (const Answer& answer : answers) {
+        EXPECT_TRUE(answer.status == Status::optimal || answer.status == Status::already_robust)
+            << enum_name(kind) << " " << enum_name(range) << " " << enum_name(answer.status)
+            << answer.message << " gap " << answer.gap.value_or(-1);
+        if (answer.status != Status::optimal) continue;
+        const Vector z = model.encoder.encode(*answer.counterfactual);
+        const double g = plain_robust_logit(model, 0.02, z);
+        EXPECT_GE(g, 0);
+        EXPECT_LE(g, 1e-10 * (1 + z.norm())) << "farther than necessary";
+      }
+      expect_audited(problem, answers);
+    }
+  }
+}
+
+TEST(ExactSearch, IsNotBeatenByAGridInTwoDimensions) {
+  const Model model = numeric_model(2, 3, [](Schema& schema) {
+    schema.features[0].direction = Direction::increase;
+    schema.features[0].weight = 2;
+    schema.features[1].max = 1.5;
+  });
+  for (const CostKind kind : {CostKind::l2, CostKind::l1, CostKind::l1_l2}) {
+    const Problem problem{.model = &model, .epsilon = 0.03, .cost = {.kind = kind}};
+    for (const Answer& answer : solve(problem, random_queries(model, 12, 4))) {
+      if (answer.status == Status::already_robust) continue;
+      const Vector query = model.encoder.raw(answer.query);
+      const FeasibleSet feasible(model.encoder, problem.constraints, answer.query_index, query);
+      double best = std::numeric_limits<double>::infinity();
+      constexpr int steps = 400;
+      for (int a = 0; a <= steps; ++a) {
+        for (int b = 0; b <= steps; ++b) {
+          const Vector raw{{model.encoder.min()(0) +
+                                (model.encoder.max()(0) - model.encoder.min()(0)) * a / steps,
+                            model.encoder.min()(1) +
+                                (model.encoder.max()(1) - model.encoder.min()(1)) * b / steps}};
+          if (!feasible.violations(raw).empty()) continue;
+          const Vector z = (raw - model.encoder.mean()).cwiseQuotient(model.encoder.scale());
+          if (robust_logit(last_layer_set(model, 0.03), with_one(z)) < 0) continue;
+          best = std::min(best, cost_of(problem.cost, model.encoder, feasible.query(), z));
+        }
+      }
+      if (answer.status == Status::infeasible) {
+        EXPECT_TRUE(std::isinf(best));
+        continue;
+      }
+      ASSERT_EQ(answer.status, Status::optimal) << answer.message;
+      EXPECT_LE(answer.distance.weighted, best * (1 + 1e-12));
+      if (std::isfinite(best)) {
+        EXPECT_GE(answer.distance.weighted, 0.9 * best - 0.02);
+      }
+    }
+  }
+}
+
+TEST(ExactSearch, EpsilonZeroIsTheNearestPointOfThePlane) {
+  const Model model = numeric_model(4, 5);
+  Problem problem{.model = &model};
+  problem.constraints.range = RangePolicy::off;
+  const Vector w = model.network.head().head(4);
+  for (const Answer& answer : solve(problem, random_queries(model, 40, 6))) {
+    const Vector z = model.encoder.encode(answer.query);
+    const double expected = std::max(0.0, -model.logit(z)) / w.norm();
+    EXPECT_NEAR(answer.distance.l2, expected, 1e-9 * (1 + expected));
+  }
+}
+
+TEST(ExactSearch, DistanceGrowsWithEpsilon) {  // the paper's trade-off theorem
+  const Model model = numeric_model(5, 7);
+  std::vector<double> last(30, 0);
+  for (const double epsilon : {0.0, 0.001, 0.01, 0.03, 0.06}) {
+    Problem problem{.model = &model, .epsilon = epsilon};
+    problem.constraints.range = RangePolicy::off;
+    const std::vector<Answer> answers = solve(problem, random_queries(model, 30, 8));
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (last[i] > 0) {
+        EXPECT_GT(answers[i].distance.l2, last[i]);
+      }
+      last[i] = answers[i].distance.l2;
+    }
+  }
+}
+
+TEST(ExactSearch,
+     IsOneLipschitzInTheQuery) {  // the paper's stability theorem, with fixed constraints
+  const Model model = numeric_model(5, 9);
+  Problem problem{.model = &model, .epsilon = 0.02};
+  problem.constraints.range = RangePolicy::off;
+  const std::vector<Query> queries = random_queries(model, 40, 10);
+  const std::vector<Answer> answers = solve(problem, queries);
+  for (std::size_t i = 0; i + 1 < queries.size(); ++i) {
+    const Vector from =
+        model.encoder.encode(answers[i].query) - model.encoder.encode(answers[i + 1].query);
+    const Vector to = model.encoder.encode(*answers[i].counterfactual) -
+                      model.encoder.encode(*answers[i + 1].counterfactual);
+    EXPECT_LE(to.norm(), from.norm() + 1e-8);
+  }
+}
+
+TEST(ExactSearch, KeepsEveryConstraintOnTheRowAsWritten) {
+  const Model model = numeric_model(6, 11, [](Schema& schema) {
+    schema.features[0].immutable = true;
+    schema.features[1].direction = Direction::increase;
+    schema.features[2].direction = Direction::decrease;
+    schema.features[3].min = -0.5;
+    schema.features[3].max = 0.7;
+    schema.features[4].step = 0.1;
+  });
+  Problem problem{.model = &model, .epsilon = 0.01};
+  problem.constraints.features["x5"].locked = true;
+  const std::vector<Answer> answers = solve(problem, random_queries(model, 80, 12));
+  int answered = 0;
+  for (const Answer& answer : answers) {
+    if (!answer.counterfactual || answer.status == Status::already_robust) continue;
+    ++answered;
+    const auto number = [&](const RawRow& row, std::size_t j) { return std::get<double>(row[j]); };
+    const RawRow& to = *answer.counterfactual;
+    const RawRow& from = answer.query;
+    EXPECT_EQ(number(to, 0), number(from, 0));
+    EXPECT_EQ(number(to, 5), number(from, 5));
+    EXPECT_GE(number(to, 1), number(from, 1));
+    EXPECT_LE(number(to, 2), number(from, 2));
+    if (number(to, 3) != number(from, 3)) {
+      EXPECT_GE(number(to, 3), -0.5);
+      EXPECT_LE(number(to, 3), 0.7);
+    }
+    if (number(to, 4) != number(from, 4)) {
+      EXPECT_NEAR(number(to, 4) * 10, std::round(number(to, 4) * 10), 1e-9);
+    }
+  }
+  EXPECT_GT(answered, 10);
+  expect_audited(problem, answers);
+}
+
+TEST(ExactSearch, GridAnswersAreTheBestOfTheGrid) {
+  const Model model = numeric_model(2, 13, [](Schema& schema) {
+    for (Feature& feature : schema.features) feature.step = 0.25;
+  });
+  const Problem problem{.model = &model, .epsilon = 0.02};
+  const Ellipsoid set = last_layer_set(model, 0.02);
+  for (const Answer& answer : solve(problem, random_queries(model, 25, 14))) {
+    if (answer.status == Status::already_robust || !answer.counterfactual) continue;
+    const Vector query = model.encoder.raw(answer.query);
+    const FeasibleSet feasible(model.encoder, problem.constraints, answer.query_index, query);
+    double best = std::numeric_limits<double>::infinity();
+    std::vector<double> values0 = {query(0)};
+    std::vector<double> values1 = {query(1)};
+    for (int k = -40; k <= 40; ++k) {
+      values0.push_back(0.25 * k);
+      values1.push_back(0.25 * k);
+    }
+    for (const double a : values0) {
+      for (const double b : values1) {
+        const Vector raw{{a, b}};
+        if (!feasible.violations(raw).empty()) continue;
+        const Vector z = (raw - model.encoder.mean()).cwiseQuotient(model.encoder.scale());
+        if (robust_logit(set, with_one(z)) < 0) continue;
+        best = std::min(best, cost_of(problem.cost, model.encoder, feasible.query(), z));
+      }
+    }
+    EXPECT_EQ(answer.status, Status::optimal);
+    EXPECT_NEAR(answer.distance.weighted, best, 1e-9 * best);
+  }
+}
+
+TEST(ExactSearch, KeepsAQueryOutsideARangeOrMovesItInside) {
+  const Model model = numeric_model(3, 19, [](Schema& schema) { schema.features[0].min = 0.5; });
+  const Problem problem{.model = &model, .epsilon = 0.01};
+  bool kept = false;
+  bool moved = false;
+  const std::vector<Answer> answers = solve(problem, random_queries(model, 200, 20));
+  for (const Answer& answer : answers) {
+    if (!answer.counterfactual || answer.status == Status::already_robust) continue;
+    const double from = std::get<double>(answer.query[0]);
+    const double to = std::get<double>((*answer.counterfactual)[0]);
+    EXPECT_EQ(from < 0.5, !answer.query_violations.empty());
+    EXPECT_TRUE(to == from || to >= 0.5) << from << " to " << to;
+    if (from < 0.5) (to == from ? kept : moved) = true;
+  }
+  EXPECT_TRUE(kept);
+  EXPECT_TRUE(moved);
+  expect_audited(problem, answers);
+}
+
+TEST(ExactSearch, CallsNothingOptimalThatAQueryOutsideManyRangesCanBeat) {
+  const Model model = numeric_model(9, 23, [](Schema&) {});
+  Vector raw = model.encoder.mean();
+  const Vector theta = model.network.head();
+  for (Index i = 0; i < 9; ++i) raw(i) -= (theta(i) > 0 ? 0.3 : -0.3) * model.encoder.scale()(i);
+  Problem problem{.model = &model, .epsilon = 0.001};
+  problem.constraints.range = RangePolicy::off;
+  // The first six ranges begin right beside the query, the last three far away.
+  Problem locked = problem;
+  for (std::size_t j = 0; j < 9; ++j) {
+    const auto i = static_cast<Index>(j);
+    const double distance = (j < 6 ? 0.01 : 5) * model.encoder.scale()(i);
+    FeatureLimits limits;
+    if (theta(i) > 0) limits.min = raw(i) + distance;
+    if (theta(i) <= 0) limits.max = raw(i) - distance;
+    problem.constraints.features[model.schema().features[j].name] = limits;
+    if (j >= 6) limits = {.locked = true};
+    locked.constraints.features[model.schema().features[j].name] = limits;
+  }
+  const std::vector<Query> query = {{.index = 0, .raw = raw}};
+  const Answer free = solve(problem, query).front();
+  const Answer fewer = solve(locked, query).front();
+  ASSERT_TRUE(is_certified(fewer.status));
+  ASSERT_TRUE(is_certified(free.status));
+  // Whatever the locked problem allows is allowed without the lock.
+  EXPECT_LE(free.distance.weighted, fewer.distance.weighted * (1 + 1e-9));
+  EXPECT_LE(free.distance.weighted * (1 - *free.gap), fewer.distance.weighted * (1 + 1e-9));
+}
+
+TEST(ExactSearch, RoundingLeavesAQueryOutsideARangeWhereItIsCheapest) {
+  const Model model = numeric_model(
+      3, 19, [](Schema& schema) { schema.features[1].step = schema.features[2].step = 0.25; });
+  Problem problem{.model = &model, .epsilon = 0.01};
+  const std::string& name = model.schema().features[0].name;
+  int compared = 0;
+  for (const Query& query : random_queries(model, 40, 20)) {
+    problem.constraints.features[name] = {.min = query.raw(0) + 3 * model.encoder.scale()(0)};
+    problem.constraints.range = RangePolicy::off;
+    Problem locked = problem;
+    locked.constraints.features[name] = {.locked = true};
+    const Answer with = solve(problem, {query}).front();
+    const Answer without = solve(locked, {query}).front();
+    // To enter the range costs 9: staying outside is better.
+    if (without.status != Status::optimal || without.distance.weighted >= 9) continue;
+    ++compared;
+    ASSERT_TRUE(is_certified(with.status));
+    EXPECT_LE(with.distance.weighted, without.distance.weighted * (1 + 1e-9)) << query.index;
+  }
+  EXPECT_GT(compared, 5);
+}
+
+TEST(ExactSearch, FeaturesWithoutAGridMakeUpForOneThatEndsEarly) {
+  const Model model = numeric_model(2, 13, [](Schema& schema) { schema.features[0].step = 100; });
+  Problem problem{.model = &model, .epsilon = 0.01};
+  problem.constraints.range = RangePolicy::off;
+  const double slope = model.network.head()(0);
+  int moved = 0;
+  for (const Query& query : random_queries(model, 40, 14)) {
+    // The only grid value is the query's own, and the range goes on beyond it.
+    problem.constraints.features[model.schema().features[0].name] =
+        slope > 0 ? FeatureLimits{.min = query.raw(0), .max = query.raw(0) + 1}
+                  : FeatureLimits{.min = query.raw(0) - 1, .max = query.raw(0)};
+    const Answer answer = solve(problem, {query}).front();
+    EXPECT_TRUE(is_certified(answer.status)) << query.index << ": " << answer.message;
+    moved += answer.status == Status::optimal ? 1 : 0;
+  }
+  EXPECT_GT(moved, 5);
+}
+
+TEST(ExactSearch, FineGridsMakeUpForACoarseOneThatEndsEarly) {
+  // Hundreds of thousands of steps of the fine grids stand for the coarse one's last value.
+  const Model model = numeric_model(3, 13, [](Schema& schema) {
+    schema.features[0].step = 100;
+    schema.features[1].step = schema.features[2].step = 1e-6;
+  });
+  for (const CostKind kind : {CostKind::l2, CostKind::l1, CostKind::l1_l2}) {
+    Problem problem{.model = &model, .epsilon = 0.001, .cost = {.kind = kind}};
+    problem.constraints.range = RangePolicy::off;
+    Problem held = problem;  // the best that the fine features can do: almost what a grid allows
+    held.constraints.features["x0"].locked = true;
+    const double slope = model.network.head()(0);
+    int moved = 0;
+    for (const Query& query : random_queries(model, 40, 14)) {
+      problem.constraints.features["x0"] =
+          slope > 0 ? FeatureLimits{.min = query.raw(0), .max = query.raw(0) + 1}
+                    : FeatureLimits{.min = query.raw(0) - 1, .max = query.raw(0)};
+      const Answer answer = solve(problem, {query}).front();
+      ASSERT_TRUE(is_certified(answer.status)) << query.index << ": " << answer.message;
+      if (answer.status == Status::already_robust) continue;
+      ++moved;
+      const Answer nearest = solve(held, {query}).front();
+      ASSERT_TRUE(is_certified(nearest.status)) << nearest.message;
+      EXPECT_LE(answer.distance.weighted, 1.1 * nearest.distance.weighted + 1e-5)
+          << enum_name(kind) << " " << query.index;
+    }
+    EXPECT_GT(moved, 5);
+  }
+}
+
+TEST(ExactSearch, AnswersDoNotDependOnThreadsOrCompany) {
+  const Model model = train(lending_dataset(600, 1), {}, {.folds = 0}).model;
+  const Problem problem{.model = &model, .epsilon = 0.01};
+  const std::vector<Query> queries = queries_of(lending_dataset(700, 2), 700);
+  const std::vector<Answer> one = solve(problem, queries, 1);
+  const std::vector<Answer> three = solve(problem, queries, 3);
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    EXPECT_EQ(to_json(one[i], model.schema()), to_json(three[i], model.schema()));
+  }
+  for (std::size_t i = 0; i < 700;
+       i += 97) {  // alone, an answer may differ in its last digits only
+    const Answer alone = solve(problem, {queries[i]})[0];
+    EXPECT_EQ(alone.status, one[i].status);
+    EXPECT_NEAR(alone.distance.l2, one[i].distance.l2, 1e-9 * (1 + one[i].distance.l2));
+  }
+}
+
+TEST(ExactSearch, RefusesWhatCannotBe) {
+  const Model model = numeric_model(2, 21);
+  Problem problem{.model = &model, .epsilon = -1};
+  EXPECT_THROW(ExactSearch{problem}, Error);
+  problem.epsilon = std::numeric_limits<double>::infinity();
+  EXPECT_THROW(ExactSearch{problem}, Error);
+  problem = {.model = &model, .cost = {.kind = CostKind::mixed, .sparsity_weight = 1}};
+  EXPECT_THROW(ExactSearch{problem}, Error);
+  problem = {.model = &model};
+  problem.constraints.features["x9"].locked = true;
+  EXPECT_THROW(ExactSearch{problem}, Error);
+  problem = {.model = &model};
+  problem.constraints.features["x0"].min = 2;
+  problem.constraints.features["x0"].max = 1;
+  EXPECT_THROW(ExactSearch{problem}, Error);
+
+  // Contradictions between the schema, the run and one query.
+  const Model from_two = numeric_model(2, 21, [](Schema& schema) { schema.features[0].min = 2; });
+  problem = {.model = &from_two};
+  problem.constraints.features["x0"].max = 1;
+  EXPECT_THROW(ExactSearch{problem}, Error);
+  problem.constraints.features["x0"].min = 0;
+  EXPECT_NO_THROW(ExactSearch{problem});
+  problem.constraints.queries[3]["x0"].max = -1;
+  EXPECT_THROW(ExactSearch{problem}, Error);
+  problem.constraints.queries[3]["x0"].max = 0.5;
+  EXPECT_NO_THROW(ExactSearch{problem});
+}
+
+}  // namespace
+}  // namespace ellice

@@ -1,0 +1,219 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <set>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/data/lending.hpp"
+#include "ellice/search/exact_search.hpp"
+#include "support/datasets.hpp"
+#include "support/exact_answers.hpp"
+#include "support/recourse_cases.hpp"
+
+namespace ellice {
+namespace {
+
+using problem_zoo::expect_audited;
+using problem_zoo::queries_of;
+using problem_zoo::solve;
+
+const Model& lending_model() {
+  static const Model model = train(lending_dataset(600, 1), {}, {.folds = 0}).model;
+  return model;
+}
+
+std::set<std::string> changed(const Answer& answer) {
+  std::set<std::string> names;
+  for (const Change& change : answer.changes) names.insert(change.feature);
+  return names;
+}
+
+/// The least cost over all allowed rows whose features take the values of ranges and grids; only
+/// for problems in which every feature that may change is discrete and finite.
+double cheapest_row(const Problem& problem, const FeasibleSet& feasible,
+                    std::optional<int> max_changes = {}) {
+  const Encoder& encoder = problem.model->encoder;
+  std::vector<std::vector<double>> values;
+  for (const FeatureRange& range : feasible.ranges()) {
+    values.push_back({range.query});
+    for (const int side : {-1, 1}) {
+      for (auto next = range.beyond(range.query, side); next; next = range.beyond(*next, side))
+        values.back().push_back(*next);
+    }
+  }
+  double best = std::numeric_limits<double>::infinity();
+  Vector raw = feasible.query_raw();
+  Vector z(encoder.columns());
+  const std::function<void(std::size_t, int)> visit = [&](std::size_t j, int changes) {
+    if (max_changes && changes > *max_changes) return;
+    if (j < values.size()) {
+      for (std::size_t k = 0; k < values[j].size(); ++k) {
+        raw(static_cast<Index>(j)) = values[j][k];
+        visit(j + 1, changes + (k > 0 ? 1 : 0));
+      }
+      raw(static_cast<Index>(j)) = values[j][0];
+      return;
+    }
+    if (!feasible.violations(raw).empty()) return;
+    encoder.encode({raw.data(), static_cast<std::size_t>(raw.size())}, z);
+    const double cost = cost_of(problem.cost, encoder, feasible.query(), z);
+    if (cost >= best ||
+        problem_zoo::plain_robust_logit(*problem.model, problem.epsilon, z) < problem.threshold)
+      return;
+    best = cost;
+  };
+  visit(0, 0);
+  return best;
+}
+
+void expect_cheapest(const Problem& problem, const std::vector<Query>& queries,
+                     const ExactOptions& options = {}) {
+  for (const Answer& answer : ExactSearch(problem, options).generate(queries, {})) {
+    if (answer.status == Status::already_robust) continue;
+    const FeasibleSet feasible(problem.model->encoder, problem.constraints, answer.query_index,
+                               problem.model->encoder.raw(answer.query));
+    const double best = cheapest_row(problem, feasible, options.max_changes);
+    if (!answer.counterfactual) {
+      EXPECT_TRUE(std::isinf(best)) << answer.query_index << " " << best << answer.message;
+      continue;
+    }
+    EXPECT_EQ(answer.status, Status::optimal) << answer.query_index;
+    EXPECT_NEAR(answer.distance.weighted, best, 1e-9 * best) << answer.query_index;
+  }
+}
+
+TEST(MixedExact, EqualsBruteForceOverLevelsAndWholeNumbers) {
+  const Model& model = lending_model();
+  const std::vector<Query> queries = queries_of(lending_dataset(40, 3), 40);
+  for (const CostKind kind : {CostKind::l2, CostKind::l1, CostKind::l1_l2, CostKind::mixed}) {
+    Problem problem{.model = &model, .epsilon = 0.005, .cost = {.kind = kind}};
+    for (const Feature& feature : model.schema().features) {
+      // Numbers of the schema keep their values; whole numbers stay near, so that all are tried.
+      if (feature.kind == FeatureKind::numeric)
+        problem.constraints.features[feature.name].locked = true;
+      if (feature.name == "duration_months")
+        problem.constraints.features[feature.name] = {.min = 12, .max = 36};
+    }
+    expect_cheapest(problem, queries);
+    expect_cheapest(problem, queries, {.max_changes = 2});
+    if (kind == CostKind::mixed) continue;
+    problem.cost.sparsity_weight = 0.7;
+    expect_cheapest(problem, queries);
+  }
+}
+
+TEST(MixedExact, EveryAnswerIsAllowedCertifiedAndProved) {
+  const Model& model = lending_model();
+  const Problem problem{.model = &model, .epsilon = 0.01};
+  const std::vector<Answer> answers = solve(problem, queries_of(lending_dataset(150, 3), 150));
+  int levels = 0;
+  for (const Answer& answer : answers) {
+    EXPECT_TRUE(answer.held.empty());
+    EXPECT_TRUE(answer.counterfactual || !answer.message.empty() || answer.infeasible);
+    for (const Change& change : answer.changes) {
+      const FeatureKind kind = model.schema().features[*model.schema().find(change.feature)].kind;
+      levels += kind != FeatureKind::numeric ? 1 : 0;
+    }
+  }
+  EXPECT_GT(levels, 20);
+  expect_audited(problem, answers);
+}
+
+TEST(MixedExact, FewestChangesAreFewestAndNearestAmongThem) {
+  const Model& model = lending_model();
+  const Problem problem{.model = &model, .epsilon = 0.005};
+  const std::vector<Query> queries = queries_of(lending_dataset(40, 5), 40);
+  const std::vector<Answer> sparse = ExactSearch(problem, {.sparse = true}).generate(queries, {});
+  const std::vector<Answer> nearest = solve(problem, queries);
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (!is_certified(sparse[i].status) || sparse[i].status == Status::already_robust) continue;
+    const int fewest = sparse[i].distance.changed;
+    EXPECT_LE(fewest, nearest[i].distance.changed);
+    EXPECT_GE(sparse[i].distance.weighted, nearest[i].distance.weighted * (1 - 1e-9));
+    const Answer same = ExactSearch(problem, {.max_changes = fewest}).generate({queries[i]}, {})[0];
+    EXPECT_NEAR(same.distance.weighted, sparse[i].distance.weighted, 1e-8 * same.distance.weighted);
+    if (fewest == 1) continue;
+    const Answer fewer =
+        ExactSearch(problem, {.max_changes = fewest - 1}).generate({queries[i]}, {})[0];
+    EXPECT_FALSE(fewer.counterfactual);
+  }
+}
+
+TEST(MixedExact, PlansDifferAndMorePlansBeginWithTheSame) {
+  const Model& model = lending_model();
+  const Problem problem{.model = &model, .epsilon = 0.005};
+  const std::vector<Query> queries = queries_of(lending_dataset(30, 6), 30);
+  const std::vector<Answer> one = solve(problem, queries);
+  const std::vector<Answer> three = ExactSearch(problem, {.plans = 3}).generate(queries, {});
+  std::vector<std::vector<const Answer*>> by_query(queries.size());
+  for (const Answer& answer : three) {
+    EXPECT_EQ(answer.plan, static_cast<int>(by_query[answer.query_index].size()));
+    by_query[answer.query_index].push_back(&answer);
+  }
+  int several = 0;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    EXPECT_EQ(to_json(one[i], model.schema()), to_json(*by_query[i][0], model.schema()));
+    for (std::size_t k = 1; k < by_query[i].size(); ++k) {
+      const Answer& later = *by_query[i][k];
+      if (!later.counterfactual) {
+        EXPECT_FALSE(later.message.empty());
+        continue;
+      }
+      ++several;
+      EXPECT_GE(later.distance.weighted, by_query[i][k - 1]->distance.weighted * (1 - 1e-8));
+      for (std::size_t earlier = 0; earlier < k; ++earlier) {
+        const std::set<std::string> before = changed(*by_query[i][earlier]);
+        const std::set<std::string> now = changed(later);
+        EXPECT_FALSE(std::includes(now.begin(), now.end(), before.begin(), before.end()));
+      }
+    }
+  }
+  EXPECT_GT(several, 20);
+  expect_audited(problem, three);
+}
+
+TEST(MixedExact, ALimitLeavesACertifiedAnswerWithItsGap) {
+  const Model& model = lending_model();
+  const Problem problem{.model = &model, .epsilon = 0.01};
+  const std::vector<Query> queries = queries_of(lending_dataset(80, 3), 80);
+  const std::vector<Answer> whole = solve(problem, queries);
+  const std::vector<Answer> part = ExactSearch(problem, {.node_limit = 1}).generate(queries, {});
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (!part[i].counterfactual || !whole[i].counterfactual) continue;
+    EXPECT_GE(part[i].distance.weighted, whole[i].distance.weighted * (1 - 1e-9));
+    EXPECT_LE(part[i].distance.weighted * (1 - part[i].gap.value_or(1)),
+              whole[i].distance.weighted * (1 + 1e-9));
+  }
+}
+
+TEST(MixedExact, RoundsForDisplayWithoutTouchingTheSchemasGrids) {
+  const Model& model = lending_model();
+  Problem problem{.model = &model, .epsilon = 0.01};
+  problem.display_steps = sensible_steps(model.encoder);
+  for (const Query& query : queries_of(lending_dataset(60, 7), 60)) {
+    const Answer answer = solve(problem, {query}).front();
+    if (!answer.counterfactual || answer.status == Status::already_robust) continue;
+    const FeasibleSet feasible(model.encoder, problem.constraints, query.index, query.raw,
+                               problem.display_steps);
+    EXPECT_TRUE(feasible.violations(model.encoder.raw(*answer.counterfactual)).empty());
+  }
+}
+
+TEST(MixedExact, WholeNumbersOfDiabetesEqualTheFullGrid) {
+  ELLICE_NEEDS_DATASET("diabetes");
+  const Dataset data = load_recipe("diabetes");
+  const Model model = train(data, {.balance = true}, {.folds = 0}).model;
+  Problem problem{.model = &model, .epsilon = 0.01};
+  std::size_t free = 0;
+  for (const Feature& feature : model.schema().features) {
+    const bool whole = feature.kind == FeatureKind::integer;
+    if (!whole || ++free > 3) problem.constraints.features[feature.name].locked = true;
+  }
+  expect_cheapest(problem, queries_of(data, 4));
+}
+
+}  // namespace
+}  // namespace ellice
