@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "ellice/core/json.hpp"
-#include "ellice/report/recourse_csv.hpp"
-#include "ellice/report/recourse_text.hpp"
 #include "flag_text.hpp"
+#include "report/recourse_csv.hpp"
+#include "report/recourse_text.hpp"
 
 namespace ellice::cli {
 

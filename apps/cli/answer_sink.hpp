@@ -11,11 +11,11 @@
 
 #include "ellice/core/fields.hpp"
 #include "ellice/core/file.hpp"
-#include "ellice/radius/frontier.hpp"
-#include "ellice/report/appraisal.hpp"
-#include "ellice/report/batch_summary.hpp"
-#include "ellice/report/html.hpp"
-#include "ellice/request/recourse_file.hpp"
+#include "radius/frontier.hpp"
+#include "report/appraisal.hpp"
+#include "report/batch_summary.hpp"
+#include "report/html.hpp"
+#include "request/recourse_file.hpp"
 
 namespace ellice::cli {
 

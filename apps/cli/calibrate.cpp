@@ -2,10 +2,10 @@
 
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/explain/calibration_file.hpp"
 #include "ellice/model/model_file.hpp"
-#include "ellice/report/text_table.hpp"
+#include "explain/calibration_file.hpp"
 #include "problem_arguments.hpp"
+#include "report/text_table.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {

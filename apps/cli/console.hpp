@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/stopwatch.hpp"
 #include "ellice/core/fields.hpp"
 #include "ellice/core/progress.hpp"
-#include "ellice/core/stopwatch.hpp"
 
 namespace ellice::cli {
 

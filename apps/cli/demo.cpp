@@ -8,8 +8,8 @@
 #include "ellice/data/lending.hpp"
 #include "ellice/explain/explainer.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/report/text_table.hpp"
-#include "ellice/request/recourse_file.hpp"
+#include "report/text_table.hpp"
+#include "request/recourse_file.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {

@@ -2,10 +2,10 @@
 
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/explain/epsilon_findings.hpp"
-#include "ellice/report/display.hpp"
-#include "ellice/report/text_table.hpp"
+#include "explain/epsilon_findings.hpp"
 #include "problem_arguments.hpp"
+#include "report/display.hpp"
+#include "report/text_table.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {

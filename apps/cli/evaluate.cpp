@@ -9,12 +9,12 @@
 #include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
-#include "ellice/report/text_table.hpp"
-#include "ellice/sets/epsilon_rule.hpp"
-#include "ellice/study/answer_file.hpp"
-#include "ellice/study/evaluation.hpp"
-#include "ellice/study/evaluation_file.hpp"
 #include "problem_arguments.hpp"
+#include "report/text_table.hpp"
+#include "sets/epsilon_rule.hpp"
+#include "study/answer_file.hpp"
+#include "study/evaluation.hpp"
+#include "study/evaluation_file.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {

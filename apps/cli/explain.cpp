@@ -6,13 +6,13 @@
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/explain/explainer.hpp"
-#include "ellice/methods/method_table.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
 #include "ellice/report/sentence.hpp"
-#include "ellice/report/text_table.hpp"
-#include "ellice/request/problem.hpp"
+#include "methods/method_table.hpp"
 #include "problem_arguments.hpp"
+#include "report/text_table.hpp"
+#include "request/problem.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {

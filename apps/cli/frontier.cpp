@@ -3,10 +3,10 @@
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
-#include "ellice/explain/frontier_file.hpp"
-#include "ellice/report/text_table.hpp"
 #include "ellice/request/query_reader.hpp"
+#include "explain/frontier_file.hpp"
 #include "problem_arguments.hpp"
+#include "report/text_table.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {

@@ -2,13 +2,13 @@
 
 #include "ellice/core/file.hpp"
 #include "ellice/data/dataset.hpp"
-#include "ellice/methods/method_table.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/radius/survival_check.hpp"
-#include "ellice/report/text_table.hpp"
-#include "ellice/study/evaluation_file.hpp"
-#include "ellice/study/evaluator.hpp"
-#include "ellice/study/statistics.hpp"
+#include "methods/method_table.hpp"
+#include "radius/survival_check.hpp"
+#include "report/text_table.hpp"
+#include "study/evaluation_file.hpp"
+#include "study/evaluator.hpp"
+#include "study/statistics.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {

@@ -2,8 +2,8 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
-#include "ellice/methods/method_table.hpp"
 #include "ellice/model/model_file.hpp"
+#include "methods/method_table.hpp"
 
 namespace ellice::cli {
 

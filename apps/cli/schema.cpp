@@ -1,9 +1,9 @@
 #include <memory>
 
+#include "data/draft.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
-#include "ellice/data/draft.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {

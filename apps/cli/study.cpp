@@ -4,10 +4,10 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/study/plan.hpp"
-#include "ellice/study/study_comparison.hpp"
-#include "ellice/study/study_results.hpp"
-#include "ellice/study/study_runner.hpp"
+#include "study/plan.hpp"
+#include "study/study_comparison.hpp"
+#include "study/study_results.hpp"
+#include "study/study_runner.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {

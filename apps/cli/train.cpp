@@ -2,15 +2,15 @@
 #include <memory>
 #include <optional>
 
+#include "data/recipe.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
-#include "ellice/data/recipe.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/report/text_table.hpp"
-#include "ellice/sets/ellipsoid.hpp"
+#include "report/text_table.hpp"
+#include "sets/ellipsoid.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {

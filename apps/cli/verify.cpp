@@ -9,8 +9,8 @@
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/model/model_file.hpp"
-#include "ellice/report/text_table.hpp"
-#include "ellice/request/recourse_file.hpp"
+#include "report/text_table.hpp"
+#include "request/recourse_file.hpp"
 #include "row_arguments.hpp"
 #include "verb.hpp"
 

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "core/blas.hpp"
+#include "core/stopwatch.hpp"
 #include "ellice/core/random.hpp"
-#include "ellice/core/stopwatch.hpp"
 
 namespace ellice {
 namespace {

@@ -14,13 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "ellice/data/recipe.hpp"
-#include "ellice/methods/delta_rows.hpp"
-#include "ellice/methods/proplace.hpp"
-#include "ellice/methods/roar.hpp"
-#include "ellice/methods/trex.hpp"
+#include "data/recipe.hpp"
 #include "ellice/model/training.hpp"
 #include "ellice/solver/cbc.hpp"
+#include "methods/delta_rows.hpp"
+#include "methods/proplace.hpp"
+#include "methods/roar.hpp"
+#include "methods/trex.hpp"
 
 namespace {
 

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "ellice/data/recipe.hpp"
-#include "ellice/methods/delta_rows.hpp"
+#include "data/recipe.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/sets/uncertainty_set.hpp"
 #include "ellice/solver/cbc.hpp"
+#include "methods/delta_rows.hpp"
+#include "sets/uncertainty_set.hpp"
 
 namespace {
 

@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "ellice/data/recipe.hpp"
-#include "ellice/methods/greedy.hpp"
+#include "data/recipe.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/search/exact_search.hpp"
+#include "methods/greedy.hpp"
+#include "search/exact_search.hpp"
 
 namespace {
 

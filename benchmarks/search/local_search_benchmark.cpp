@@ -1,13 +1,13 @@
-#include "ellice/search/local_search.hpp"
+#include "search/local_search.hpp"
 
 #include <benchmark/benchmark.h>
 
 #include <Eigen/Eigenvalues>
 #include <vector>
 
-#include "ellice/model/network_pass.hpp"
 #include "ellice/model/network_training.hpp"
-#include "ellice/search/gradient.hpp"
+#include "model/network_pass.hpp"
+#include "search/gradient.hpp"
 
 namespace ellice {
 namespace {

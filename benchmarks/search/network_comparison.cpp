@@ -22,17 +22,17 @@
 #include <utility>
 #include <vector>
 
+#include "core/stopwatch.hpp"
+#include "data/folds.hpp"
+#include "data/recipe.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/stopwatch.hpp"
-#include "ellice/data/folds.hpp"
-#include "ellice/data/recipe.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/network_training.hpp"
 #include "ellice/model/objective.hpp"
-#include "ellice/search/gradient.hpp"
-#include "ellice/search/local_search.hpp"
-#include "ellice/sets/stress.hpp"
 #include "ellice/solver/cholesky.hpp"
+#include "search/gradient.hpp"
+#include "search/local_search.hpp"
+#include "sets/stress.hpp"
 
 namespace {
 

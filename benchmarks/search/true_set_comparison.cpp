@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "ellice/data/recipe.hpp"
+#include "data/recipe.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/search/exact_search.hpp"
-#include "ellice/sets/true_set.hpp"
+#include "search/exact_search.hpp"
+#include "sets/true_set.hpp"
 
 namespace {
 

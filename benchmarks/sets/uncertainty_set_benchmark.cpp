@@ -1,4 +1,4 @@
-#include "ellice/sets/uncertainty_set.hpp"
+#include "sets/uncertainty_set.hpp"
 
 #include <benchmark/benchmark.h>
 

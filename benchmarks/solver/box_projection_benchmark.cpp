@@ -1,7 +1,7 @@
 // Microseconds per instance inside boxes, cold starts: ranges as data give them, some one-way, some
 // held.
 
-#include "ellice/solver/box_projection.hpp"
+#include "solver/box_projection.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ellice/core/random.hpp"
-#include "ellice/solver/cone_projection.hpp"
+#include "solver/cone_projection.hpp"
 
 namespace ellice {
 namespace {

@@ -1,7 +1,7 @@
 // Counterfactuals per second for linear models, beside the two matrix products alone on the same
 // blocks: the ratio of the two times is what the exact solve costs over a change of basis.
 
-#include "ellice/solver/cone_projection.hpp"
+#include "solver/cone_projection.hpp"
 
 #include <benchmark/benchmark.h>
 

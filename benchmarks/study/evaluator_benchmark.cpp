@@ -1,13 +1,13 @@
-#include "ellice/study/evaluator.hpp"
+#include "study/evaluator.hpp"
 
 #include <benchmark/benchmark.h>
 
 #include <ctime>
 #include <string>
 
-#include "ellice/data/recipe.hpp"
+#include "data/recipe.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/study/outlier_factor.hpp"
+#include "study/outlier_factor.hpp"
 
 namespace ellice {
 namespace {

@@ -2,7 +2,7 @@
 #include "audit/auditor.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/request/recourse_file.hpp"
+#include "request/recourse_file.hpp"
 
 namespace ellice {
 

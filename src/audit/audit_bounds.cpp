@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "ellice/core/normal.hpp"
+#include "core/normal.hpp"
 
 namespace ellice {
 

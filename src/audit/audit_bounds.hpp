@@ -9,9 +9,9 @@
 
 #include "ellice/certificate/certificate.hpp"
 #include "ellice/request/cost.hpp"
-#include "ellice/request/feasible_set.hpp"
-#include "ellice/sets/ellipsoid.hpp"
 #include "ellice/sets/retraining.hpp"
+#include "request/feasible_set.hpp"
+#include "sets/ellipsoid.hpp"
 
 namespace ellice {
 

@@ -4,7 +4,7 @@
 
 #include "audit/audit_request.hpp"
 #include "ellice/audit/audit.hpp"
-#include "ellice/request/recourse_file.hpp"
+#include "request/recourse_file.hpp"
 
 namespace ellice {
 

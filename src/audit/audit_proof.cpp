@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "ellice/core/json.hpp"
-#include "ellice/model/softmax_objective.hpp"
-#include "ellice/sets/ellipsoid.hpp"
+#include "model/softmax_objective.hpp"
+#include "sets/ellipsoid.hpp"
 
 namespace ellice {
 

@@ -7,10 +7,10 @@
 
 #include "ellice/audit/audit.hpp"
 #include "ellice/core/json_fwd.hpp"
-#include "ellice/request/feasible_set.hpp"
-#include "ellice/request/recourse_file.hpp"
-#include "ellice/sets/true_set.hpp"
-#include "ellice/sets/uncertainty_set.hpp"
+#include "request/feasible_set.hpp"
+#include "request/recourse_file.hpp"
+#include "sets/true_set.hpp"
+#include "sets/uncertainty_set.hpp"
 
 namespace ellice {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ellice/audit/audit.hpp"
-#include "ellice/sets/question.hpp"
-#include "ellice/solver/cone_intersection.hpp"
+#include "sets/question.hpp"
+#include "solver/cone_intersection.hpp"
 
 namespace ellice {
 

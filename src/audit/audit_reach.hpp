@@ -1,9 +1,9 @@
 #pragma once
 
 #include "ellice/audit/audit.hpp"
-#include "ellice/request/feasible_set.hpp"
-#include "ellice/request/recourse_file.hpp"
-#include "ellice/sets/uncertainty_set.hpp"
+#include "request/feasible_set.hpp"
+#include "request/recourse_file.hpp"
+#include "sets/uncertainty_set.hpp"
 
 namespace ellice {
 

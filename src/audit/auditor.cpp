@@ -6,7 +6,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/sets/uncertainty_set.hpp"
+#include "sets/uncertainty_set.hpp"
 
 namespace ellice {
 

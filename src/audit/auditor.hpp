@@ -13,10 +13,10 @@
 #include "ellice/certificate/certificate.hpp"
 #include "ellice/certificate/verification.hpp"
 #include "ellice/core/json_fwd.hpp"
-#include "ellice/request/feasible_set.hpp"
-#include "ellice/request/recourse_file.hpp"
-#include "ellice/sets/ellipsoid.hpp"
-#include "ellice/sets/true_set.hpp"
+#include "request/feasible_set.hpp"
+#include "request/recourse_file.hpp"
+#include "sets/ellipsoid.hpp"
+#include "sets/true_set.hpp"
 
 namespace ellice {
 

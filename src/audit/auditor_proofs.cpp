@@ -7,7 +7,7 @@
 #include "audit/auditor.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/sets/retraining.hpp"
-#include "ellice/sets/uncertainty_set.hpp"
+#include "sets/uncertainty_set.hpp"
 
 namespace ellice {
 

@@ -6,7 +6,7 @@
 
 #include "certificate/extended_pass.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/sets/question.hpp"
+#include "sets/question.hpp"
 
 namespace ellice {
 

@@ -8,7 +8,7 @@
 #include "certificate/plain_objective.hpp"
 #include "certificate/verification_check.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/sets/true_set.hpp"
+#include "sets/true_set.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/core/binomial.hpp"
+#include "core/binomial.hpp"
 
 #include <cmath>
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "data/folds.hpp"
 #include "data/labeller.hpp"
-#include "ellice/data/folds.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/data/draft.hpp"
+#include "data/draft.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "ellice/data/folds.hpp"
+#include "data/folds.hpp"
 
 #include <algorithm>
 #include <cmath>

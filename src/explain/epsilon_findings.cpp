@@ -1,10 +1,10 @@
-#include "ellice/explain/epsilon_findings.hpp"
+#include "explain/epsilon_findings.hpp"
 
 #include <algorithm>
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/radius/selection_effect.hpp"
+#include "radius/selection_effect.hpp"
 
 namespace ellice {
 

@@ -5,10 +5,10 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
-#include "ellice/explain/owned_problem.hpp"
-#include "ellice/radius/selection_effect.hpp"
-#include "ellice/radius/survival_check.hpp"
 #include "ellice/request/reasons.hpp"
+#include "explain/owned_problem.hpp"
+#include "radius/selection_effect.hpp"
+#include "radius/survival_check.hpp"
 
 namespace ellice {
 

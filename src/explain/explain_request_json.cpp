@@ -1,8 +1,8 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/explain/explain_request.hpp"
-#include "ellice/explain/owned_problem.hpp"
-#include "ellice/request/recourse_file.hpp"
+#include "explain/owned_problem.hpp"
+#include "request/recourse_file.hpp"
 
 namespace ellice {
 

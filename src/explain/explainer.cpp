@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <mutex>
 
+#include "core/stopwatch.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/stopwatch.hpp"
-#include "ellice/explain/owned_problem.hpp"
-#include "ellice/radius/attack_answers.hpp"
-#include "ellice/radius/selection_effect.hpp"
-#include "ellice/request/recourse_file.hpp"
+#include "explain/owned_problem.hpp"
+#include "radius/attack_answers.hpp"
+#include "radius/selection_effect.hpp"
+#include "request/recourse_file.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/explain/frontier_file.hpp"
+#include "explain/frontier_file.hpp"
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"

@@ -1,6 +1,6 @@
-#include "ellice/methods/automatic.hpp"
+#include "methods/automatic.hpp"
 
-#include "ellice/methods/method_table.hpp"
+#include "methods/method_table.hpp"
 
 namespace ellice {
 

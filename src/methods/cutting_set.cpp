@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "ellice/core/stopwatch.hpp"
+#include "core/stopwatch.hpp"
 
 namespace ellice {
 

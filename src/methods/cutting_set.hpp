@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "ellice/methods/interval_robustness.hpp"
 #include "methods/hull_program.hpp"
+#include "methods/interval_robustness.hpp"
 
 namespace ellice {
 

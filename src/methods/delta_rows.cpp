@@ -1,9 +1,9 @@
-#include "ellice/methods/delta_rows.hpp"
+#include "methods/delta_rows.hpp"
 
 #include <cmath>
 
 #include "ellice/core/error.hpp"
-#include "ellice/methods/interval_robustness.hpp"
+#include "methods/interval_robustness.hpp"
 #include "search/supported_rows.hpp"
 
 namespace ellice {

@@ -1,15 +1,15 @@
-#include "ellice/methods/greedy.hpp"
+#include "methods/greedy.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "ellice/core/error.hpp"
-#include "ellice/solver/augmented_descent.hpp"
 #include "search/allowed_row.hpp"
 #include "search/branch_answers.hpp"
 #include "search/robust_constraints.hpp"
 #include "solver/adam.hpp"
+#include "solver/augmented_descent.hpp"
 
 namespace ellice {
 

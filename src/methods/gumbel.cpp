@@ -1,4 +1,4 @@
-#include "ellice/methods/gumbel.hpp"
+#include "methods/gumbel.hpp"
 
 #include <cmath>
 #include <limits>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ellice/model/network.hpp"
-#include "ellice/request/feasible_set.hpp"
+#include "request/feasible_set.hpp"
 #include "solver/mixed_integer.hpp"
 
 namespace ellice {

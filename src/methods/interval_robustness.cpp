@@ -1,4 +1,4 @@
-#include "ellice/methods/interval_robustness.hpp"
+#include "methods/interval_robustness.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
-#include "ellice/methods/delta_rows.hpp"
-#include "ellice/methods/interval_robustness.hpp"
-#include "ellice/methods/proplace.hpp"
-#include "ellice/methods/roar.hpp"
-#include "ellice/methods/trex.hpp"
+#include "methods/delta_rows.hpp"
+#include "methods/interval_robustness.hpp"
 #include "methods/method_entries.hpp"
+#include "methods/proplace.hpp"
+#include "methods/roar.hpp"
+#include "methods/trex.hpp"
 
 namespace ellice {
 

@@ -1,11 +1,11 @@
 #include "methods/method_entries.hpp"
 
-#include "ellice/methods/greedy.hpp"
-#include "ellice/methods/gumbel.hpp"
-#include "ellice/search/data_supported.hpp"
-#include "ellice/search/exact_search.hpp"
-#include "ellice/search/gradient.hpp"
-#include "ellice/search/local_search.hpp"
+#include "methods/greedy.hpp"
+#include "methods/gumbel.hpp"
+#include "search/data_supported.hpp"
+#include "search/exact_search.hpp"
+#include "search/gradient.hpp"
+#include "search/local_search.hpp"
 
 namespace ellice {
 

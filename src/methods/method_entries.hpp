@@ -6,7 +6,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/methods/method_table.hpp"
+#include "methods/method_table.hpp"
 
 namespace ellice {
 

@@ -1,11 +1,11 @@
-#include "ellice/methods/method_table.hpp"
+#include "methods/method_table.hpp"
 
 #include <algorithm>
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/schema.hpp"
-#include "ellice/search/any_class.hpp"
 #include "methods/method_entries.hpp"
+#include "search/any_class.hpp"
 
 namespace ellice {
 

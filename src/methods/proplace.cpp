@@ -1,14 +1,14 @@
-#include "ellice/methods/proplace.hpp"
+#include "methods/proplace.hpp"
 
 #include <algorithm>
 #include <cmath>
 
+#include "core/stopwatch.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/stopwatch.hpp"
-#include "ellice/methods/delta_rows.hpp"
-#include "ellice/model/network_pass.hpp"
 #include "methods/cutting_set.hpp"
+#include "methods/delta_rows.hpp"
 #include "methods/hull_program.hpp"
+#include "model/network_pass.hpp"
 #include "search/allowed_row.hpp"
 #include "search/comparison.hpp"
 

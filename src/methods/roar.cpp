@@ -1,4 +1,4 @@
-#include "ellice/methods/roar.hpp"
+#include "methods/roar.hpp"
 
 #include <Eigen/Cholesky>
 #include <algorithm>
@@ -6,11 +6,11 @@
 #include <limits>
 #include <optional>
 
+#include "core/stopwatch.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/random.hpp"
-#include "ellice/core/stopwatch.hpp"
 #include "ellice/model/loss.hpp"
-#include "ellice/model/network_pass.hpp"
+#include "model/network_pass.hpp"
 #include "search/allowed_row.hpp"
 #include "search/comparison.hpp"
 

@@ -1,15 +1,15 @@
-#include "ellice/methods/trex.hpp"
+#include "methods/trex.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
+#include "core/stopwatch.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/random.hpp"
-#include "ellice/core/stopwatch.hpp"
 #include "ellice/model/loss.hpp"
-#include "ellice/model/network_pass.hpp"
 #include "methods/stability.hpp"
+#include "model/network_pass.hpp"
 #include "search/allowed_row.hpp"
 #include "search/comparison.hpp"
 #include "search/supported_rows.hpp"

@@ -1,4 +1,4 @@
-#include "ellice/model/attribution.hpp"
+#include "model/attribution.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ellice/core/error.hpp"
-#include "ellice/model/network_pass.hpp"
+#include "model/network_pass.hpp"
 
 namespace ellice {
 

@@ -5,7 +5,7 @@
 
 #include "core/blas.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/model/network_pass.hpp"
+#include "model/network_pass.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/model/head_objective.hpp"
+#include "model/head_objective.hpp"
 
 #include <algorithm>
 #include <cmath>

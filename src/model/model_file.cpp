@@ -6,8 +6,8 @@
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/core/sha256.hpp"
-#include "ellice/model/softmax_objective.hpp"
 #include "ellice/solver/cholesky.hpp"
+#include "model/softmax_objective.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/model/network_pass.hpp"
+#include "model/network_pass.hpp"
 
 #include "activation.hpp"
 

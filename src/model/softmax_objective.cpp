@@ -1,4 +1,4 @@
-#include "ellice/model/softmax_objective.hpp"
+#include "model/softmax_objective.hpp"
 
 #include <algorithm>
 #include <cmath>

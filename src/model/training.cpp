@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "core/stopwatch.hpp"
+#include "data/folds.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/stopwatch.hpp"
-#include "ellice/data/folds.hpp"
-#include "ellice/model/head_objective.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/network_objective.hpp"
 #include "ellice/solver/newton.hpp"
+#include "model/head_objective.hpp"
 
 namespace ellice {
 

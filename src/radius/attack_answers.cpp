@@ -1,4 +1,4 @@
-#include "ellice/radius/attack_answers.hpp"
+#include "radius/attack_answers.hpp"
 
 namespace ellice {
 

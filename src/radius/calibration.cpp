@@ -1,12 +1,12 @@
-#include "ellice/radius/calibration.hpp"
+#include "radius/calibration.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "ellice/core/binomial.hpp"
+#include "core/binomial.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/methods/automatic.hpp"
+#include "methods/automatic.hpp"
 
 namespace ellice {
 

@@ -1,9 +1,9 @@
-#include "ellice/radius/epsilon_table.hpp"
+#include "radius/epsilon_table.hpp"
 
 #include <algorithm>
 
 #include "ellice/core/error.hpp"
-#include "ellice/radius/selection_effect.hpp"
+#include "radius/selection_effect.hpp"
 
 namespace ellice {
 

@@ -1,11 +1,11 @@
-#include "ellice/radius/frontier.hpp"
+#include "radius/frontier.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "ellice/core/error.hpp"
-#include "ellice/methods/automatic.hpp"
+#include "methods/automatic.hpp"
 #include "search/infeasibility.hpp"
 #include "search/linear_question.hpp"
 #include "search/number_search.hpp"

@@ -1,14 +1,14 @@
-#include "ellice/radius/selection_effect.hpp"
+#include "radius/selection_effect.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "core/normal.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/normal.hpp"
-#include "ellice/methods/automatic.hpp"
-#include "ellice/search/exact_search.hpp"
-#include "ellice/sets/ellipsoid.hpp"
+#include "methods/automatic.hpp"
+#include "search/exact_search.hpp"
+#include "sets/ellipsoid.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/radius/survival_check.hpp"
+#include "radius/survival_check.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "ellice/core/error.hpp"
-#include "ellice/methods/automatic.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/radius/selection_effect.hpp"
-#include "ellice/sets/stress.hpp"
+#include "methods/automatic.hpp"
+#include "radius/selection_effect.hpp"
+#include "sets/stress.hpp"
 
 namespace ellice {
 

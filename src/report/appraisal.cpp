@@ -1,4 +1,4 @@
-#include "ellice/report/appraisal.hpp"
+#include "report/appraisal.hpp"
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>
@@ -7,9 +7,9 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/loss.hpp"
-#include "ellice/report/display.hpp"
-#include "ellice/report/text_table.hpp"
-#include "ellice/sets/uncertainty_set.hpp"
+#include "report/display.hpp"
+#include "report/text_table.hpp"
+#include "sets/uncertainty_set.hpp"
 
 namespace ellice {
 

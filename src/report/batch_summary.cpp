@@ -1,4 +1,4 @@
-#include "ellice/report/batch_summary.hpp"
+#include "report/batch_summary.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "ellice/core/error.hpp"
-#include "ellice/report/display.hpp"
-#include "ellice/report/text_table.hpp"
+#include "report/display.hpp"
+#include "report/text_table.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/report/display.hpp"
+#include "report/display.hpp"
 
 #include <fmt/format.h>
 

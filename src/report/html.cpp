@@ -1,15 +1,15 @@
-#include "ellice/report/html.hpp"
+#include "report/html.hpp"
 
 #include <fmt/format.h>
 
 #include <map>
 
 #include "ellice/core/version.hpp"
-#include "ellice/report/display.hpp"
 #include "ellice/report/sentence.hpp"
-#include "ellice/report/text_table.hpp"
+#include "report/display.hpp"
 #include "report/html_parts.hpp"
 #include "report/svg.hpp"
+#include "report/text_table.hpp"
 
 namespace ellice {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "ellice/core/error.hpp"
-#include "ellice/report/display.hpp"
-#include "ellice/report/text_table.hpp"
+#include "report/display.hpp"
 #include "report/html_parts.hpp"
 #include "report/svg.hpp"
+#include "report/text_table.hpp"
 
 namespace ellice::html {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ellice/report/display.hpp"
 #include "ellice/report/sentence.hpp"
-#include "ellice/report/text_table.hpp"
+#include "report/display.hpp"
 #include "report/html_parts.hpp"
 #include "report/svg.hpp"
+#include "report/text_table.hpp"
 
 namespace ellice::html {
 

@@ -4,11 +4,11 @@
 
 #include "ellice/core/number_text.hpp"
 #include "ellice/model/loss.hpp"
-#include "ellice/report/display.hpp"
 #include "ellice/report/sentence.hpp"
-#include "ellice/report/text_table.hpp"
+#include "report/display.hpp"
 #include "report/html_parts.hpp"
 #include "report/svg.hpp"
+#include "report/text_table.hpp"
 
 namespace ellice::html {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "ellice/report/appraisal.hpp"
-#include "ellice/report/batch_summary.hpp"
-#include "ellice/report/html.hpp"
+#include "report/appraisal.hpp"
+#include "report/batch_summary.hpp"
+#include "report/html.hpp"
 
 namespace ellice::html {
 

@@ -1,4 +1,4 @@
-#include "ellice/report/recourse_csv.hpp"
+#include "report/recourse_csv.hpp"
 
 #include <cmath>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "ellice/report/recourse_text.hpp"
+#include "report/recourse_text.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ellice/report/display.hpp"
 #include "ellice/report/sentence.hpp"
-#include "ellice/report/text_table.hpp"
+#include "report/display.hpp"
+#include "report/text_table.hpp"
 
 namespace ellice {
 

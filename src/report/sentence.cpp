@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "ellice/core/error.hpp"
-#include "ellice/report/display.hpp"
-#include "ellice/report/text_table.hpp"
+#include "report/display.hpp"
+#include "report/text_table.hpp"
 
 namespace ellice {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ellice/report/display.hpp"
-#include "ellice/report/text_table.hpp"
+#include "report/display.hpp"
+#include "report/text_table.hpp"
 
 namespace ellice::svg {
 

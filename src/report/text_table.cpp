@@ -1,4 +1,4 @@
-#include "ellice/report/text_table.hpp"
+#include "report/text_table.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ellice/request/feasible_set.hpp"
+#include "request/feasible_set.hpp"
 #include "request/model_rules.hpp"
 
 namespace ellice {

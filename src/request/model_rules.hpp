@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ellice/data/encoder.hpp"
-#include "ellice/solver/cone_intersection.hpp"
+#include "solver/cone_intersection.hpp"
 
 namespace ellice {
 

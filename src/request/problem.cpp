@@ -1,12 +1,12 @@
-#include "ellice/request/problem.hpp"
+#include "request/problem.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "ellice/core/error.hpp"
-#include "ellice/sets/ellipsoid.hpp"
 #include "request/model_rules.hpp"
+#include "sets/ellipsoid.hpp"
 
 namespace ellice {
 

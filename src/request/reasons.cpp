@@ -4,11 +4,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "data/spelling.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/data/spelling.hpp"
-#include "ellice/model/attribution.hpp"
 #include "ellice/request/answer.hpp"
+#include "model/attribution.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/request/recourse_file.hpp"
+#include "request/recourse_file.hpp"
 
 #include "ellice/core/json.hpp"
 

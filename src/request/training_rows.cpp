@@ -1,8 +1,8 @@
 #include "ellice/request/training_rows.hpp"
 
+#include "data/recipe.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
-#include "ellice/data/recipe.hpp"
 
 namespace ellice {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ellice/request/feasible_set.hpp"
+#include "request/feasible_set.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/search/any_class.hpp"
+#include "search/any_class.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "ellice/request/answer.hpp"
-#include "ellice/request/feasible_set.hpp"
+#include "request/feasible_set.hpp"
 
 namespace ellice {
 

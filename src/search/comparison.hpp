@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ellice/search/generator.hpp"
 #include "ellice/sets/variant.hpp"
+#include "search/generator.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/search/data_supported.hpp"
+#include "search/data_supported.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "ellice/core/error.hpp"
-#include "ellice/sets/ellipsoid.hpp"
+#include "sets/ellipsoid.hpp"
 
 namespace ellice {
 

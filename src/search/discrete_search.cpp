@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "ellice/solver/augmented_descent.hpp"
 #include "search/allowed_row.hpp"
+#include "solver/augmented_descent.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/search/gradient.hpp"
+#include "search/gradient.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "ellice/request/problem.hpp"
+#include "request/problem.hpp"
 #include "search/linear_question.hpp"
 
 namespace ellice {

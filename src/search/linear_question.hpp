@@ -3,10 +3,10 @@
 #include <memory>
 #include <vector>
 
-#include "ellice/request/problem.hpp"
-#include "ellice/sets/question.hpp"
-#include "ellice/solver/box_projection.hpp"
-#include "ellice/solver/cone_intersection.hpp"
+#include "request/problem.hpp"
+#include "sets/question.hpp"
+#include "solver/box_projection.hpp"
+#include "solver/cone_intersection.hpp"
 #include "solver/robust_oracle.hpp"
 
 namespace ellice {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "ellice/search/rounding.hpp"
-#include "ellice/solver/sequential_quadratic.hpp"
 #include "search/robust_constraints.hpp"
+#include "search/rounding.hpp"
+#include "solver/sequential_quadratic.hpp"
 
 namespace ellice {
 

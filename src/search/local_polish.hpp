@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "ellice/search/local_search.hpp"
-#include "ellice/sets/uncertainty_set.hpp"
+#include "search/local_search.hpp"
 #include "search/local_steps.hpp"
+#include "sets/uncertainty_set.hpp"
 
 namespace ellice {
 

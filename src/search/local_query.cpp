@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "ellice/core/random.hpp"
-#include "ellice/search/rounding.hpp"
-#include "ellice/solver/augmented_descent.hpp"
+#include "search/rounding.hpp"
+#include "solver/augmented_descent.hpp"
 
 namespace ellice {
 

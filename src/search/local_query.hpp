@@ -4,11 +4,11 @@
 #include <optional>
 #include <vector>
 
-#include "ellice/request/problem.hpp"
-#include "ellice/search/local_search.hpp"
-#include "ellice/solver/sequential_quadratic.hpp"
+#include "request/problem.hpp"
+#include "search/local_search.hpp"
 #include "search/robust_constraints.hpp"
 #include "search/row_starts.hpp"
+#include "solver/sequential_quadratic.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/search/local_search.hpp"
+#include "search/local_search.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "ellice/search/gradient.hpp"
-#include "ellice/search/local_search.hpp"
+#include "search/gradient.hpp"
 #include "search/local_query.hpp"
+#include "search/local_search.hpp"
 
 namespace ellice {
 

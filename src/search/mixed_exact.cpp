@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "ellice/solver/fewest_changes.hpp"
+#include "solver/fewest_changes.hpp"
 
 namespace ellice {
 

@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "ellice/request/problem.hpp"
-#include "ellice/search/exact_search.hpp"
-#include "ellice/solver/branch_and_bound.hpp"
+#include "request/problem.hpp"
+#include "search/exact_search.hpp"
 #include "search/linear_question.hpp"
+#include "solver/branch_and_bound.hpp"
 
 namespace ellice {
 

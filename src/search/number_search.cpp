@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "ellice/search/rounding.hpp"
+#include "search/rounding.hpp"
 #include "solver/corrected_search.hpp"
 
 namespace ellice {

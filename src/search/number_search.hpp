@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "ellice/request/problem.hpp"
-#include "ellice/solver/cone_projection.hpp"
+#include "request/problem.hpp"
 #include "search/linear_question.hpp"
+#include "solver/cone_projection.hpp"
 
 namespace ellice {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "ellice/request/feasible_set.hpp"
-#include "ellice/sets/uncertainty_set.hpp"
-#include "ellice/solver/sequential_quadratic.hpp"
+#include "request/feasible_set.hpp"
+#include "sets/uncertainty_set.hpp"
+#include "solver/sequential_quadratic.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/search/rounding.hpp"
+#include "search/rounding.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "ellice/core/error.hpp"
-#include "ellice/search/gradient.hpp"
+#include "search/gradient.hpp"
 #include "solver/adam.hpp"
 
 namespace ellice {

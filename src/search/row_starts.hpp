@@ -6,8 +6,8 @@
 
 #include "ellice/core/parallel.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/request/feasible_set.hpp"
-#include "ellice/sets/uncertainty_set.hpp"
+#include "request/feasible_set.hpp"
+#include "sets/uncertainty_set.hpp"
 
 namespace ellice {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "ellice/search/generator.hpp"
 #include "ellice/sets/variant.hpp"
-#include "ellice/solver/nearest.hpp"
+#include "search/generator.hpp"
+#include "solver/nearest.hpp"
 
 namespace ellice {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "ellice/core/error.hpp"
-#include "ellice/model/network_pass.hpp"
-#include "ellice/sets/ellipsoid.hpp"
 #include "ellice/solver/cholesky.hpp"
+#include "model/network_pass.hpp"
+#include "sets/ellipsoid.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/sets/boundary_accuracy.hpp"
+#include "sets/boundary_accuracy.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/random.hpp"
-#include "ellice/sets/sampling.hpp"
+#include "sets/sampling.hpp"
 
 namespace ellice {
 

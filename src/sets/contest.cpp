@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "ellice/core/error.hpp"
-#include "ellice/model/softmax_objective.hpp"
-#include "ellice/sets/uncertainty_set.hpp"
 #include "ellice/solver/cholesky.hpp"
+#include "model/softmax_objective.hpp"
+#include "sets/uncertainty_set.hpp"
 
 namespace ellice {
 

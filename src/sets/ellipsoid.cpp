@@ -1,4 +1,4 @@
-#include "ellice/sets/ellipsoid.hpp"
+#include "sets/ellipsoid.hpp"
 
 #include <algorithm>
 #include <cmath>

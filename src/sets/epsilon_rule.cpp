@@ -1,4 +1,4 @@
-#include "ellice/sets/epsilon_rule.hpp"
+#include "sets/epsilon_rule.hpp"
 
 #include <array>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
-#include "ellice/sets/boundary_accuracy.hpp"
+#include "sets/boundary_accuracy.hpp"
 
 namespace ellice {
 

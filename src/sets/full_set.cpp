@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "ellice/model/network_pass.hpp"
+#include "model/network_pass.hpp"
 
 namespace ellice {
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "ellice/sets/uncertainty_set.hpp"
+#include "sets/uncertainty_set.hpp"
 
 namespace ellice {
 

@@ -2,8 +2,8 @@
 #include <optional>
 #include <utility>
 
-#include "ellice/model/network_pass.hpp"
-#include "ellice/sets/uncertainty_set.hpp"
+#include "model/network_pass.hpp"
+#include "sets/uncertainty_set.hpp"
 
 namespace ellice {
 

@@ -1,12 +1,12 @@
-#include "ellice/sets/question.hpp"
+#include "sets/question.hpp"
 
 #include <Eigen/QR>
 #include <algorithm>
 #include <utility>
 
 #include "ellice/core/error.hpp"
-#include "ellice/model/softmax_objective.hpp"
-#include "ellice/sets/true_set.hpp"
+#include "model/softmax_objective.hpp"
+#include "sets/true_set.hpp"
 
 namespace ellice {
 

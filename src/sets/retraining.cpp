@@ -5,8 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/normal.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/normal.hpp"
 #include "ellice/solver/cholesky.hpp"
 
 namespace ellice {

@@ -1,4 +1,4 @@
-#include "ellice/sets/sampling.hpp"
+#include "sets/sampling.hpp"
 
 #include <cmath>
 

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "ellice/core/error.hpp"
-#include "ellice/model/softmax_objective.hpp"
 #include "ellice/solver/cholesky.hpp"
+#include "model/softmax_objective.hpp"
 
 namespace ellice {
 

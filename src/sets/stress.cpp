@@ -1,4 +1,4 @@
-#include "ellice/sets/stress.hpp"
+#include "sets/stress.hpp"
 
 #include <algorithm>
 #include <cmath>

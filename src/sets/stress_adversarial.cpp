@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
-#include "ellice/model/network_pass.hpp"
-#include "ellice/sets/stress.hpp"
+#include "model/network_pass.hpp"
+#include "sets/stress.hpp"
 #include "sets/stress_collection.hpp"
 
 namespace ellice {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string_view>
 
-#include "ellice/sets/stress.hpp"
+#include "sets/stress.hpp"
 
 namespace ellice {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "ellice/core/error.hpp"
-#include "ellice/sets/stress.hpp"
+#include "sets/stress.hpp"
 #include "sets/stress_collection.hpp"
 
 namespace ellice {

@@ -1,6 +1,6 @@
 #include "ellice/core/error.hpp"
-#include "ellice/sets/stress.hpp"
 #include "ellice/solver/newton.hpp"
+#include "sets/stress.hpp"
 #include "sets/stress_collection.hpp"
 
 namespace ellice {

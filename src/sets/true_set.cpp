@@ -1,4 +1,4 @@
-#include "ellice/sets/true_set.hpp"
+#include "sets/true_set.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/network_objective.hpp"
-#include "ellice/model/softmax_objective.hpp"
+#include "model/softmax_objective.hpp"
 #include "sets/true_rules.hpp"
 
 namespace ellice {

@@ -1,4 +1,4 @@
-#include "ellice/solver/augmented_descent.hpp"
+#include "solver/augmented_descent.hpp"
 
 #include "adam.hpp"
 

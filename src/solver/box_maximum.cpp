@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
-#include "ellice/solver/box_projection.hpp"
 #include "solver/box_cost.hpp"
+#include "solver/box_projection.hpp"
 #include "solver/projected_newton.hpp"
 #include "solver/robust_logit.hpp"
 

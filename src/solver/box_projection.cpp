@@ -1,4 +1,4 @@
-#include "ellice/solver/box_projection.hpp"
+#include "solver/box_projection.hpp"
 
 #include <Eigen/Cholesky>
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "ellice/solver/branch_and_bound.hpp"
+#include "solver/branch_and_bound.hpp"
 
 #include <algorithm>
 #include <cmath>

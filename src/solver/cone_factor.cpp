@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "ellice/core/error.hpp"
-#include "ellice/solver/cone_projection.hpp"
+#include "solver/cone_projection.hpp"
 
 namespace ellice {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "ellice/solver/cone_intersection.hpp"
+#include "solver/cone_intersection.hpp"
 #include "solver/robust_oracle.hpp"
 
 namespace ellice {

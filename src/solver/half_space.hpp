@@ -3,7 +3,7 @@
 // One model in place of a set of them: what a half-space allows in a box, and what it costs.
 
 #include "ellice/core/types.hpp"
-#include "ellice/solver/box_projection.hpp"
+#include "solver/box_projection.hpp"
 
 namespace ellice {
 

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "ellice/solver/nearest.hpp"
+#include "solver/nearest.hpp"
 
 namespace ellice {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "ellice/solver/branch_and_bound.hpp"
+#include "solver/branch_and_bound.hpp"
 
 namespace ellice {
 

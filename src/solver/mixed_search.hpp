@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ellice/core/stopwatch.hpp"
+#include "core/stopwatch.hpp"
 #include "solver/mixed_bound.hpp"
 #include "solver/robust_oracle.hpp"
 

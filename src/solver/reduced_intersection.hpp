@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "ellice/solver/cone_intersection.hpp"
 #include "solver/box_cost.hpp"
+#include "solver/cone_intersection.hpp"
 #include "solver/robust_logit.hpp"
 
 namespace ellice {

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "ellice/core/types.hpp"
-#include "ellice/solver/box_projection.hpp"
-#include "ellice/solver/worst_head.hpp"
+#include "solver/box_projection.hpp"
 #include "solver/robust_logit.hpp"
+#include "solver/worst_head.hpp"
 
 namespace ellice {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "ellice/solver/nearest.hpp"
+#include "solver/nearest.hpp"
 
 namespace ellice {
 

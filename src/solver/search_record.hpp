@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "ellice/core/stopwatch.hpp"
+#include "core/stopwatch.hpp"
 #include "solver/search_layout.hpp"
 
 namespace ellice {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ellice/core/types.hpp"
-#include "ellice/solver/cone_projection.hpp"
+#include "solver/cone_projection.hpp"
 
 namespace ellice {
 

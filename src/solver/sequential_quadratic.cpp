@@ -1,4 +1,4 @@
-#include "ellice/solver/sequential_quadratic.hpp"
+#include "solver/sequential_quadratic.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "ellice/core/stopwatch.hpp"
-#include "ellice/solver/branch_and_bound.hpp"
+#include "core/stopwatch.hpp"
+#include "solver/branch_and_bound.hpp"
 #include "solver/mixed_domain.hpp"
 #include "solver/robust_logit.hpp"
 #include "solver/support_cut.hpp"

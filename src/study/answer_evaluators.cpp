@@ -2,8 +2,8 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/sets/ellipsoid.hpp"
-#include "ellice/sets/true_set.hpp"
+#include "sets/ellipsoid.hpp"
+#include "sets/true_set.hpp"
 
 namespace ellice {
 

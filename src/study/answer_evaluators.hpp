@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "ellice/study/evaluator.hpp"
+#include "study/evaluator.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/study/answer_file.hpp"
+#include "study/answer_file.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/request/query_reader.hpp"
-#include "ellice/request/recourse_file.hpp"
+#include "request/recourse_file.hpp"
 #include "study/answer_columns.hpp"
 
 namespace ellice {

@@ -1,4 +1,4 @@
-#include "ellice/study/cell.hpp"
+#include "study/cell.hpp"
 
 #include <algorithm>
 

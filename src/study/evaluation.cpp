@@ -1,4 +1,4 @@
-#include "ellice/study/evaluation.hpp"
+#include "study/evaluation.hpp"
 
 #include <algorithm>
 #include <unordered_map>

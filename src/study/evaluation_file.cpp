@@ -1,8 +1,8 @@
-#include "ellice/study/evaluation_file.hpp"
+#include "study/evaluation_file.hpp"
 
 #include "ellice/core/json.hpp"
-#include "ellice/report/display.hpp"
-#include "ellice/report/text_table.hpp"
+#include "report/display.hpp"
+#include "report/text_table.hpp"
 
 namespace ellice {
 

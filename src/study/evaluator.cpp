@@ -1,11 +1,11 @@
-#include "ellice/study/evaluator.hpp"
+#include "study/evaluator.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "data/folds.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/data/folds.hpp"
 #include "ellice/data/schema.hpp"
 #include "ellice/model/training.hpp"
 #include "study/answer_evaluators.hpp"

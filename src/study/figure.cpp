@@ -1,4 +1,4 @@
-#include "ellice/study/figure.hpp"
+#include "study/figure.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <limits>
 #include <string_view>
 
-#include "ellice/report/text_table.hpp"
 #include "report/svg.hpp"
+#include "report/text_table.hpp"
 
 namespace ellice {
 

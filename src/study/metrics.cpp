@@ -1,11 +1,11 @@
-#include "ellice/study/metrics.hpp"
+#include "study/metrics.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/schema.hpp"
-#include "ellice/request/feasible_set.hpp"
+#include "request/feasible_set.hpp"
 
 namespace ellice {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/study/evaluator.hpp"
+#include "study/evaluator.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/study/paper_values.hpp"
+#include "study/paper_values.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "ellice/study/plan.hpp"
+#include "study/plan.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 // Evaluators of sets that were made once, for asking often.
 
-#include "ellice/study/evaluator.hpp"
+#include "study/evaluator.hpp"
 
 namespace ellice {
 

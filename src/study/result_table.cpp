@@ -1,4 +1,4 @@
-#include "ellice/study/result_table.hpp"
+#include "study/result_table.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/number_text.hpp"
 #include "ellice/data/csv.hpp"
-#include "ellice/report/text_table.hpp"
 #include "report/svg.hpp"
+#include "report/text_table.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/study/statistics.hpp"
+#include "study/statistics.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "core/normal.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/normal.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/study/study_comparison.hpp"
+#include "study/study_comparison.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "ellice/core/json.hpp"
-#include "ellice/report/text_table.hpp"
-#include "ellice/study/study_results.hpp"
+#include "report/text_table.hpp"
+#include "study/study_results.hpp"
 
 namespace ellice {
 

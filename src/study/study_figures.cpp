@@ -4,8 +4,8 @@
 #include <map>
 
 #include "ellice/data/csv.hpp"
-#include "ellice/study/study_method.hpp"
-#include "ellice/study/study_results.hpp"
+#include "study/study_method.hpp"
+#include "study/study_results.hpp"
 
 namespace ellice {
 

@@ -1,12 +1,12 @@
-#include "ellice/study/study_fold.hpp"
+#include "study/study_fold.hpp"
 
 #include <algorithm>
 
+#include "data/folds.hpp"
+#include "data/recipe.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/data/folds.hpp"
-#include "ellice/data/recipe.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/sets/epsilon_rule.hpp"
+#include "sets/epsilon_rule.hpp"
 
 namespace ellice {
 

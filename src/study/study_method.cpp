@@ -1,15 +1,15 @@
-#include "ellice/study/study_method.hpp"
+#include "study/study_method.hpp"
 
 #include <algorithm>
 #include <mutex>
 
+#include "core/stopwatch.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/stopwatch.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/data/schema.hpp"
-#include "ellice/methods/method_table.hpp"
-#include "ellice/sets/epsilon_rule.hpp"
-#include "ellice/sets/true_set.hpp"
+#include "methods/method_table.hpp"
+#include "sets/epsilon_rule.hpp"
+#include "sets/true_set.hpp"
 
 namespace ellice {
 

@@ -6,8 +6,8 @@
 
 #include "ellice/core/file.hpp"
 #include "ellice/core/version.hpp"
-#include "ellice/study/study_results.hpp"
 #include "report/svg.hpp"
+#include "study/study_results.hpp"
 
 namespace ellice {
 

@@ -1,11 +1,11 @@
-#include "ellice/study/study_results.hpp"
+#include "study/study_results.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "ellice/core/json.hpp"
-#include "ellice/study/study_runner.hpp"
+#include "study/study_runner.hpp"
 
 namespace ellice {
 

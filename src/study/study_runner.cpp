@@ -1,22 +1,22 @@
-#include "ellice/study/study_runner.hpp"
+#include "study/study_runner.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <mutex>
 
+#include "core/stopwatch.hpp"
+#include "data/recipe.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/core/sha256.hpp"
-#include "ellice/core/stopwatch.hpp"
 #include "ellice/core/version.hpp"
-#include "ellice/data/recipe.hpp"
-#include "ellice/study/evaluation.hpp"
-#include "ellice/study/study_fold.hpp"
-#include "ellice/study/study_method.hpp"
-#include "ellice/study/tuning.hpp"
 #include "model_cache.hpp"
 #include "quick_evaluators.hpp"
+#include "study/evaluation.hpp"
+#include "study/study_fold.hpp"
+#include "study/study_method.hpp"
+#include "study/tuning.hpp"
 
 namespace ellice {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ellice/study/study_results.hpp"
+#include "study/study_results.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/study/tuning.hpp"
+#include "study/tuning.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -5,8 +5,8 @@
 
 #include "ellice/audit/audit.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/request/recourse_file.hpp"
-#include "ellice/search/exact_search.hpp"
+#include "request/recourse_file.hpp"
+#include "search/exact_search.hpp"
 #include "support/recourse_cases.hpp"
 
 namespace ellice {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "ellice/core/json.hpp"
-#include "ellice/request/recourse_file.hpp"
+#include "request/recourse_file.hpp"
 #include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"
 

@@ -11,7 +11,7 @@
 #include "ellice/data/lending.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/sets/sampling.hpp"
+#include "sets/sampling.hpp"
 #include "support/datasets.hpp"
 #include "support/numeric_dataset.hpp"
 

@@ -7,7 +7,7 @@
 #include "ellice/certificate/verification.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/sets/uncertainty_set.hpp"
+#include "sets/uncertainty_set.hpp"
 #include "support/network_model.hpp"
 #include "support/oracles.hpp"
 

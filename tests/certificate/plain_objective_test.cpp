@@ -5,8 +5,8 @@
 #include <Eigen/LU>
 
 #include "ellice/core/random.hpp"
-#include "ellice/sets/ellipsoid.hpp"
-#include "ellice/sets/true_set.hpp"
+#include "sets/ellipsoid.hpp"
+#include "sets/true_set.hpp"
 #include "support/class_cases.hpp"
 
 namespace ellice {

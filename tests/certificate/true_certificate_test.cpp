@@ -9,7 +9,7 @@
 #include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/sets/ellipsoid.hpp"
+#include "sets/ellipsoid.hpp"
 
 namespace ellice {
 namespace {

@@ -1,4 +1,4 @@
-#include "ellice/core/normal.hpp"
+#include "core/normal.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "data/folds.hpp"
+#include "data/recipe.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/dataset.hpp"
-#include "ellice/data/folds.hpp"
-#include "ellice/data/recipe.hpp"
 #include "support/datasets.hpp"
 #include "support/messages.hpp"
 #include "support/text_rows.hpp"

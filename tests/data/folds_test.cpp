@@ -1,4 +1,4 @@
-#include "ellice/data/folds.hpp"
+#include "data/folds.hpp"
 
 #include <gtest/gtest.h>
 

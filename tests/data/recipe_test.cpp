@@ -1,4 +1,4 @@
-#include "ellice/data/recipe.hpp"
+#include "data/recipe.hpp"
 
 #include <gtest/gtest.h>
 

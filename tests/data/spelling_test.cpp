@@ -1,4 +1,4 @@
-#include "ellice/data/spelling.hpp"
+#include "data/spelling.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,10 +8,10 @@
 
 #include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
-#include "ellice/methods/method_table.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/request/recourse_file.hpp"
-#include "ellice/search/exact_search.hpp"
+#include "methods/method_table.hpp"
+#include "request/recourse_file.hpp"
+#include "search/exact_search.hpp"
 #include "support/messages.hpp"
 
 namespace ellice {

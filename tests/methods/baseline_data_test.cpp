@@ -4,13 +4,13 @@
 
 #include <cmath>
 
+#include "data/recipe.hpp"
 #include "ellice/certificate/verification.hpp"
-#include "ellice/data/recipe.hpp"
-#include "ellice/methods/delta_rows.hpp"
-#include "ellice/methods/proplace.hpp"
-#include "ellice/methods/roar.hpp"
-#include "ellice/methods/trex.hpp"
 #include "ellice/model/training.hpp"
+#include "methods/delta_rows.hpp"
+#include "methods/proplace.hpp"
+#include "methods/roar.hpp"
+#include "methods/trex.hpp"
 #include "solver/mixed_integer.hpp"
 #include "support/datasets.hpp"
 

@@ -1,4 +1,4 @@
-#include "ellice/methods/interval_robustness.hpp"
+#include "methods/interval_robustness.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
-#include "ellice/methods/delta_rows.hpp"
+#include "methods/delta_rows.hpp"
 #include "solver/mixed_integer.hpp"
 #include "support/random_network.hpp"
 

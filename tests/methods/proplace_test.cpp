@@ -1,11 +1,11 @@
-#include "ellice/methods/proplace.hpp"
+#include "methods/proplace.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "ellice/core/error.hpp"
-#include "ellice/methods/delta_rows.hpp"
+#include "methods/delta_rows.hpp"
 #include "solver/mixed_integer.hpp"
 #include "support/messages.hpp"
 #include "support/network_model.hpp"

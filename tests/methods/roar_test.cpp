@@ -1,4 +1,4 @@
-#include "ellice/methods/roar.hpp"
+#include "methods/roar.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ellice/methods/trex.hpp"
+#include "methods/trex.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ellice/model/attribution.hpp"
+#include "model/attribution.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "ellice/model/network_pass.hpp"
+#include "model/network_pass.hpp"
 #include "support/oracles.hpp"
 #include "support/random_network.hpp"
 

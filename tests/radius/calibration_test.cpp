@@ -1,4 +1,4 @@
-#include "ellice/radius/calibration.hpp"
+#include "radius/calibration.hpp"
 
 #include <gtest/gtest.h>
 

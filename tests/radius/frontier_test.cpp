@@ -1,4 +1,4 @@
-#include "ellice/radius/frontier.hpp"
+#include "radius/frontier.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
-#include "ellice/radius/selection_effect.hpp"
+#include "radius/selection_effect.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "ellice/core/error.hpp"
-#include "ellice/methods/automatic.hpp"
-#include "ellice/radius/survival_check.hpp"
+#include "methods/automatic.hpp"
+#include "radius/survival_check.hpp"
 #include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"
 

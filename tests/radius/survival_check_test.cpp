@@ -1,15 +1,15 @@
-#include "ellice/radius/survival_check.hpp"
+#include "radius/survival_check.hpp"
 
 #include <gtest/gtest.h>
 
 #include <Eigen/LU>
 #include <cmath>
 
+#include "core/normal.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/normal.hpp"
-#include "ellice/methods/automatic.hpp"
-#include "ellice/radius/epsilon_table.hpp"
-#include "ellice/sets/ellipsoid.hpp"
+#include "methods/automatic.hpp"
+#include "radius/epsilon_table.hpp"
+#include "sets/ellipsoid.hpp"
 #include "support/datasets.hpp"
 #include "support/recourse_cases.hpp"
 

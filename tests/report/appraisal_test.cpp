@@ -1,4 +1,4 @@
-#include "ellice/report/appraisal.hpp"
+#include "report/appraisal.hpp"
 
 #include <gtest/gtest.h>
 

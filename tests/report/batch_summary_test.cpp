@@ -1,4 +1,4 @@
-#include "ellice/report/batch_summary.hpp"
+#include "report/batch_summary.hpp"
 
 #include <gtest/gtest.h>
 

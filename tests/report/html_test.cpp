@@ -1,11 +1,11 @@
-#include "ellice/report/html.hpp"
+#include "report/html.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "ellice/core/json.hpp"
-#include "ellice/report/display.hpp"
+#include "report/display.hpp"
 #include "report/lending_answers.hpp"
 #include "report/markup.hpp"
 #include "report/svg.hpp"

@@ -12,9 +12,9 @@
 #include "ellice/certificate/certificate.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/report/display.hpp"
-#include "ellice/report/html.hpp"
-#include "ellice/sets/ellipsoid.hpp"
+#include "report/display.hpp"
+#include "report/html.hpp"
+#include "sets/ellipsoid.hpp"
 
 namespace ellice::testing_support {
 

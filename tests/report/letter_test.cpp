@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
-#include "ellice/report/display.hpp"
-#include "ellice/report/html.hpp"
-#include "ellice/report/recourse_text.hpp"
 #include "ellice/request/reasons.hpp"
+#include "report/display.hpp"
+#include "report/html.hpp"
 #include "report/lending_answers.hpp"
 #include "report/markup.hpp"
+#include "report/recourse_text.hpp"
 #include "report/svg.hpp"
 #include "support/messages.hpp"
 

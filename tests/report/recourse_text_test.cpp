@@ -1,12 +1,12 @@
-#include "ellice/report/recourse_text.hpp"
+#include "report/recourse_text.hpp"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "ellice/report/display.hpp"
-#include "ellice/report/text_table.hpp"
+#include "report/display.hpp"
 #include "report/lending_answers.hpp"
+#include "report/text_table.hpp"
 #include "support/messages.hpp"
 
 namespace ellice {

@@ -1,4 +1,4 @@
-#include "ellice/request/feasible_set.hpp"
+#include "request/feasible_set.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ellice/search/data_supported.hpp"
+#include "search/data_supported.hpp"
 
 #include <gtest/gtest.h>
 

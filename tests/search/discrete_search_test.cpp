@@ -6,14 +6,14 @@
 #include <limits>
 #include <memory>
 
+#include "data/recipe.hpp"
 #include "ellice/certificate/verification.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/data/recipe.hpp"
-#include "ellice/methods/greedy.hpp"
-#include "ellice/methods/gumbel.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/search/data_supported.hpp"
-#include "ellice/search/local_search.hpp"
+#include "methods/greedy.hpp"
+#include "methods/gumbel.hpp"
+#include "search/data_supported.hpp"
+#include "search/local_search.hpp"
 #include "search/robust_constraints.hpp"
 #include "support/datasets.hpp"
 #include "support/mixed_model.hpp"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ellice/search/exact_search.hpp"
+#include "search/exact_search.hpp"
 #include "support/continuous_dataset.hpp"
 #include "support/datasets.hpp"
 #include "support/exact_answers.hpp"

@@ -1,4 +1,4 @@
-#include "ellice/search/exact_search.hpp"
+#include "search/exact_search.hpp"
 
 #include <gtest/gtest.h>
 

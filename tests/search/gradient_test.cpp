@@ -1,4 +1,4 @@
-#include "ellice/search/gradient.hpp"
+#include "search/gradient.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
-#include "ellice/search/exact_search.hpp"
+#include "search/exact_search.hpp"
 #include "search/number_search.hpp"
 #include "support/network_model.hpp"
 #include "support/oracles.hpp"

@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "ellice/search/exact_search.hpp"
+#include "search/exact_search.hpp"
 #include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"
 

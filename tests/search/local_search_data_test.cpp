@@ -5,8 +5,8 @@
 
 #include "ellice/certificate/verification.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/search/data_supported.hpp"
-#include "ellice/search/local_search.hpp"
+#include "search/data_supported.hpp"
+#include "search/local_search.hpp"
 #include "support/continuous_dataset.hpp"
 #include "support/datasets.hpp"
 

@@ -1,4 +1,4 @@
-#include "ellice/search/local_search.hpp"
+#include "search/local_search.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include "ellice/certificate/verification.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/request/recourse_file.hpp"
-#include "ellice/search/data_supported.hpp"
-#include "ellice/search/exact_search.hpp"
-#include "ellice/search/gradient.hpp"
+#include "request/recourse_file.hpp"
+#include "search/data_supported.hpp"
+#include "search/exact_search.hpp"
+#include "search/gradient.hpp"
 #include "support/network_model.hpp"
 #include "support/recourse_cases.hpp"
 

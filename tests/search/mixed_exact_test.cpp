@@ -8,7 +8,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
-#include "ellice/search/exact_search.hpp"
+#include "search/exact_search.hpp"
 #include "support/datasets.hpp"
 #include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"

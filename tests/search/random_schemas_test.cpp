@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "ellice/core/json.hpp"
-#include "ellice/search/local_search.hpp"
+#include "search/local_search.hpp"
 #include "support/exact_answers.hpp"
 #include "support/network_model.hpp"
 #include "support/recourse_cases.hpp"

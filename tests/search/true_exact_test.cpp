@@ -4,17 +4,17 @@
 #include <cmath>
 #include <limits>
 
+#include "core/normal.hpp"
 #include "ellice/audit/audit.hpp"
 #include "ellice/certificate/verification.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/normal.hpp"
 #include "ellice/data/lending.hpp"
-#include "ellice/radius/frontier.hpp"
-#include "ellice/request/recourse_file.hpp"
-#include "ellice/search/exact_search.hpp"
-#include "ellice/sets/true_set.hpp"
-#include "ellice/sets/uncertainty_set.hpp"
+#include "radius/frontier.hpp"
+#include "request/recourse_file.hpp"
+#include "search/exact_search.hpp"
+#include "sets/true_set.hpp"
+#include "sets/uncertainty_set.hpp"
 #include "support/datasets.hpp"
 #include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"

@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
-#include "ellice/search/exact_search.hpp"
-#include "ellice/sets/ellipsoid.hpp"
-#include "ellice/sets/true_set.hpp"
+#include "search/exact_search.hpp"
 #include "search/linear_question.hpp"
+#include "sets/ellipsoid.hpp"
+#include "sets/true_set.hpp"
 #include "solver/corrected_search.hpp"
 #include "solver/half_space.hpp"
 #include "support/exact_answers.hpp"

@@ -1,4 +1,4 @@
-#include "ellice/sets/ellipsoid.hpp"
+#include "sets/ellipsoid.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "ellice/data/lending.hpp"
 #include "ellice/model/objective.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/sets/sampling.hpp"
+#include "sets/sampling.hpp"
 #include "support/datasets.hpp"
 #include "support/numeric_dataset.hpp"
 #include "support/oracles.hpp"

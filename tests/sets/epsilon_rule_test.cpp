@@ -1,4 +1,4 @@
-#include "ellice/sets/epsilon_rule.hpp"
+#include "sets/epsilon_rule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/sets/boundary_accuracy.hpp"
-#include "ellice/sets/sampling.hpp"
+#include "sets/boundary_accuracy.hpp"
+#include "sets/sampling.hpp"
 #include "support/messages.hpp"
 #include "support/recourse_cases.hpp"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <optional>
 
-#include "ellice/sets/stress.hpp"
+#include "sets/stress.hpp"
 #include "support/oracles.hpp"
 #include "support/stress_cases.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "ellice/sets/stress.hpp"
+#include "sets/stress.hpp"
 #include "support/stress_cases.hpp"
 
 namespace ellice {

@@ -1,4 +1,4 @@
-#include "ellice/sets/stress.hpp"
+#include "sets/stress.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
+#include "data/folds.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/data/encoder.hpp"
-#include "ellice/data/folds.hpp"
 #include "support/datasets.hpp"
 #include "support/stress_cases.hpp"
 

@@ -4,8 +4,8 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/random.hpp"
-#include "ellice/sets/ellipsoid.hpp"
-#include "ellice/sets/true_set.hpp"
+#include "sets/ellipsoid.hpp"
+#include "sets/true_set.hpp"
 #include "support/oracles.hpp"
 
 namespace ellice {

@@ -1,4 +1,4 @@
-#include "ellice/sets/true_set.hpp"
+#include "sets/true_set.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/random.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/sets/ellipsoid.hpp"
+#include "sets/ellipsoid.hpp"
 #include "support/datasets.hpp"
 #include "support/numeric_dataset.hpp"
 #include "support/oracles.hpp"

@@ -1,11 +1,11 @@
-#include "ellice/sets/uncertainty_set.hpp"
+#include "sets/uncertainty_set.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "ellice/core/error.hpp"
-#include "ellice/sets/ellipsoid.hpp"
+#include "sets/ellipsoid.hpp"
 #include "solver/allocation_count.hpp"
 #include "support/network_model.hpp"
 #include "support/oracles.hpp"

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "ellice/solver/box_projection.hpp"
-#include "ellice/solver/cone_projection.hpp"
 #include "solver/box_problems.hpp"
+#include "solver/box_projection.hpp"
+#include "solver/cone_projection.hpp"
 #include "solver/robust_problems.hpp"
 
 namespace ellice {

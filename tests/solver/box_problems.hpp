@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "ellice/solver/box_projection.hpp"
+#include "solver/box_projection.hpp"
 #include "solver/robust_problems.hpp"
 
 namespace ellice::box_problems {

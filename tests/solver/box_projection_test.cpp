@@ -1,4 +1,4 @@
-#include "ellice/solver/box_projection.hpp"
+#include "solver/box_projection.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "ellice/core/error.hpp"
-#include "ellice/solver/cone_projection.hpp"
 #include "solver/box_problems.hpp"
+#include "solver/cone_projection.hpp"
 #include "solver/robust_problems.hpp"
 
 namespace ellice {

@@ -1,4 +1,4 @@
-#include "ellice/solver/cone_intersection.hpp"
+#include "solver/cone_intersection.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ellice/solver/cone_projection.hpp"
+#include "solver/cone_projection.hpp"
 
 #include <gtest/gtest.h>
 

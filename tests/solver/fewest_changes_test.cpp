@@ -1,4 +1,4 @@
-#include "ellice/solver/fewest_changes.hpp"
+#include "solver/fewest_changes.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "ellice/solver/branch_and_bound.hpp"
+#include "solver/branch_and_bound.hpp"
 #include "solver/robust_problems.hpp"
 
 /// Random problems with units of every kind, and their optimum by trying everything.

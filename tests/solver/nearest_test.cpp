@@ -1,4 +1,4 @@
-#include "ellice/solver/nearest.hpp"
+#include "solver/nearest.hpp"
 
 #include <gtest/gtest.h>
 

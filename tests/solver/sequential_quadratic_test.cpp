@@ -1,4 +1,4 @@
-#include "ellice/solver/sequential_quadratic.hpp"
+#include "solver/sequential_quadratic.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include "allocation_count.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/random.hpp"
-#include "ellice/solver/augmented_descent.hpp"
-#include "ellice/solver/box_projection.hpp"
 #include "robust_problems.hpp"
+#include "solver/augmented_descent.hpp"
+#include "solver/box_projection.hpp"
 
 namespace ellice {
 namespace {

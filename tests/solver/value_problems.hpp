@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "ellice/solver/branch_and_bound.hpp"
+#include "solver/branch_and_bound.hpp"
 #include "solver/robust_problems.hpp"
 
 /// Small problems in which everything is discrete, with every oddity that the contract allows, and

@@ -1,10 +1,10 @@
-#include "ellice/study/answer_file.hpp"
+#include "study/answer_file.hpp"
 
 #include <gtest/gtest.h>
 
 #include "ellice/core/json.hpp"
-#include "ellice/report/recourse_csv.hpp"
-#include "ellice/request/recourse_file.hpp"
+#include "report/recourse_csv.hpp"
+#include "request/recourse_file.hpp"
 #include "support/messages.hpp"
 #include "support/mixed_model.hpp"
 #include "support/text_rows.hpp"

@@ -1,4 +1,4 @@
-#include "ellice/study/evaluation.hpp"
+#include "study/evaluation.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/study/evaluation_file.hpp"
+#include "study/evaluation_file.hpp"
 #include "study/trained_case.hpp"
 #include "support/messages.hpp"
 #include "support/mixed_model.hpp"

@@ -1,4 +1,4 @@
-#include "ellice/study/evaluator.hpp"
+#include "study/evaluator.hpp"
 
 #include <gtest/gtest.h>
 

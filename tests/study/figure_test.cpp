@@ -1,4 +1,4 @@
-#include "ellice/study/figure.hpp"
+#include "study/figure.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ellice/study/outlier_factor.hpp"
+#include "study/outlier_factor.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ellice/study/result_table.hpp"
+#include "study/result_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ellice/study/statistics.hpp"
+#include "study/statistics.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <map>
 #include <vector>
 
+#include "core/normal.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/normal.hpp"
 
 namespace ellice {
 namespace {

@@ -1,4 +1,4 @@
-#include "ellice/study/study_comparison.hpp"
+#include "study/study_comparison.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "ellice/study/study_fold.hpp"
+#include "study/study_fold.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "ellice/study/study_method.hpp"
+#include "study/study_method.hpp"
 
 #include <gtest/gtest.h>
 
 #include "ellice/data/lending.hpp"
-#include "ellice/search/data_supported.hpp"
+#include "search/data_supported.hpp"
 #include "support/messages.hpp"
 
 namespace ellice {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "ellice/model/training.hpp"
-#include "ellice/study/evaluator.hpp"
+#include "study/evaluator.hpp"
 #include "support/numeric_dataset.hpp"
 #include "support/stress_cases.hpp"
 

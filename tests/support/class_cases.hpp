@@ -9,7 +9,7 @@
 #include "ellice/core/random.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/sets/uncertainty_set.hpp"
+#include "sets/uncertainty_set.hpp"
 
 namespace ellice::problem_zoo {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "ellice/data/recipe.hpp"
+#include "data/recipe.hpp"
 
 namespace ellice {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/data/recipe.hpp"
+#include "data/recipe.hpp"
 
 namespace ellice {
 

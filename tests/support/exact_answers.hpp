@@ -9,8 +9,8 @@
 
 #include "ellice/audit/audit.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/request/recourse_file.hpp"
-#include "ellice/search/exact_search.hpp"
+#include "request/recourse_file.hpp"
+#include "search/exact_search.hpp"
 
 namespace ellice::problem_zoo {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ellice/model/model.hpp"
-#include "ellice/request/problem.hpp"
+#include "request/problem.hpp"
 #include "support/network_model.hpp"
 
 namespace ellice::problem_zoo {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ellice/model/model.hpp"
-#include "ellice/model/network_pass.hpp"
+#include "model/network_pass.hpp"
 #include "support/numeric_dataset.hpp"
 #include "support/random_network.hpp"
 

@@ -10,7 +10,7 @@
 #include "ellice/core/random.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/loss.hpp"
-#include "ellice/sets/ellipsoid.hpp"
+#include "sets/ellipsoid.hpp"
 
 namespace ellice::problem_zoo {
 

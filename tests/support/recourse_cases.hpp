@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ellice/model/training.hpp"
-#include "ellice/request/problem.hpp"
+#include "request/problem.hpp"
 #include "support/numeric_dataset.hpp"
 
 namespace ellice::problem_zoo {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ellice/sets/stress.hpp"
+#include "sets/stress.hpp"
 #include "support/problem_zoo.hpp"
 
 namespace ellice::stress_cases {

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ellice/core/parallel.hpp"
+#include "radius/survival_check.hpp"
+#include "sets/boundary_accuracy.hpp"
+
+namespace ellice {
+
+/// What one ε means.
+struct EpsilonLevel {
+  double epsilon = 0;
+  double objective = 0;  // the training objective that a model may have
+  /// Predicted for an answer at this ε; linear models. Where there is a selection effect, the mean
+  /// over the people that were explained, and none without rows.
+  std::optional<double> survival = {};
+  std::optional<BoundaryAccuracy> accuracy = {};   // with rows
+  std::optional<double> share_with_recourse = {};  // of the declined people, with rows
+  std::optional<double> median_distance = {};      // l2, of those with recourse
+};
+
+struct EpsilonTable {
+  std::vector<EpsilonLevel> levels = {};  // as asked for
+  std::size_t people = 0;                 // declined rows that were explained at each
+  /// Beyond it only those have recourse for whom what cannot change suffices (theory.md, Theorem
+  /// 2); linear models.
+  std::optional<double> epsilon_max = {};
+};
+
+/// `fitted` may be absent: then nothing that needs rows is measured. The problem's ε is not used.
+/// Throws Error{argument} for sets other than last-layer.
+[[nodiscard]] EpsilonTable epsilon_table(const Problem& problem,
+                                         const std::optional<FittedRows>& fitted,
+                                         const std::vector<double>& epsilons, int people,
+                                         const Execution& execution = {});
+
+}  // namespace ellice

@@ -1,0 +1,34 @@
+#pragma once
+
+// How outcomes are spelt for people, the same in every rendering; numbers and values are in
+// data/spelling.hpp.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/spelling.hpp"
+#include "ellice/data/schema.hpp"
+#include "ellice/request/answer.hpp"
+
+namespace ellice {
+
+/// An outcome in a few words: «nearest certified plan».
+[[nodiscard]] std::string_view status_words(Status status);
+
+/// A logit with its sign and two digits behind the point: −0.83, +1.20.
+[[nodiscard]] std::string signed_number(double value);
+
+/// What a reason takes off the logit: −0.83, or −0.0004 where two digits would show nothing.
+[[nodiscard]] std::string display_contribution(double contribution);
+
+/// The favourable answer: «approved = yes».
+[[nodiscard]] std::string favourable_answer(const Schema& schema);
+/// The same for another class, or «one of setosa, virginica».
+[[nodiscard]] std::string answer_text(const Schema& schema, const std::string& wanted);
+
+/// What distinguishes two rows, in the schema's order.
+[[nodiscard]] std::vector<Change> differences(const Schema& schema, const RawRow& from,
+                                              const RawRow& to);
+
+}  // namespace ellice

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "ellice/request/answer.hpp"
+#include "report/appraisal.hpp"
+#include "report/batch_summary.hpp"
+
+namespace ellice {
+
+struct TextOptions {
+  bool colour = false;        // ANSI sequences: unchanged features are dimmed, headings bold
+  bool all_features = false;  // also those that do not change
+};
+
+/// One answer for a terminal: what to change, how the models judge it before and after, or why
+/// there is no plan. Ends with a line end.
+[[nodiscard]] std::string recourse_text(const Answer& answer, const Appraiser& appraiser,
+                                        const TextOptions& options = {});
+
+/// A batch for a terminal: outcomes, distances, numbers of changes, features by how often they
+/// change.
+[[nodiscard]] std::string summary_text(const BatchSummary& summary);
+
+}  // namespace ellice

@@ -1,0 +1,168 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ellice/core/types.hpp"
+#include "ellice/data/encoder.hpp"
+#include "ellice/request/constraints.hpp"
+#include "solver/cone_intersection.hpp"
+
+namespace ellice {
+
+/// A constraint by name, as people read it: «income: at most 120000», «age: immutable».
+struct NamedConstraint {
+  enum class Kind {
+    immutable,
+    locked,
+    minimum,
+    maximum,
+    training_range,
+    allowed,
+    direction,
+    rule,
+    implication,
+  };
+  Kind kind = Kind::immutable;
+  std::size_t index = 0;  // of the feature, the rule or the implication
+  std::string text = {};
+};
+
+/// A linear rule of the schema in model space.
+struct ModelRule {
+  LinearRule rule = {};
+  std::string text = {};
+};
+
+/// What one feature may become, in original units (levels as indices).
+struct FeatureRange {
+  double query = 0;
+  bool keeps = true;  // the query's own value is allowed, wherever the range lies
+  double lower = 0;   // ±∞ where nothing binds; lower > upper: nothing but the query's own value
+  double upper = 0;
+  bool fixed = false;  // immutable or locked: keeps the query's value
+  bool held = false;   // may change, but its kind (whole numbers, levels) is not searched
+  /// Grid of numeric features: origin + k·step, or listed values, sorted.
+  std::optional<double> step = {};
+  double origin = 0;
+  std::vector<double> allowed = {};
+
+  [[nodiscard]] bool has_grid() const { return step.has_value() || !allowed.empty(); }
+  /// Range and grid (to 1e-9 of the step); the query's value as `keeps` says.
+  [[nodiscard]] bool contains(double value) const;
+  /// The nearest value of range and grid strictly beyond `value` in a direction (+1 or −1), if any.
+  [[nodiscard]] std::optional<double> beyond(double value, int direction) const;
+  /// The grid value that differs from `value` by rounding only, else `value`.
+  [[nodiscard]] double snapped(double value) const;
+  /// The value of the grid (not necessarily of the range) that is nearest.
+  [[nodiscard]] double nearest(double value) const;
+  [[nodiscard]] bool is_empty() const;
+  bool operator==(const FeatureRange&) const = default;
+
+ private:
+  [[nodiscard]] double grid_value(double k) const;
+  [[nodiscard]] double nearest_grid_value(double value) const;
+};
+
+/// A box in model space.
+struct Box {
+  Vector lower = {};
+  Vector upper = {};
+  [[nodiscard]] bool contains(VectorArg z) const {
+    return (z.array() >= lower.array()).all() && (z.array() <= upper.array()).all();
+  }
+};
+
+/// What a counterfactual of one query may be: ranges and grids per feature, and rules. The query's
+/// own value of a feature belongs to its range, unless a branch demands a change.
+class FeasibleSet {
+ public:
+  /// `raw` as in Dataset::raw. `display_steps` (may be empty) rounds numeric features for which the
+  /// schema has no grid. Encoder and constraints must outlive the set.
+  FeasibleSet(const Encoder& encoder, const Constraints& constraints, std::size_t query_index,
+              VectorArg raw, const std::vector<std::optional<double>>& display_steps = {});
+
+  [[nodiscard]] const Encoder& encoder() const { return *encoder_; }
+  [[nodiscard]] const std::vector<FeatureRange>& ranges() const { return ranges_; }
+  [[nodiscard]] const Vector& query() const { return query_; }    // model space
+  [[nodiscard]] const Vector& query_raw() const { return raw_; }  // original units
+  [[nodiscard]] const std::vector<std::string>& held() const { return held_; }
+  [[nodiscard]] bool has_grid() const { return has_grid_; }
+
+  /// The boxes that are searched, held features at the query's value. One box, unless the query
+  /// lies outside a range: its own value is then a second piece.
+  [[nodiscard]] const std::vector<Box>& boxes() const { return boxes_; }
+  /// Whether the boxes together are the set without its grids and rules (held features at the
+  /// query's value); not so where the query lies outside too many ranges.
+  [[nodiscard]] bool boxes_cover() const { return boxes_cover_; }
+  /// One box that contains every point that the constraints allow, held features free: what is
+  /// impossible here is impossible.
+  [[nodiscard]] const Box& relaxed() const { return relaxed_; }
+
+  /// The linear rules, in the order of the schema.
+  [[nodiscard]] const std::vector<ModelRule>& rules() const { return rules_; }
+  /// The set in parts, in each of which every implication is settled by the ranges: its condition
+  /// is false or its consequence true (theory.md, Result 17). Together they are the set, and parts
+  /// that hold no row are left out. Without implications the set itself.
+  [[nodiscard]] std::vector<FeasibleSet> branches() const;
+  /// What a branch supposes, in words: «age does not rise»; empty for a whole set.
+  [[nodiscard]] const std::vector<std::string>& supposes() const { return supposes_; }
+
+  /// The constraints that shape the boxes, the rules and the implications.
+  [[nodiscard]] const std::vector<NamedConstraint>& constraints() const { return constraints_; }
+  /// The same set without one of them; for finding out which ones block.
+  [[nodiscard]] FeasibleSet without(const NamedConstraint& constraint) const;
+  /// The same set, in whose boxes held features have the values of a row (raw numbers) in place of
+  /// the query's; values that their ranges do not contain are the query's. For searches that choose
+  /// whole numbers and levels themselves.
+  [[nodiscard]] FeasibleSet holding(VectorArg raw) const;
+
+  /// Which constraints a row (raw numbers) breaks, in words; empty for a row of the set.
+  [[nodiscard]] std::vector<std::string> violations(VectorArg raw) const;
+  /// Which ranges, allowed values and rules the query itself breaks.
+  [[nodiscard]] std::vector<std::string> query_violations() const;
+
+  /// model space -> raw numbers of a counterfactual: a feature that did not move keeps exactly the
+  /// query's value, one at a bound has exactly the bound.
+  [[nodiscard]] Vector decode(VectorArg z) const;
+
+ private:
+  void build();
+  void build_range(std::size_t feature);
+  void build_rules();
+  void build_boxes();
+  void apply_decisions(std::size_t feature);
+  void apply(const Move& move, bool is_true, std::size_t feature);
+  [[nodiscard]] bool is_empty() const;
+  /// Whether a row does what a move says.
+  [[nodiscard]] bool does(const Move& move, VectorArg raw, bool condition) const;
+  [[nodiscard]] bool is_dropped(NamedConstraint::Kind kind, std::size_t index) const;
+  [[nodiscard]] double to_model(std::size_t feature, double raw) const;
+  [[nodiscard]] std::string value_text(std::size_t feature, double raw) const;
+
+  const Encoder* encoder_;
+  const Constraints* limits_;
+  std::size_t query_index_;
+  std::vector<std::optional<double>> display_steps_;
+  std::vector<NamedConstraint> dropped_;
+  /// Implications that a branch has settled, and whether by their consequence.
+  struct Decision {
+    std::size_t implication = 0;
+    bool consequence = false;
+  };
+  std::vector<Decision> decisions_;
+  std::vector<std::string> supposes_;
+  Vector raw_, query_;
+  Vector base_;  // raw_, with held features where the boxes hold them
+  std::vector<FeatureRange> ranges_;
+  std::vector<NamedConstraint> constraints_;
+  std::vector<std::string> held_;
+  std::vector<ModelRule> rules_;
+  bool has_grid_ = false;
+  std::vector<Box> boxes_;
+  bool boxes_cover_ = true;
+  Box relaxed_;
+};
+
+}  // namespace ellice
