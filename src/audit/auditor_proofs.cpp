@@ -7,6 +7,7 @@
 #include "audit/auditor.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/sets/retraining.hpp"
+#include "request/cost_prices.hpp"
 #include "sets/uncertainty_set.hpp"
 
 namespace ellice {
@@ -71,7 +72,7 @@ void Auditor::check_endurance(JsonObject& answer, const Vector& z, AnswerAudit& 
 
 void Auditor::check_gap(double gap, const RawRow& counterfactual, const FeasibleSet& feasible,
                         AnswerAudit& result) const {
-  const bool square_root = asked_.cost.kind == CostKind::mixed;
+  const CostPrices prices = prices_of(asked_.cost.kind);
   if (!is_exact_) {
     result.failures.emplace_back("a gap is stated where the cost has no bound that proves it");
     return;
@@ -83,10 +84,8 @@ void Auditor::check_gap(double gap, const RawRow& counterfactual, const Feasible
     return;
   }
   const Vector weights = column_weights(model_->encoder);
-  const bool squares = asked_.cost.kind != CostKind::l1;
-  const bool absolutes = asked_.cost.kind == CostKind::l1 || asked_.cost.kind == CostKind::l1_l2;
-  const ColumnCost cost{.squares = squares ? weights : Vector::Zero(weights.size()),
-                        .absolutes = absolutes ? weights : Vector::Zero(weights.size())};
+  const ColumnCost cost{.squares = prices.squares ? weights : Vector::Zero(weights.size()),
+                        .absolutes = prices.absolutes ? weights : Vector::Zero(weights.size())};
   const std::vector<Box> boxes =
       feasible.boxes_cover() ? feasible.boxes() : std::vector<Box>{feasible.relaxed()};
   const Vector z = model_->encoder.encode(counterfactual);
@@ -99,13 +98,13 @@ void Auditor::check_gap(double gap, const RawRow& counterfactual, const Feasible
                                  std::abs(result.threshold));
   const double paid = cost_of(asked_.cost, model_->encoder, feasible.query(), z);
   const double claimed = paid * std::max(0.0, 1 - gap - gap_tolerance);
-  const double needed = square_root ? claimed * claimed : claimed;
+  const double needed = prices.is_root ? claimed * claimed : claimed;
   const double proved = cost_lower_bound(worst_at, result.threshold + margin, feasible.query(),
                                          boxes, cost, worst, needed);
   if (proved >= needed) return;
   result.failures.push_back(
       fmt::format("gap is {}, but the bound recomputed proves {:.9g} only", gap,
-                  1 - (square_root ? std::sqrt(std::max(0.0, proved)) : proved) / paid));
+                  1 - (prices.is_root ? std::sqrt(std::max(0.0, proved)) : proved) / paid));
 }
 
 void Auditor::check_not_beaten(double gap, const RawRow& counterfactual,

@@ -95,8 +95,16 @@ std::string claim_text(const Model& model, const SetChoice& choice, double epsil
                        double threshold) {
   const std::string e = number_text(epsilon);
   const std::string t = number_text(threshold);
-  if (is_first_order(choice.kind)) return first_order_text(model, choice, epsilon, t);
-  if (choice.kind == SetKind::true_set) return true_text(model, choice, e, t);
+  switch (choice.kind) {
+    case SetKind::full:
+    case SetKind::isotropic:
+      return first_order_text(model, choice, epsilon, t);
+    case SetKind::true_set:
+      return true_text(model, choice, e, t);
+    case SetKind::last_layer:
+    case SetKind::ensemble:
+      break;
+  }
   std::vector<const Model*> models = {&model};
   models.insert(models.end(), choice.members.begin(), choice.members.end());
   const bool is_ensemble = choice.kind == SetKind::ensemble;

@@ -170,6 +170,8 @@ Verification Verifier::verify(const Certificate& certificate) const {
           "a certificate of the full set states its damping");
 
   const bool is_true = certificate.set == SetKind::true_set;
+  require(linearised || is_true || is_ellipsoidal(certificate.set),
+          "the set {} has no verifier yet", enum_name(certificate.set));
   if (is_true) {
     require_input(objective_->rows_fit(),
                   "the rows are not those of the model: their number, or the model's loss or "

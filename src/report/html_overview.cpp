@@ -9,6 +9,7 @@
 #include "report/html_parts.hpp"
 #include "report/svg.hpp"
 #include "report/text_table.hpp"
+#include "request/cost_prices.hpp"
 
 namespace ellice::html {
 
@@ -67,24 +68,8 @@ std::string feature_bars(const BatchSummary& summary) {
 }
 
 std::string cost_words(const Cost& cost) {
-  std::string text;
-  switch (cost.kind) {
-    case CostKind::l2:
-      text = "l2: the squared length of the change, each feature in its standard deviations";
-      break;
-    case CostKind::l1:
-      text = "l1: the sum of the changes, each feature in its standard deviations";
-      break;
-    case CostKind::l1_l2:
-      text = "l1+l2: the sum of the changes and of their squares, in standard deviations";
-      break;
-    case CostKind::mixed:
-      text =
-          "mixed: the length of the change in numbers, in standard deviations, and a fixed amount "
-          "for each changed category";
-      break;
-  }
-  text += "; weighted as the schema says";
+  std::string text = fmt::format("{}: {}; weighted as the schema says", enum_name(cost.kind),
+                                 prices_of(cost.kind).words);
   if (cost.sparsity_weight > 0) {
     text += fmt::format("; plus {} per changed feature", number_text(cost.sparsity_weight));
   }

@@ -2,7 +2,32 @@
 
 #include <cmath>
 
+#include "request/cost_prices.hpp"
+
 namespace ellice {
+
+CostPrices prices_of(CostKind kind) {
+  switch (kind) {
+    case CostKind::l2:
+      return {.squares = true,
+              .words = "the squared length of the change, each feature in its standard deviations"};
+    case CostKind::l1:
+      return {.absolutes = true,
+              .words = "the sum of the changes, each feature in its standard deviations"};
+    case CostKind::l1_l2:
+      return {.squares = true,
+              .absolutes = true,
+              .words = "the sum of the changes and of their squares, in standard deviations"};
+    case CostKind::mixed:
+      break;
+  }
+  return {.squares = true,
+          .counts_categories = true,
+          .is_root = true,
+          .words =
+              "the length of the change in numbers, in standard deviations, and a fixed "
+              "amount for each changed category"};
+}
 
 Vector column_weights(const Encoder& encoder) {
   Vector weights(encoder.columns());
@@ -25,6 +50,7 @@ int changed_features(const Encoder& encoder, VectorArg from, VectorArg to) {
 double cost_of(const Cost& cost, const Encoder& encoder, VectorArg from, VectorArg to) {
   double sum = 0;
   int changed = 0;
+  const CostPrices prices = prices_of(cost.kind);
   const Schema& schema = encoder.schema();
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
     double squares = 0;
@@ -39,22 +65,10 @@ double cost_of(const Cost& cost, const Encoder& encoder, VectorArg from, VectorA
     const double weight = schema.features[j].weight;
     const bool category = schema.features[j].kind == FeatureKind::categorical ||
                           schema.features[j].kind == FeatureKind::binary;
-    switch (cost.kind) {
-      case CostKind::l2:
-        sum += weight * squares;
-        break;
-      case CostKind::l1:
-        sum += weight * absolutes;
-        break;
-      case CostKind::l1_l2:
-        sum += weight * (squares + absolutes);
-        break;
-      case CostKind::mixed:
-        sum += weight * (category ? 1.0 : squares);
-        break;
-    }
+    const double moved = (prices.squares ? squares : 0) + (prices.absolutes ? absolutes : 0);
+    sum += weight * (category && prices.counts_categories ? 1.0 : moved);
   }
-  if (cost.kind == CostKind::mixed) sum = std::sqrt(sum);
+  if (prices.is_root) sum = std::sqrt(sum);
   return sum + cost.sparsity_weight * changed;
 }
 

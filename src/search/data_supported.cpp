@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "ellice/core/error.hpp"
+#include "request/cost_prices.hpp"
 #include "sets/ellipsoid.hpp"
 
 namespace ellice {
@@ -103,10 +104,11 @@ Metric metric_of(const Cost& cost, const Encoder& encoder) {
   for (std::size_t j = 0; j < encoder.schema().features.size(); ++j) {
     metric.groups.push_back(encoder.first_column(j));
   }
-  if (cost.kind != CostKind::l1) metric.square = weights;
-  if (cost.kind == CostKind::l1 || cost.kind == CostKind::l1_l2) metric.absolute = weights;
-  if (cost.kind == CostKind::mixed) {
-    metric.root = true;
+  const CostPrices prices = prices_of(cost.kind);
+  if (prices.squares) metric.square = weights;
+  if (prices.absolutes) metric.absolute = weights;
+  metric.root = prices.is_root;
+  if (prices.counts_categories) {
     // A changed category moves two columns by 1: half its weight each.
     for (Index column = 0; column < weights.size(); ++column) {
       const Feature& feature = encoder.schema().features[encoder.feature_of(column)];

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "request/cost_prices.hpp"
 #include "search/allowed_row.hpp"
 #include "solver/augmented_descent.hpp"
 
@@ -53,8 +54,8 @@ DiscreteSearch::Outcome DiscreteSearch::search(double kappa, const std::vector<V
                                                double limit) {
   kappa_ = kappa;
   constraints_.set_radius(kappa, search_margin);
-  const bool mixed = context_.problem->cost.kind == CostKind::mixed;
-  best_square_ = mixed ? limit * limit : limit;
+  const bool is_root = prices_of(context_.problem->cost.kind).is_root;
+  best_square_ = is_root ? limit * limit : limit;
   solved_.clear();
   choices_.clear();
   nodes_ = 0;
@@ -142,7 +143,7 @@ double DiscreteSearch::square_of(const Vector& z) const {
   const Problem& problem = *context_.problem;
   const double cost =
       cost_of(problem.cost, context_.feasible->encoder(), context_.feasible->query(), z);
-  return problem.cost.kind == CostKind::mixed ? cost * cost : cost;
+  return prices_of(problem.cost.kind).is_root ? cost * cost : cost;
 }
 
 double DiscreteSearch::charge_of(const Levels& levels) const {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ellice/core/error.hpp"
+#include "request/cost_prices.hpp"
 #include "search/infeasibility.hpp"
 #include "search/linear_question.hpp"
 #include "search/mixed_exact.hpp"
@@ -35,7 +36,7 @@ std::string why_not_exact(const Problem& problem, const ExactOptions& options) {
         "`trade_off` gives one answer per number of changes and does not go with `plans: {}`",
         options.plans);
   }
-  if (problem.cost.sparsity_weight != 0 && problem.cost.kind == CostKind::mixed) {
+  if (problem.cost.sparsity_weight != 0 && prices_of(problem.cost.kind).is_root) {
     return "`sparsity_weight` adds to the root that `cost: mixed` takes, which the exact search "
            "cannot minimise; use another cost or `method: data`";
   }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ellice/core/error.hpp"
+#include "request/cost_prices.hpp"
 #include "search/branch_answers.hpp"
 #include "search/few_features.hpp"
 #include "search/local_polish.hpp"
@@ -42,7 +43,7 @@ struct LocalSearch::Level {
 };
 
 std::string why_not_local(const Problem& problem) {
-  const bool known = problem.cost.kind == CostKind::l2 || problem.cost.kind == CostKind::mixed;
+  const bool known = !prices_of(problem.cost.kind).absolutes;
   if (known && problem.cost.sparsity_weight == 0) return {};
   return fmt::format(
       "the search for networks minimises the costs l2 and mixed only; use `method: data` for {}",

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "request/cost_prices.hpp"
 #include "solver/fewest_changes.hpp"
 
 namespace ellice {
@@ -29,21 +30,13 @@ struct Prices {
 };
 
 Prices prices(CostKind kind) {
-  switch (kind) {
-    case CostKind::l2:
-    case CostKind::mixed:
-      return {.quadratic = 2};
-    case CostKind::l1:
-      return {.absolute = 1};
-    case CostKind::l1_l2:
-      break;
-  }
-  return {.quadratic = 2, .absolute = 1};
+  const CostPrices own = prices_of(kind);
+  return {.quadratic = own.squares ? 2.0 : 0, .absolute = own.absolutes ? 1.0 : 0};
 }
 
 /// A category's change moves so many columns by one each.
 double category_price(CostKind kind, double columns) {
-  if (kind == CostKind::mixed) return 1;
+  if (prices_of(kind).counts_categories) return 1;
   const Prices each = prices(kind);
   return columns * (each.quadratic / 2 + each.absolute);
 }
@@ -320,7 +313,7 @@ MixedExact::Outcome MixedExact::answer(Answer& result, const FeasibleSet& feasib
       result.message = "fewer changes were not ruled out within the node limit";
       return Outcome::answered;
     }
-    const bool square_root = problem_->cost.kind == CostKind::mixed;
+    const bool square_root = prices_of(problem_->cost.kind).is_root;
     const double bound = std::max(0.0, found.result.lower_bound);
     result.gap = std::clamp(1 - (square_root ? std::sqrt(bound) : bound) / result.distance.weighted,
                             0.0, 1.0);

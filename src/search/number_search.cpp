@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "request/cost_prices.hpp"
 #include "search/rounding.hpp"
 #include "solver/corrected_search.hpp"
 
@@ -35,16 +36,11 @@ struct NumberSearch::Solution {
 
 SeparableCost separable_cost(const Cost& cost, const Encoder& encoder) {
   const Vector weights = column_weights(encoder);
-  switch (cost.kind) {
-    case CostKind::l2:
-    case CostKind::mixed:
-      return {.quadratic = 2 * weights};
-    case CostKind::l1:
-      return {.absolute = weights};
-    case CostKind::l1_l2:
-      break;
-  }
-  return {.quadratic = 2 * weights, .absolute = weights};
+  const CostPrices prices = prices_of(cost.kind);
+  SeparableCost result;
+  if (prices.squares) result.quadratic = 2 * weights;
+  if (prices.absolutes) result.absolute = weights;
+  return result;
 }
 
 /// Rounds with exact re-solves; every worst model starts from the last one.
@@ -77,8 +73,8 @@ NumberSearch::NumberSearch(const Problem& problem, const Assembler& assembler,
       assembler_(&assembler),
       question_(&question),
       cost_(separable_cost(problem.cost, problem.model->encoder)) {
-  const bool squares = problem.cost.kind == CostKind::l2 || problem.cost.kind == CostKind::mixed;
-  if (!squares || !question.is_conic() || !question.is_single()) return;
+  const CostPrices prices = prices_of(problem.cost.kind);
+  if (!prices.squares || prices.absolutes || !question.is_conic() || !question.is_single()) return;
   const Encoder& encoder = problem.model->encoder;
   std::vector<bool> movable;  // columns that some query may move
   for (Index column = 0; column < encoder.columns(); ++column) {
@@ -176,7 +172,7 @@ NumberSearch::Outcome NumberSearch::answer(Answer& result, const FeasibleSet& fe
   const Solution solution = solve(feasible, free);
   if (!solution.found) return Outcome::none;
   if (!complete(result, feasible, solution)) return Outcome::refused;
-  const bool square_root = problem_->cost.kind == CostKind::mixed;
+  const bool square_root = prices_of(problem_->cost.kind).is_root;
   const double bound = lower_bound(feasible, solution);
   const double comparable = square_root ? std::sqrt(std::max(0.0, bound)) : bound;
   result.gap = std::clamp(1 - comparable / result.distance.weighted, 0.0, 1.0);

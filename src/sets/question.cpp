@@ -23,8 +23,17 @@ V spread_out(const V& h, Index outputs, Index winner, Index rival) {
 
 std::shared_ptr<const HeadSet> make_head_set(const Model& model, const SetChoice& choice,
                                              double epsilon) {
-  if (choice.kind == SetKind::true_set)
-    return std::make_shared<const TrueSet>(true_set(model, training_rows(choice, model), epsilon));
+  switch (choice.kind) {
+    case SetKind::true_set:
+      return std::make_shared<const TrueSet>(
+          true_set(model, training_rows(choice, model), epsilon));
+    case SetKind::last_layer:
+    case SetKind::ensemble:
+      break;
+    case SetKind::full:
+    case SetKind::isotropic:
+      fail(ErrorCode::argument, "the set {} is not one of heads", enum_name(choice.kind));
+  }
   Matrix hessian = with_gauge(damped_hessian(model, choice.damping), model.network.outputs());
   return std::make_shared<const Ellipsoid>(model.network.head(), std::move(hessian), epsilon);
 }
@@ -95,7 +104,6 @@ Vector Part::coefficients(VectorArg head) const {
 Question::Question(const Model& model, const SetChoice& choice, double epsilon, double threshold)
     : threshold_(threshold) {
   validate(choice, model);
-  require(!is_first_order(choice.kind), "the set {} is not one of heads", enum_name(choice.kind));
   std::vector<const Model*> models = {&model};
   models.insert(models.end(), choice.members.begin(), choice.members.end());
   for (const Model* one : models) {

@@ -99,7 +99,8 @@ void require_closed_form(SetKind kind) {
 }
 
 SetChoice second_order(const SetChoice& choice) {
-  return choice.kind == SetKind::true_set ? SetChoice{.contest = choice.contest} : choice;
+  const bool is_closed = is_first_order(choice.kind) || is_ellipsoidal(choice.kind);
+  return is_closed ? choice : SetChoice{.contest = choice.contest};
 }
 
 Matrix damped_hessian(const Model& model, std::optional<double> damping) {
