@@ -36,6 +36,11 @@ namespace ellice::cli {
   return format == AnswerFormat::table || format == AnswerFormat::html;
 }
 
+/// Whether there is room for the reasons of a refusal.
+[[nodiscard]] inline bool has_reasons(AnswerFormat format) {
+  return format != AnswerFormat::csv;
+}
+
 struct SinkOptions {
   AnswerFormat format = AnswerFormat::table;
   bool has_id = false;

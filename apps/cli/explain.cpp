@@ -69,9 +69,10 @@ ExplainRequest make_request(const ExplainArguments& arguments, const Console& co
   request.display = rounds_for_display(arguments.format);
   request.attack = arguments.attack;
   request.timings = arguments.timings;
-  request.reasons = arguments.format != AnswerFormat::csv;
+  request.reasons = has_reasons(arguments.format);
   if (!arguments.reason_codes.empty()) {
-    require(request.reasons, "--reason-codes: --format csv has no reasons; give another format");
+    require(request.reasons, "--reason-codes: --format {} has no reasons; give another format",
+            enum_name(arguments.format));
     require(Reasoner::supports(*request.model), "--reason-codes: {}", Reasoner::unsupported);
     request.reason_codes = read_reason_codes(arguments.reason_codes, request.model->schema());
   }

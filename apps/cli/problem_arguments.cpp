@@ -54,12 +54,14 @@ void add_limits(const ProblemArguments& arguments, Constraints& constraints) {
 }  // namespace
 
 void add_set_options(Verb& verb, ProblemArguments& arguments) {
+  std::vector<std::string> names = {"auto"};
+  for (const std::string_view name : EnumNames<SetKind>::names) names.emplace_back(name);
   verb.add_option(
           "--set", arguments.set,
           "the models for which an answer must hold; auto is last-layer for a linear and for a "
           "softmax model, full for another network; true is every linear model, or last layer of a "
           "network, within epsilon of the optimum, and needs the training rows")
-      ->one_of({"auto", "last-layer", "full", "isotropic", "ensemble", "true"})
+      ->one_of(names)
       ->capture_default_str();
   verb.add_field("--damping", arguments.damping, greater_than(0),
                  "λ of the set full (default: the model file's); for last-layer, what replaces "
