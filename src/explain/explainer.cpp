@@ -53,6 +53,7 @@ struct Explainer::State {
                 .seed = asked().seed,
                 .method_options = method->to_json(options)};
     Problem& problem = resolved.problem;
+    add_used(*resolved.method_options);
     problem.epsilon = owned.resolve(resolved.rule, execution);
     if (asked().display) problem.display_steps = sensible_steps(owned.model().encoder);
     validate(problem);
@@ -64,6 +65,12 @@ struct Explainer::State {
   }
 
   [[nodiscard]] const ExplainRequest& asked() const { return owned.request(); }
+
+  void add_used(Json& stated) const {
+    if (method->used == nullptr) return;
+    Json used = method->used(owned.problem(), options);
+    if (!used.empty()) stated["used"] = std::move(used);
+  }
 
   [[nodiscard]] std::unique_ptr<Generator> make(const Problem& problem,
                                                 const Execution& execution) const {

@@ -49,6 +49,11 @@ Method exact() {
             if (options.exact == ExactOptions{}) return Json(Json::object());
             return Json{{"exact", fields_to_json(options.exact)}};
           },
+      .used =
+          [](const Problem& problem, const MethodOptions& options) {
+            if (options.exact.node_limit) return Json(Json::object());
+            return Json{{"node_limit", usual_node_limit(problem)}};
+          },
       .from_json = [](JsonObject& object,
                       MethodOptions& options) { read_own(object, "exact", options.exact); },
       .make = [](const Problem& problem, const MethodOptions& options, const FittedRows&,

@@ -47,7 +47,9 @@ struct Method {
   std::string (*why_not)(const Problem&, const MethodOptions&) = nullptr;
   /// What recourse files keep of its options.
   Json (*to_json)(const MethodOptions&) = nullptr;
-  /// Reads that back.
+  /// What it chooses itself where nothing is asked for, so that files say what was used.
+  Json (*used)(const Problem&, const MethodOptions&) = nullptr;
+  /// Reads the options back.
   void (*from_json)(JsonObject& options, MethodOptions&) = nullptr;
   /// What all values of its parameter share, one number per training row; null where they share
   /// nothing, nothing where these options do not allow it.

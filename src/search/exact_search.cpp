@@ -245,4 +245,9 @@ void ExactSearch::add_trade_off(std::vector<Answer>& plans, const Query& query,
   if (more_is_useless) plans.back().reason += "; further changes do not lower it";
 }
 
+int usual_node_limit(const Problem& problem) {
+  // Over the true set each part takes several worst heads, some passes over all training rows each.
+  return problem.set.kind == SetKind::true_set ? 1000 : 5000;
+}
+
 }  // namespace ellice

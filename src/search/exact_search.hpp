@@ -66,4 +66,7 @@ class ExactSearch final : public Generator {
 /// The same, and why these options do not go together or not with the problem.
 [[nodiscard]] std::string why_not_exact(const Problem& problem, const ExactOptions& options);
 
+/// The parts into which a search may split where no limit is asked for.
+[[nodiscard]] int usual_node_limit(const Problem& problem);
+
 }  // namespace ellice

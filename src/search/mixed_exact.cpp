@@ -16,10 +16,6 @@ namespace {
 // loses it, more.
 constexpr std::array<double, 3> margins = {1.1e-12, 1e-11, 1e-10};
 constexpr double optimal_gap = 1e-9;
-// Parts of a search where none are asked for; fewer where each takes several worst heads, some
-// passes over all training rows each.
-constexpr int conic_nodes = 5000;
-constexpr int searched_nodes = 1000;
 // Rounding for display: enough parts for a good row, whose gap says what it costs.
 constexpr std::size_t display_nodes = 200;
 
@@ -158,7 +154,7 @@ MixedProblem MixedExact::problem_for(const Layout& layout, const FeasibleSet& fe
                      .threshold = problem_->threshold,
                      .margin = margin,
                      .node_limit = static_cast<std::size_t>(options_.node_limit.value_or(
-                         question_->is_conic() ? conic_nodes : searched_nodes)),
+                         usual_node_limit(*problem_))),
                      .time_limit = options_.time_limit};
   if (options_.max_changes) mixed.max_changes = static_cast<std::size_t>(*options_.max_changes);
   for (const std::vector<std::size_t>& plan : earlier) {

@@ -13,6 +13,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int most_steps = 60;
+// Several cones, or a cost whose answers sit in corners: from here on planes get there sooner.
+constexpr int few_steps = 12;
 constexpr double closed_gap = 1e-10;
 // What answers that are called optimal need: beyond it cutting planes are not worth their while.
 constexpr double settled_gap = 5e-10;
@@ -26,6 +28,7 @@ constexpr double on_border = 10;
 constexpr double nearly = 1e-7;  // of the terms of a score: the next point is asked for more
 
 constexpr int most_cuts = 120;
+constexpr double same_plane = 1e-3;
 // Rounds without any gain after which the cuts are given up.
 constexpr int idle_rounds = 6;
 // By how much more than it fell short the next point is asked for, so that it is robust.
@@ -167,7 +170,9 @@ class Search {
     double boost = 1;
     double raise = 0;
     double error = infinity;
-    for (int iteration = 0; iteration < most_steps; ++iteration) {
+    const bool has_corners = problem_->cost.quadratic.isZero(0);
+    const int steps = is_plain_ && !has_corners ? most_steps : few_steps;
+    for (int iteration = 0; iteration < steps; ++iteration) {
       const Judgement judged = judge(at.point);
       if (is_plain_ && bound_by_model()) return true;
       if (best_.found && goal == OracleGoal::any) return true;
@@ -232,8 +237,25 @@ class Search {
     return result;
   }
 
+  /// Of half-spaces that are nearly the same, as those of points that converge are, only the last:
+  /// more would make the programs below singular without helping their bounds.
+  void thin_out() {
+    std::vector<Plane> kept;
+    for (std::size_t j = planes_.size(); j-- > 0;) {
+      const Plane& plane = planes_[j];
+      const bool is_known = std::any_of(kept.begin(), kept.end(), [&](const Plane& other) {
+        return other.part == plane.part &&
+               (other.model - plane.model).norm() <= same_plane * plane.model.norm();
+      });
+      if (!is_known) kept.push_back(plane);
+    }
+    std::reverse(kept.begin(), kept.end());
+    planes_ = std::move(kept);
+  }
+
   /// Their cheapest point bounds the cost; near the end a point a little above them is robust.
   void cut() {
+    thin_out();
     const std::size_t most_kept = static_cast<std::size_t>(3 * (problem_->query.size() + 1) + 20);
     int idle = 0;
     for (int round = 0; round < most_cuts && idle < idle_rounds; ++round) {
@@ -248,13 +270,16 @@ class Search {
       if (outer.point.size() != problem_->query.size()) return;
       if (outer.status != IntersectionStatus::infeasible)
         best_.lower_bound = std::max(best_.lower_bound, outer.lower_bound);
+      if (is_closed(settled_gap)) return;
       const std::vector<double> weights = plane_weights(outer.weights);
-      const double surplus = judge(outer.point).surplus;
-      if (surplus < 0 && std::isfinite(surplus)) {
+      const Judgement judged = judge(outer.point);
+      const double surplus = judged.surplus;
+      const bool is_near = !best_.found || -surplus <= nearly * judged.scale;
+      if (surplus < 0 && std::isfinite(surplus) && is_near) {
         const ConeIntersection above = intersect_cones(planes_problem(-overshoot * surplus));
         if (above.feasible) (void)judge(above.point);
       }
-      if (is_closed(closed_gap)) return;
+      if (is_closed(settled_gap)) return;
       const double gap = best_.objective - best_.lower_bound;
       const bool gains = best_.found ? gap < gap_before * (1 - 1e-6)
                                      : best_.lower_bound > bound_before * (1 + 1e-9);
