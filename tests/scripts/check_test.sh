@@ -29,6 +29,7 @@ expect_equal 'every stage is in the table' "$(results)" "$(printf '%s\n' 'test p
 expect_equal 'what scripts/test does comes first' "$(head -n 1 "$calls")" 'test '
 expect_equal 'all tests run under three presets' "$(grep -c '^ctest --preset [a-z]* -j [0-9]*\( (seed [0-9]*)\)\?$' "$calls")" 3
 expect_equal 'five rounds of properties' "$(grep -c -- '-R TESTS' "$calls")" 5
+expect_contains 'combinations among them' "$(<"$calls")" '-R TESTS|^combination\.part'
 expect_equal 'each with other seeds' "$(grep -e '-R TESTS' "$calls" | sort -u | wc -l)" 5
 expect_contains 'the package is tried out' "$(<"$calls")" 'package --check'
 

@@ -18,9 +18,9 @@ stub cmake <<'STUB'
 echo "cmake $*" >>"$calls"
 case $1 in
   --preset)
-    mkdir -p build/package/build/apps/cli
-    echo 'CMAKE_PROJECT_VERSION:STATIC=1.2.3' >build/package/build/CMakeCache.txt
-    touch build/package/build/apps/cli/ellice{,-study}
+    mkdir -p build/package/apps/cli
+    echo 'CMAKE_PROJECT_VERSION:STATIC=1.2.3' >build/package/CMakeCache.txt
+    touch build/package/apps/cli/ellice{,-study}
     ;;
   --install) mkdir -p "$4/bin"; touch "$4"/bin/ellice{,-study} ;;
 esac
@@ -42,7 +42,7 @@ exit 1
 STUB
 
 package() { : >"$calls"; run "$tree/scripts/package" "$@"; }
-made() { ls "$tree/build/package" | grep ellice; }
+made() { ls "$tree/build/package" | grep ^ellice; }
 archive=ellice-1.2.3-linux-$(uname -m).tar.gz
 
 package
