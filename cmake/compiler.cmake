@@ -1,8 +1,10 @@
 # Errors in the preset dev; elsewhere a newer compiler's new warning must not stop a user's build.
 add_library(ellice_warnings INTERFACE)
 target_compile_options(ellice_warnings INTERFACE
-  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
-  -Wno-maybe-uninitialized -Wno-restrict -Wno-array-bounds)  # GCC 12 raises them falsely inside its own headers
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # GCC 12 raises them falsely inside its own headers
+  target_compile_options(ellice_warnings INTERFACE -Wno-maybe-uninitialized -Wno-restrict -Wno-array-bounds)
+endif()
 
 if(ELLICE_NATIVE)
   add_compile_options(-march=native)
@@ -20,13 +22,18 @@ if(ELLICE_ASSERTIONS)
 endif()
 
 # The headers that nearly every source includes are parsed once. GCC takes one precompiled header for all levels of
-# optimisation, but not for another -g, -fpic or -fpie; other compilers are pickier, and parse.
+# optimisation, but not for another -g, -fpic or -fpie; Clang wants the same level, too, which it has without a
+# release's cold sources. Other compilers parse.
 set(ELLICE_PRECOMPILED
   <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <limits> <map> <memory> <mutex> <numeric> <optional>
   <set> <span> <string> <string_view> <utility> <vector>
   <Eigen/Cholesky> <Eigen/Core> <Eigen/Eigenvalues> <Eigen/LU> <Eigen/QR> <fmt/format.h>
   ${PROJECT_SOURCE_DIR}/src/core/eigen_kernels.hpp)
-if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+set(ELLICE_PRECOMPILE FALSE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND NOT ELLICE_COVERAGE AND NOT CMAKE_BUILD_TYPE STREQUAL Release)
+  set(ELLICE_PRECOMPILE TRUE)
+  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")  # ccache compares contents
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # Its garbage collector would walk through that header again and again; no source needs half a gigabyte.
   add_compile_options("SHELL:--param ggc-min-heapsize=524288")
   # The collector of coverage data counts in headers, too, and wants to see them.

@@ -10,5 +10,14 @@ write_basic_package_version_file(elliceConfigVersion.cmake COMPATIBILITY SameMin
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/elliceConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/elliceConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ellice)
 if(ELLICE_BUILD_APPS)
-  install(TARGETS ellice_cli ellice_study_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # What scripts/package packs; the library is for those who build.
+  install(TARGETS ellice_cli ellice_study_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+  install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs)
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT programs)
+  if(ELLICE_RELOCATABLE)
+    # DT_RPATH, not DT_RUNPATH: the bundled libraries look for each other there, too.
+    set_target_properties(ellice_cli ellice_study_cli PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/ellice")
+    target_link_options(ellice_cli PRIVATE -Wl,--disable-new-dtags)
+    target_link_options(ellice_study_cli PRIVATE -Wl,--disable-new-dtags)
+  endif()
 endif()

@@ -14,6 +14,7 @@
 #include "data/csv_scanner.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/random.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -160,7 +161,8 @@ Generated random_table(Random random) {
 
 TEST(CsvScanner, AgreesWithAStateMachineOnRandomTablesAndBuffers) {
   int rows = 0;
-  for (std::uint64_t seed = 0; seed < 5000; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 5000)) {
+    SCOPED_TRACE(seed);
     Random random = Random(11).split(seed);
     const Generated generated = random_table(random.split(1));
     const std::string body =

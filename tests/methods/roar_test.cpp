@@ -8,6 +8,7 @@
 #include "ellice/core/error.hpp"
 #include "support/network_model.hpp"
 #include "support/recourse_cases.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -41,7 +42,8 @@ Case random_case(Index columns, std::uint64_t seed) {
 TEST(NearestBySlopes, SatisfiesTheOptimalityConditions) {
   int raised = 0;
   int reached = 0;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(1, 300)) {
+    SCOPED_TRACE(seed);
     const Case c = random_case(5, seed);
     const double gamma = seed % 2 == 0 ? 0.01 : 0.5;  // the larger one has to be outweighed
     const Vector x = nearest_by_slopes(c.line, c.query, c.box, gamma, 0);
@@ -94,7 +96,8 @@ TEST(NearestBySlopes, SatisfiesTheOptimalityConditions) {
 
 TEST(NearestBySlopes, NoRandomPointIsBetter) {
   const double gamma = 0.01;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(1, 40)) {
+    SCOPED_TRACE(seed);
     const Case c = random_case(3, seed);
     const auto loss = [&](const Vector& x) {
       return softplus(-c.line.worst(x)) + gamma * (x - c.query).lpNorm<1>();

@@ -14,6 +14,7 @@
 #include "support/exact_answers.hpp"
 #include "support/network_model.hpp"
 #include "support/recourse_cases.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -173,7 +174,7 @@ double cheapest(const Problem& problem, const Dataset& data, const Vector& query
 
 TEST(RandomSchemas, ExactAnswersKeepThemAndNothingCheaperDoes) {
   int answered = 0;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(1, 40)) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const Schema schema = random_features(random);
@@ -212,7 +213,7 @@ TEST(RandomSchemas, ExactAnswersKeepThemAndNothingCheaperDoes) {
 
 TEST(RandomSchemas, AnswersOfNetworksKeepThemAndAreCertified) {
   int answered = 0;
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(1, 12)) {
     SCOPED_TRACE(seed);
     Random random(seed + 100);
     const Schema schema = random_features(random);

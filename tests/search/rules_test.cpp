@@ -21,6 +21,7 @@
 #include "support/messages.hpp"
 #include "support/mixed_model.hpp"
 #include "support/recourse_cases.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -332,7 +333,8 @@ Model small_model(std::uint64_t seed) {
 // in, which once was counted in all the same.
 TEST(Rules, FewestChangesUnderImplicationsEqualEnumeration) {
   int one_sided = 0;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(1, 40)) {
+    SCOPED_TRACE(seed);
     const Model model = small_model(seed);
     const Problem problem{.model = &model, .epsilon = 0.002 * static_cast<double>(1 + seed % 9)};
     std::vector<Query> queries;
@@ -428,7 +430,8 @@ TEST(Rules, EveryMethodKeepsThem) {
 
 TEST(Rules, NetworksFindAnswersOnTightRules) {
   int answered = 0;
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(1, 4)) {
+    SCOPED_TRACE(seed);
     problem_zoo::MixedCase mixed = problem_zoo::mixed_case(seed, false);
     Problem free{.model = &mixed.model, .epsilon = 0.001};
     const std::vector<Query> queries = problem_zoo::first_rows(mixed, 12);

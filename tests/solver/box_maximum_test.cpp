@@ -8,6 +8,7 @@
 #include "solver/box_projection.hpp"
 #include "solver/cone_projection.hpp"
 #include "solver/robust_problems.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -24,7 +25,8 @@ TEST(BoxMaximum, DistanceGrowsWithEpsilonUntilTheLargestFeasibleOne) {
   const Instance instance = random_instance(8, 1e2, 50);
   const BoxFactor factor(instance.theta, instance.hessian);
   int checked = 0;
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 12)) {
+    SCOPED_TRACE(seed);
     BoxProblem problem = random_problem(instance, Kind::plain, 0, 60 + seed);
     problem.lower = problem.lower.cwiseMax(-8);
     problem.upper = problem.upper.cwiseMin(8);
@@ -50,7 +52,8 @@ TEST(BoxMaximum, DistanceGrowsWithEpsilonUntilTheLargestFeasibleOne) {
 
 TEST(BoxMaximum, NoGridPointIsRobustBeyondTheLargestEpsilon) {
   int checked = 0;
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 10)) {
+    SCOPED_TRACE(seed);
     const Instance instance = random_instance(2, 30, 800 + seed);
     const Oracle oracle(instance);
     const Vector lower = Vector::Constant(2, -2);

@@ -10,6 +10,7 @@
 #include "solver/box_problems.hpp"
 #include "solver/cone_projection.hpp"
 #include "solver/robust_problems.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -197,7 +198,8 @@ TEST(BoxProjection, WithoutBoundsItIsTheConeProjection) {
     Vector weights = Random(4).normal_vector(d).array().exp();
     const ConeFactor cone(
         {.theta = instance.theta, .hessian = instance.hessian, .weights = weights});
-    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    for (const std::uint64_t seed : testing_support::seeds(0, 10)) {
+      SCOPED_TRACE(seed);
       const Vector x0 = Random(seed).normal_vector(d);
       BoxProblem problem = {.query = x0,
                             .lower = Vector::Constant(d, -infinity),
@@ -227,7 +229,8 @@ TEST(BoxProjection, AnImmutableCoordinateIsABoxOfWidthZero) {
   std::vector<bool> movable(static_cast<std::size_t>(d), true);
   movable[0] = movable[4] = false;
   const ConeFactor cone({.theta = instance.theta, .hessian = instance.hessian, .movable = movable});
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 20)) {
+    SCOPED_TRACE(seed);
     const Vector x0 = Random(seed).normal_vector(d);
     BoxProblem problem = {.query = x0,
                           .lower = Vector::Constant(d, -infinity),
@@ -252,7 +255,8 @@ TEST(BoxProjection, AnImmutableCoordinateIsABoxOfWidthZero) {
 TEST(BoxProjection, NoGridPointInThePlaneIsCheaper) {
   int compared = 0;
   for (const Kind kind : {Kind::weighted, Kind::absolute, Kind::both}) {
-    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    for (const std::uint64_t seed : testing_support::seeds(0, 10)) {
+      SCOPED_TRACE(seed);
       const Instance instance = random_instance(2, 20, 600 + seed);
       const Oracle oracle(instance);
       const BoxFactor factor(instance.theta, instance.hessian);
@@ -294,7 +298,8 @@ TEST(BoxProjection, AgreesWithBisectionAndProjectedGradients) {
   const Oracle oracle(instance);
   const BoxFactor factor(instance.theta, instance.hessian);
   int compared = 0;
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 6)) {
+    SCOPED_TRACE(seed);
     const BoxProblem problem = random_problem(instance, Kind::plain, 0.02, 40 + seed);
     const BoxProjection answer = factor.project(problem);
     if (answer.status != BoxStatus::optimal || answer.multiplier == 0) continue;

@@ -8,6 +8,7 @@
 #include "ellice/core/error.hpp"
 #include "solver/mixed_problems.hpp"
 #include "solver/robust_problems.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -49,7 +50,7 @@ void expect_equal(const BoxFactor& factor, const Oracle& oracle, const MixedProb
 
 TEST(BranchAndBound, EqualsBruteForce) {
   int moved = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 300)) {
     SCOPED_TRACE(seed);
     const Index d = 3 + static_cast<Index>(seed % 4);
     const Instance instance = random_instance(d, 30, seed);
@@ -77,7 +78,8 @@ TEST(BranchAndBound, EqualsBruteForce) {
 
 TEST(BranchAndBound, ALimitLeavesABoundAndSaysSo) {
   int ended = 0;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 60)) {
+    SCOPED_TRACE(seed);
     const Instance instance = random_instance(24, 300, seed);
     const Oracle oracle(instance);
     const BoxFactor factor(instance.theta, instance.hessian);
@@ -103,7 +105,7 @@ TEST(BranchAndBound, ALimitLeavesABoundAndSaysSo) {
 TEST(BranchAndBound, EqualsBruteForceUnderRulesAndSeveralCones) {
   int moved = 0;
   int bound = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 300)) {
     SCOPED_TRACE(seed);
     const Index d = 3 + static_cast<Index>(seed % 3);
     const Instance first = random_instance(d, 30, seed);
@@ -176,7 +178,7 @@ TEST(BranchAndBound, EqualityRulesHoldOnGrids) {
 }
 
 TEST(BranchAndBound, AUnitThatMayNotStayMoves) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 60)) {
     SCOPED_TRACE(seed);
     const Instance instance = random_instance(4, 30, seed);
     const BoxFactor factor(instance.theta, instance.hessian);
@@ -194,7 +196,8 @@ TEST(BranchAndBound, AUnitThatMayNotStayMoves) {
 
 TEST(BranchAndBound, NothingBeyondTheCutoffCounts) {
   int cut = 0;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 60)) {
+    SCOPED_TRACE(seed);
     const Instance instance = random_instance(5, 30, seed);
     const BoxFactor factor(instance.theta, instance.hessian);
     MixedProblem problem = random_problem(5, Shape::both, 0.02, seed + 1000);

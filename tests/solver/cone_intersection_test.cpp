@@ -7,6 +7,7 @@
 
 #include "ellice/core/error.hpp"
 #include "solver/robust_problems.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -289,7 +290,8 @@ TEST(ConeIntersection, ProvesItsAnswersOnHardProblems) {
 /// feasible points rise.
 TEST(ConeIntersection, IsNotBeatenByRandomFeasiblePoints) {
   int tried = 0;
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(1, 60)) {
+    SCOPED_TRACE(seed);
     const Case at = random_case({.d = 3, .cones = 3, .rules = 2}, 100 + seed);
     const ConeIntersection found = intersect_cones(at.problem);
     Random random(seed);
@@ -309,7 +311,8 @@ TEST(ConeIntersection, IsNotBeatenByRandomFeasiblePoints) {
 }
 
 TEST(ConeIntersection, OfOneConeManyTimesIsThatOfTheCone) {
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(1, 40)) {
+    SCOPED_TRACE(seed);
     Case at = random_case({.d = 6, .cones = 1, .rules = 0}, 700 + seed);
     const BoxProjection alone = at.factors[0].project({.query = at.problem.query,
                                                        .lower = at.problem.lower,
@@ -368,7 +371,8 @@ TEST(ConeIntersection, HandlesRulesWithoutInterior) {
 TEST(ConeIntersection, FindsCommonPointsOrProvesThatThereAreNone) {
   int found = 0;
   int none = 0;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(1, 200)) {
+    SCOPED_TRACE(seed);
     const Case at =
         random_case({.d = 4, .cones = 3, .rules = 2, .equality = seed % 2 == 0}, 9000 + seed);
     const CommonPoint common = find_common_point(at.problem);

@@ -11,6 +11,7 @@
 #include "ellice/core/error.hpp"
 #include "solver/allocation_count.hpp"
 #include "solver/robust_problems.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -177,7 +178,8 @@ TEST(ConeProjection, MaxEpsilonIsWhereFeasibilityEnds) {
   problem.movable = {false, true, true, false, true, true};
   const ConeFactor factor(problem);
   int beyond = 0;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 40)) {
+    SCOPED_TRACE(seed);
     const Vector x0 = 2 * Random(seed).normal_vector(6);
     const double threshold = seed % 2 ? 0.3 : -4;  // the second one often holds beyond ε_max
     const double limit = factor.max_epsilon(x0, threshold);
@@ -192,7 +194,8 @@ TEST(ConeProjection, MaxEpsilonIsWhereFeasibilityEnds) {
 }
 
 TEST(ConeProjection, NoGridPointInThePlaneIsNearer) {
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 6)) {
+    SCOPED_TRACE(seed);
     const Instance instance = random_instance(2, 30, 500 + seed);
     const Oracle oracle(instance);
     const ConeFactor factor({.theta = instance.theta, .hessian = instance.hessian});
@@ -288,7 +291,8 @@ TEST(ConeProjection, IsOneLipschitzInTheQuery) {
 TEST(ConeProjection, DistanceGrowsStrictlyWithEpsilon) {
   const Instance instance = random_instance(10, 1e2, 9);
   const ConeFactor factor({.theta = instance.theta, .hessian = instance.hessian});
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 10)) {
+    SCOPED_TRACE(seed);
     const Vector x0 = Random(seed).normal_vector(10);
     double before = 0;
     for (int k = 1; k < 100; ++k) {

@@ -6,6 +6,7 @@
 
 #include "solver/mixed_problems.hpp"
 #include "solver/robust_problems.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -40,7 +41,7 @@ void expect_fewest(const BoxFactor& factor, const Oracle& oracle, const MixedPro
 
 TEST(FewestChanges, EqualsBruteForce) {
   int moved = 0;
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 400)) {
     SCOPED_TRACE(seed);
     const Index d = 3 + static_cast<Index>(seed % 5);
     const Instance instance = random_instance(d, 30, seed);
@@ -67,7 +68,8 @@ TEST(FewestChanges, EqualsBruteForce) {
 
 TEST(FewestChanges, ALimitNeverMakesAFalseClaim) {
   int ended = 0;
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 24)) {
+    SCOPED_TRACE(seed);
     const Instance instance = random_instance(36, 80, seed);
     const Oracle oracle(instance);
     const BoxFactor factor(instance.theta, instance.hessian);

@@ -8,6 +8,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/parallel.hpp"
 #include "ellice/core/random.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -56,7 +57,8 @@ double knapsack_by_enumeration(const MixedInteger& problem) {
 
 TEST(MixedInteger, FindsTheBestOfAllChoices) {
   SKIP_WITHOUT_CBC();
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(1, 20)) {
+    SCOPED_TRACE(seed);
     const MixedInteger problem = random_knapsack(9, seed);
     const MixedIntegerSolution solution = solve(problem, seconds);
     ASSERT_EQ(solution.status, MixedIntegerStatus::optimal);

@@ -11,6 +11,7 @@
 #include "robust_problems.hpp"
 #include "solver/augmented_descent.hpp"
 #include "solver/box_projection.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -112,7 +113,8 @@ struct Comparison {
 
 Comparison compare_with_exact(bool curved) {
   Comparison comparison;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 60)) {
+    SCOPED_TRACE(seed);
     Random random(seed);
     const Index d = 3 + static_cast<Index>(random.below(10));
     const Instance instance = random_instance(d, 100, seed);
@@ -149,7 +151,8 @@ TEST(SequentialQuadratic, ConcaveConstraintsGiveTheExactAnswer) {
 
 TEST(SequentialQuadratic, SeveralConstraintsMeetTheOptimalityConditions) {
   int solved = 0;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 40)) {
+    SCOPED_TRACE(seed);
     Random random(seed + 1000);
     const Index d = 6;
     const NearestPoint problem = random_box(d, random, 10);
@@ -179,7 +182,8 @@ TEST(SequentialQuadratic, SeveralConstraintsMeetTheOptimalityConditions) {
 TEST(SequentialQuadratic, KinkedHillsAgreeWithAGridAndNothingIsInfeasible) {
   int nearest = 0;
   int cases = 0;
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 200)) {
+    SCOPED_TRACE(seed);
     Hills hills(seed);
     Random random(seed);
     const NearestPoint problem{.query = random.normal_vector(2),

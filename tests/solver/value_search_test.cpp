@@ -9,6 +9,7 @@
 #include "solver/mixed_problems.hpp"
 #include "solver/mixed_search.hpp"
 #include "solver/value_problems.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -17,16 +18,6 @@ using robust_problems::Instance;
 using robust_problems::random_instance;
 using value_problems::Enumeration;
 using value_problems::infinity;
-
-/// Seeds that are always tried; ELLICE_SEED=N in the environment adds as many that begin at N.
-std::vector<std::uint64_t> seeds(std::uint64_t count) {
-  std::vector<std::uint64_t> result;
-  for (std::uint64_t k = 0; k < count; ++k) result.push_back(k);
-  if (const char* fresh = std::getenv("ELLICE_SEED")) {
-    for (std::uint64_t k = 0; k < count; ++k) result.push_back(std::stoull(fresh) + k);
-  }
-  return result;
-}
 
 /// What lies within this of the threshold may count or not.
 constexpr double unclear = 1e-9;
@@ -59,7 +50,7 @@ TEST(ValueSearch, EqualsEnumeration) {
   int tried = 0;
   int found = 0;
   int none = 0;
-  for (const std::uint64_t seed : seeds(4000)) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 4000)) {
     SCOPED_TRACE(seed);
     const Index columns = 2 + static_cast<Index>(seed % 5);
     const Instance instance = random_instance(columns, seed % 3 == 0 ? 1000 : 30, seed + 1);
@@ -108,7 +99,7 @@ MixedProblem larger_problem(Index columns, std::uint64_t seed) {
 TEST(ValueSearch, IsNeverDearerThanBestFirst) {
   int compared = 0;
   int cheaper = 0;
-  for (const std::uint64_t seed : seeds(150)) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 150)) {
     SCOPED_TRACE(seed);
     const Index columns = 8 + static_cast<Index>(seed % 9);
     const Instance instance = random_instance(columns, 100, seed + 5);
@@ -138,7 +129,8 @@ TEST(ValueSearch, IsNeverDearerThanBestFirst) {
 
 TEST(ValueSearch, GivesTheSameTwice) {
   int limited = 0;
-  for (const std::uint64_t seed : seeds(20)) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 20)) {
+    SCOPED_TRACE(seed);
     const Instance instance = random_instance(20, 100, seed + 5);
     const BoxFactor factor(instance.theta, instance.hessian);
     MixedProblem problem = larger_problem(20, seed + 300);

@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "data/recipe.hpp"
+#include "support/source_folder.hpp"
 
 namespace ellice {
 
 /// The file of one of the paper's data sets: where ELLICE_DATA points, else beside the sources.
 inline std::optional<std::string> dataset_file_for_test(const std::string& name) {
-  ::setenv("ELLICE_DATA", ELLICE_SOURCE_DIR "/../shared/datasets", /*overwrite=*/0);
+  const std::string beside = testing_support::source_folder() + "/../shared/datasets";
+  ::setenv("ELLICE_DATA", beside.c_str(), /*overwrite=*/0);
   return find_dataset_file(name);
 }
 

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# scripts/test, in a tree of its own with a cmake and a ctest that only note how they were called.
+# shellcheck source-path=SCRIPTDIR source=support.bash
+source "$(dirname -- "${BASH_SOURCE[0]}")/support.bash"
+
+tree="$scratch/a tree"
+export calls="$scratch/calls"
+export PATH="$scratch/bin:$PATH"
+mkdir -p "$tree/scripts"
+cp "$source_dir/scripts/test" "$tree/scripts/test"
+# shellcheck disable=SC2016  # expands when the stub runs
+printf '%s\n' '#!/usr/bin/env bash' 'echo setup >>"$calls"' >"$tree/scripts/setup"
+chmod +x "$tree/scripts/setup"
+for program in cmake ctest; do
+  stub "$program" <<'STUB'
+echo "${0##*/} $*" >>"$calls"
+[[ "${0##*/} $*" != "${break-}"* || -z ${break-} ]]
+STUB
+done
+jobs=$(nproc)
+
+stage() {  # PRESET: how the programs are called for it
+  printf '%s\n' "cmake --preset $1 --log-level=WARNING" "cmake --build --preset $1 -j $jobs" "ctest --preset $1 -j $jobs"
+}
+test_script() { : >"$calls"; run "$tree/scripts/test" "$@"; }
+
+test_script
+expect_equal 'all is well' "$status" 0
+expect_equal 'it sets up, then builds and tests twice' "$(<"$calls")" "setup"$'\n'"$(stage dev)"$'\n'"$(stage quick-sanitize)"
+
+test_script -R '^data\.'
+expect_equal 'options are for the first stage, and the only one' "$(<"$calls")" "setup"$'\n'"$(stage dev) -R ^data\\."
+
+break='ctest --preset dev' test_script
+expect_equal 'a failed test is a failure' "$status" 1
+expect_equal 'and ends the run' "$(tail -n 1 "$calls")" "ctest --preset dev -j $jobs"
+
+break='cmake --build --preset quick-sanitize' test_script
+expect_equal 'a build that fails in the second stage is a failure' "$status" 1
+expect_equal 'and is not tested' "$(tail -n 1 "$calls")" "cmake --build --preset quick-sanitize -j $jobs"
+break='ctest --preset quick-sanitize' test_script
+expect_equal 'and so is a test that fails there' "$status" 1
+
+finish
