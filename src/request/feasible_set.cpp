@@ -52,6 +52,18 @@ bool holds(const Rule& rule, const Schema& schema, VectorArg raw) {
   return std::abs(excess) <= rounding;
 }
 
+/// The values that a feature's list allows, in order; levels as their index.
+std::vector<double> listed_values(const Feature& feature) {
+  std::vector<double> result;
+  for (const Value& value : feature.allowed) {
+    result.push_back(feature.is_number()
+                         ? std::get<double>(value)
+                         : static_cast<double>(*feature.level_index(std::get<std::string>(value))));
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
 }  // namespace
 
 bool FeatureRange::contains(double value) const {
@@ -190,8 +202,8 @@ void FeasibleSet::build_range(std::size_t j) {
   range.upper = levels ? static_cast<double>(feature.levels.size()) - 1 : infinity;
   if (const auto min = limits.min ? limits.min : feature.min) {
     if (bind(Kind::minimum, fmt::format("at least {}", *min))) range.lower = *min;
-    range.origin = *min;
   }
+  range.origin = feature.min.value_or(0);  // the schema's: what a run bounds does not move its grid
   if (const auto max = limits.max ? limits.max : feature.max) {
     if (bind(Kind::maximum, fmt::format("at most {}", *max))) range.upper = *max;
   }
@@ -213,16 +225,20 @@ void FeasibleSet::build_range(std::size_t j) {
     if (direction == Direction::increase) range.lower = std::max(range.lower, range.query);
     if (direction == Direction::decrease) range.upper = std::min(range.upper, range.query);
   }
-  for (const Value& value : feature.allowed) {
-    range.allowed.push_back(feature.is_number() ? std::get<double>(value)
-                                                : static_cast<double>(*feature.level_index(
-                                                      std::get<std::string>(value))));
+  range.allowed = listed_values(feature);
+  if (feature.step) {
+    const FeatureRange grid{.keeps = false,
+                            .lower = -infinity,
+                            .upper = infinity,
+                            .step = feature.step,
+                            .origin = range.origin};
+    std::erase_if(range.allowed, [&](double value) { return !grid.contains(value); });
   }
-  std::sort(range.allowed.begin(), range.allowed.end());
-  if (feature.is_number() && !range.allowed.empty() &&
+  if (feature.is_number() && !feature.allowed.empty() &&
       bind(Kind::allowed, "among the allowed values")) {
-    range.lower = std::max(range.lower, range.allowed.front());
-    range.upper = std::min(range.upper, range.allowed.back());
+    const bool is_empty = range.allowed.empty();
+    range.lower = is_empty ? infinity : std::max(range.lower, range.allowed.front());
+    range.upper = is_empty ? -infinity : std::min(range.upper, range.allowed.back());
   }
   if (feature.kind == FeatureKind::numeric) {
     range.step = feature.step;
@@ -353,7 +369,7 @@ std::vector<std::string> FeasibleSet::query_violations() const {
       result.push_back(fmt::format("{}: {} is below {}", feature.name, value, *min));
     if (max && value > *max)
       result.push_back(fmt::format("{}: {} is above {}", feature.name, value, *max));
-    const std::vector<double>& allowed = ranges_[j].allowed;
+    const std::vector<double> allowed = listed_values(feature);
     if (!allowed.empty() && !std::binary_search(allowed.begin(), allowed.end(), value)) {
       result.push_back(
           fmt::format("{}: {} is not an allowed value", feature.name, value_text(j, value)));
