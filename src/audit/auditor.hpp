@@ -61,13 +61,10 @@ class Auditor {
   [[nodiscard]] bool has_rules() const;
   void check_proof(JsonObject infeasible, const FeasibleSet& feasible, AnswerAudit& result) const;
   [[nodiscard]] bool has_several() const;
-  void check_best(JsonObject best, double max_epsilon, const FeasibleSet& feasible,
-                  AnswerAudit& result) const;
-  /// Below the ε asked for, no less than a point of the box attains, no more than a model admits.
-  void check_max_epsilon(double stated, const Vector& best, const Box& box, const Ellipsoid& set,
+  void check_best(JsonObject best, AnswerAudit& result) const;
+  /// The bounds of the largest ε: that the lower one has the answer that is stated.
+  void check_max_epsilon(JsonObject bounds, double stated, const FeasibleSet& feasible,
                          AnswerAudit& result) const;
-  /// Below the ε asked for, and no less than the best point attains.
-  void check_true_max_epsilon(double stated, const Vector& best, AnswerAudit& result) const;
 
   const Model* model_;
   AuditRequest asked_;

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "audit/audit_proof.hpp"
-#include "audit/audit_reach.hpp"
 #include "audit/auditor.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/sets/retraining.hpp"
@@ -17,8 +16,6 @@ namespace {
 // A stated gap may be this much too small: an answer called optimal is so to 1e-9, and the bound is
 // computed from the answer as written.
 constexpr double gap_tolerance = 1e-8;
-// Iterations end, so that a largest ε is known to this, relatively.
-constexpr double radius_tolerance = 1e-6;
 
 }  // namespace
 
@@ -138,16 +135,16 @@ void Auditor::check_proof(JsonObject infeasible, const FeasibleSet& feasible,
   } else {
     checker.check(infeasible.object("proof"), feasible);
   }
-  (void)infeasible.strings("blocking");
-  const double max_epsilon = infeasible.number("max_epsilon");
+  for (const char* key : {"blocking", "blocking_is", "blocking_witnesses"})
+    (void)infeasible.at(key);
+  if (infeasible.has("blocking_proofs")) (void)infeasible.at("blocking_proofs");
+  check_max_epsilon(infeasible.object("max_epsilon_bounds"), infeasible.number("max_epsilon"),
+                    feasible, result);
   if (infeasible.has("best")) {
-    check_best(infeasible.object("best"), max_epsilon, feasible, result);
+    check_best(infeasible.object("best"), result);
   } else if (!has_rules()) {
     result.failures.emplace_back("best is missing");
   }
-  const bool is_true = members != nullptr;
-  if ((has_several() || has_rules()) && !is_true)
-    check_largest_epsilon(max_epsilon, *model_, asked_.set, feasible, result);
   infeasible.finish();
 }
 
@@ -155,60 +152,41 @@ bool Auditor::has_several() const {
   return asked_.set.kind == SetKind::ensemble || asked_.set.contest;
 }
 
-void Auditor::check_best(JsonObject best, double max_epsilon, const FeasibleSet& feasible,
-                         AnswerAudit& result) const {
+void Auditor::check_best(JsonObject best, AnswerAudit& result) const {
   const RawRow point = row_from_json(model_->schema(), best.at("point"), source_, "best.point");
   const Vector x = with_one(model_->encoder.encode(point));
   const double recomputed = true_set_       ? true_set_->worst(x).proved
                             : has_several() ? certifier(result).evaluate(point).robust_logit
                                             : robust_logit(ellipsoid(result.epsilon), x);
   const bool is_true = true_set_ || true_classes_;
-  if (!agree(best.number("robust_logit"), recomputed, is_true ? 1 : 1e-6)) {
-    result.failures.push_back(fmt::format("best.robust_logit is {}, recomputed {}",
-                                          best.number("robust_logit"), recomputed));
+  const double stated = best.number("robust_logit");
+  if (!agree(stated, recomputed, is_true ? 1 : 1e-6)) {
+    result.failures.push_back(
+        fmt::format("best.robust_logit is {}, recomputed {}", stated, recomputed));
   }
+  if (best.number("bound") < stated) result.failures.emplace_back("best exceeds its own bound");
   best.finish();
-  if (is_true) {
-    check_true_max_epsilon(max_epsilon, x, result);
-  } else if (!has_several() && !has_rules()) {
-    check_max_epsilon(max_epsilon, x, feasible.relaxed(), ellipsoid(result.epsilon), result);
-  }
 }
 
-void Auditor::check_max_epsilon(double stated, const Vector& best, const Box& box,
-                                const Ellipsoid& set, AnswerAudit& result) const {
-  const double t = result.threshold;
-  if (stated < 0 || (stated >= result.epsilon && result.epsilon > 0)) {
-    result.failures.emplace_back("max_epsilon is not below the epsilon that was asked for");
-    return;
+void Auditor::check_max_epsilon(JsonObject bounds, double stated, const FeasibleSet& feasible,
+                                AnswerAudit& result) const {
+  const double upper = bounds.number("upper");
+  const double lower = bounds.has("lower") ? bounds.number("lower") : 0;
+  if (stated != lower || lower < 0 || lower > upper || upper > result.epsilon)
+    result.failures.emplace_back(
+        "max_epsilon does not lie between its bounds and the epsilon asked for");
+  if (bounds.has("proofs")) (void)bounds.at("proofs");
+  if (bounds.has("lower")) {
+    const RawRow point =
+        row_from_json(model_->schema(), bounds.at("point"), source_, "max_epsilon_bounds.point");
+    AnswerAudit there = result;
+    there.epsilon = lower;
+    const bool is_allowed = feasible.violations(model_->encoder.raw(point)).empty();
+    if (!is_allowed || (lower > 0 && !certifier(there).certify(point)))
+      result.failures.push_back(
+          fmt::format("max_epsilon is {}, for which its point is no answer", lower));
   }
-  const Vector top = with_one(most_robust_point(set, t, box));
-  const double attained = std::max(robustness_radius(set, best, t), robustness_radius(set, top, t));
-  if (stated < attained * (1 - radius_tolerance)) {
-    result.failures.push_back(
-        fmt::format("max_epsilon is {}, but a point of the box attains {}", stated, attained));
-  }
-  const double admitted = admitted_epsilon(set, ellipsoid(attained), t, box, top);
-  if (stated > admitted * (1 + radius_tolerance)) {
-    result.failures.push_back(
-        fmt::format("max_epsilon is {}, but a model within {} gives no point of the box more "
-                    "than the threshold",
-                    stated, admitted));
-  }
-}
-
-void Auditor::check_true_max_epsilon(double stated, const Vector& best, AnswerAudit& result) const {
-  if (stated < 0 || stated > result.epsilon) {
-    result.failures.emplace_back("max_epsilon is not below the epsilon that was asked for");
-  }
-  const Certifier own = certifier(result);
-  double attained = std::numeric_limits<double>::infinity();
-  for (const Part& part : own.question()->parts())
-    attained = std::min(attained, part.radius(best, result.threshold));
-  if (stated < attained * (1 - radius_tolerance)) {
-    result.failures.push_back(
-        fmt::format("max_epsilon is {}, but a point of the box attains {}", stated, attained));
-  }
+  bounds.finish();
 }
 
 }  // namespace ellice

@@ -67,7 +67,7 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
         automatic_generator(problem, rows_)->generate({query}, {.threads = 1});
     const Answer& answer = answers.front();
     if (answer.infeasible) {  // proved: larger ε have no answer either
-      reached = std::max(reached, answer.infeasible->max_epsilon);
+      reached = std::max(reached, answer.infeasible->max_epsilon.lower.value_or(0));
       is_infeasible = true;
       break;
     }

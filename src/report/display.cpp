@@ -30,6 +30,28 @@ std::string_view status_words(Status status) {
   fail(ErrorCode::internal, "unknown status {}", static_cast<int>(status));
 }
 
+namespace {
+
+// Bounds that differ by less, relatively, are one number to a reader.
+constexpr double same_number = 3e-3;
+
+}  // namespace
+
+std::string largest_epsilon_text(const Infeasibility& why) {
+  const EpsilonBounds& largest = why.max_epsilon;
+  if (!largest.lower)
+    return largest.upper > 0
+               ? fmt::format("none found, and none from {} on", display_rounded(largest.upper))
+               : "none";
+  if (largest.upper <= *largest.lower * (1 + same_number)) return display_rounded(*largest.lower);
+  return fmt::format("between {} and {}", display_rounded(*largest.lower),
+                     display_rounded(largest.upper));
+}
+
+bool is_best_proved(const Infeasibility& why) {
+  return why.best_bound - why.best_robust_logit <= 1e-6 * (1 + std::abs(why.best_robust_logit));
+}
+
 std::string signed_number(double value) {
   return fmt::format("{}{:.2f}", value < 0 ? "−" : "+", std::abs(value));
 }

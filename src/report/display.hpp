@@ -16,6 +16,11 @@ namespace ellice {
 /// An outcome in a few words: «nearest certified plan».
 [[nodiscard]] std::string_view status_words(Status status);
 
+/// The largest ε with an answer, in words where it is known between bounds only or not at all.
+[[nodiscard]] std::string largest_epsilon_text(const Infeasibility& why);
+/// Whether no allowed row can be more robust than the best that is stated, but for rounding.
+[[nodiscard]] bool is_best_proved(const Infeasibility& why);
+
 /// A logit with its sign and two digits behind the point: −0.83, +1.20.
 [[nodiscard]] std::string signed_number(double value);
 

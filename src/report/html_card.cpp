@@ -199,21 +199,26 @@ std::string infeasibility(const Answer& answer, const Appraiser& appraiser) {
         R"(<div class="panel"><h4>Why there is none</h4><p>{} <span class="num">{}</span>, below the <span class="num">{}</span> that is needed. Anyone can check this: it is the maximum of one linear function over the allowed ranges.</p>)",
         capitalized(proof_phrase(answer)), rounded(why.upper_bound, 6),
         rounded(appraiser.threshold(), 6));
-  if (!why.blocking.empty()) {
-    text += "<p>These constraints together rule it out, and none of them is superfluous:</p><ul>";
-    for (const std::string& constraint : why.blocking) {
+  if (!why.blocking.constraints.empty()) {
+    text +=
+        why.blocking.is_proved
+            ? "<p>These constraints together rule it out, and none of them is superfluous:</p><ul>"
+            : "<p>These constraints together rule it out; most likely none of them is "
+              "superfluous:</p><ul>";
+    for (const std::string& constraint : why.blocking.constraints) {
       text += "<li>" + escape(constraint) + "</li>";
     }
     text += "</ul>";
   }
   text += "</div>\n<div class=\"panel\"><h4>How robust a plan could be</h4>";
-  const double most = std::max(appraiser.epsilon(), why.max_epsilon);
+  const double possible = why.max_epsilon.lower.value_or(0);
+  const double most = std::max(appraiser.epsilon(), possible);
   text += fmt::format(
       R"(<div class="score"><span>possible</span>{}<span class="num">{}</span></div><div class="score"><span>asked</span>{}<span class="num">{}</span></div><p class="key">the largest ε with a plan, and the ε that was asked</p>)",
-      svg::bar({.share = most > 0 ? why.max_epsilon / most : 0,
+      svg::bar({.share = most > 0 ? possible / most : 0,
                 .tone = "fill",
                 .title = "largest ε with a plan"}),
-      rounded(why.max_epsilon, 3),
+      escape(largest_epsilon_text(why)),
       svg::bar({.share = most > 0 ? appraiser.epsilon() / most : 0,
                 .tone = "fill-warn",
                 .title = "ε that was asked"}),
@@ -225,9 +230,10 @@ std::string best_reachable(const Answer& answer, const Appraiser& appraiser) {
   const Infeasibility& why = *answer.infeasible;
   if (why.best.empty()) return "";
   const std::vector<Change> changes = differences(appraiser.schema(), answer.query, why.best);
-  std::string text = fmt::format(
-      R"(<details><summary>The best that is allowed: {} from the strictest model</summary>)",
-      escape(appraiser.display_score(why.best_robust_logit)));
+  std::string text =
+      fmt::format(R"(<details><summary>The best that {}: {} from the strictest model</summary>)",
+                  is_best_proved(why) ? "is allowed" : "was found among what is allowed",
+                  escape(appraiser.display_score(why.best_robust_logit)));
   text += changes.empty() ? "<p>It is the query itself.</p>"
                           : change_table(changes, appraiser.model().encoder, "feature");
   return text + "</details>\n";

@@ -116,13 +116,19 @@ std::string why_infeasible(const Answer& answer, const Appraiser& appraiser,
       has_rules ? "  proof: models and rules with weights that no allowed row satisfies together\n"
                 : fmt::format("  proof: {} {} < {}\n", proof_phrase(answer),
                               rounded(why.upper_bound, 6), rounded(appraiser.threshold(), 6));
-  text += fmt::format("  largest ε with a plan: {} (asked: {})\n", rounded(why.max_epsilon),
+  text += fmt::format("  largest ε with a plan: {} (asked: {})\n", largest_epsilon_text(why),
                       rounded(appraiser.epsilon()));
-  for (std::size_t i = 0; i < why.blocking.size(); ++i) {
-    text += fmt::format("  {}{}\n", i == 0 ? "blocked by: " : "            ", why.blocking[i]);
+  const std::string_view blocked = why.blocking.is_proved ? "blocked by: " : "likely blocked by: ";
+  for (std::size_t i = 0; i < why.blocking.constraints.size(); ++i) {
+    text += fmt::format("  {:{}}{}\n", i == 0 ? blocked : "", blocked.size(),
+                        why.blocking.constraints[i]);
   }
   if (!why.best.empty()) {
-    text += fmt::format("  best reachable, robust logit {}:\n", rounded(why.best_robust_logit, 6));
+    text += fmt::format("  best reachable, robust logit {}{}:\n", rounded(why.best_robust_logit, 6),
+                        is_best_proved(why) ? ""
+                                            : fmt::format(" (of what was searched; none has more "
+                                                          "than {})",
+                                                          rounded(why.best_bound, 6)));
     text +=
         differences(appraiser.schema(), answer.query, why.best).empty()
             ? "  the query itself\n"

@@ -35,9 +35,13 @@ std::string infeasible_clause(const Answer& answer) {
   const Infeasibility& why = *answer.infeasible;
   std::string text = "No plan exists: no change that the constraints allow convinces every model";
   if (!answer.target.empty()) text += " of class " + answer.target;
-  text += why.max_epsilon > 0
-              ? fmt::format("; the largest ε with a plan is {}", display_rounded(why.max_epsilon))
-              : ", not even the trained one alone";
+  const EpsilonBounds& largest = why.max_epsilon;
+  if (largest.lower) {
+    text += "; the largest ε with a plan is " + largest_epsilon_text(why);
+  } else {
+    text +=
+        largest.upper > 0 ? "; for no smaller ε was one found" : ", not even the trained one alone";
+  }
   return text + '.';
 }
 

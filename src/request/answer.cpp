@@ -32,6 +32,23 @@ Json proof_to_json(const InfeasibilityProof& proof) {
   return result;
 }
 
+Json proofs_to_json(const std::vector<InfeasibilityProof>& proofs) {
+  Json result = Json::array();
+  for (const InfeasibilityProof& proof : proofs) result.push_back(proof_to_json(proof));
+  return result;
+}
+
+Json to_json(const EpsilonBounds& bounds, const Schema& schema) {
+  Json result = Json::object();
+  if (bounds.lower) {
+    result["lower"] = *bounds.lower;
+    result["point"] = row_to_json(schema, bounds.point);
+  }
+  result["upper"] = bounds.upper;
+  if (!bounds.proofs.empty()) result["proofs"] = proofs_to_json(bounds.proofs);
+  return result;
+}
+
 Json to_json(const Infeasibility& why, const Schema& schema) {
   Json result = Json::object();
   if (why.cases.empty()) {
@@ -40,15 +57,21 @@ Json to_json(const Infeasibility& why, const Schema& schema) {
                                      .models = why.models,
                                      .rules = why.rules});
   } else {
-    result["proofs"] = Json::array();
-    for (const InfeasibilityProof& proof : why.cases)
-      result["proofs"].push_back(proof_to_json(proof));
+    result["proofs"] = proofs_to_json(why.cases);
   }
-  result["max_epsilon"] = why.max_epsilon;
-  result["blocking"] = why.blocking;
+  result["max_epsilon"] = why.max_epsilon.lower.value_or(0);
+  result["max_epsilon_bounds"] = to_json(why.max_epsilon, schema);
+  result["blocking"] = why.blocking.constraints;
+  result["blocking_is"] = why.blocking.is_proved ? "proved" : "likely";
+  result["blocking_witnesses"] = Json::array();
+  for (const RawRow& row : why.blocking.witnesses) {
+    result["blocking_witnesses"].push_back(row.empty() ? Json() : row_to_json(schema, row));
+  }
+  if (!why.blocking.proofs.empty()) result["blocking_proofs"] = proofs_to_json(why.blocking.proofs);
   if (!why.best.empty()) {
     result["best"] = {{"point", row_to_json(schema, why.best)},
-                      {"robust_logit", why.best_robust_logit}};
+                      {"robust_logit", why.best_robust_logit},
+                      {"bound", why.best_bound}};
   }
   return result;
 }

@@ -44,12 +44,6 @@ void make_empty(FeatureRange& range) {
 
 }  // namespace
 
-bool FeatureRange::is_empty() const {
-  if (contains(query)) return false;
-  if (fixed || lower > upper) return true;
-  return has_grid() && !beyond(query, 1) && !beyond(query, -1);
-}
-
 bool FeasibleSet::is_empty() const {
   return std::any_of(ranges_.begin(), ranges_.end(),
                      [](const FeatureRange& range) { return range.is_empty(); });
@@ -60,17 +54,8 @@ void FeasibleSet::build_rules() {
   rules_.clear();
   for (std::size_t r = 0; r < schema.constraints.size(); ++r) {
     const Rule& rule = schema.constraints[r];
-    if (is_dropped(NamedConstraint::Kind::rule, r)) continue;
-    constraints_.push_back({.kind = NamedConstraint::Kind::rule,
-                            .index = r,
-                            .text = fmt::format("rule {}", rule.text)});
-    rules_.push_back({.rule = in_model_space(rule, *encoder_), .text = rule.text});
-  }
-  for (std::size_t r = 0; r < schema.implications.size(); ++r) {
-    if (is_dropped(NamedConstraint::Kind::implication, r)) continue;
-    constraints_.push_back({.kind = NamedConstraint::Kind::implication,
-                            .index = r,
-                            .text = fmt::format("rule {}", schema.implications[r].text)});
+    if (!is_lifted(NamedConstraint::Kind::rule, r))
+      rules_.push_back({.rule = in_model_space(rule, *encoder_), .text = rule.text});
   }
 }
 
@@ -95,18 +80,17 @@ bool FeasibleSet::does(const Move& move, VectorArg raw, bool condition) const {
   return to == level && !(condition && from == level);
 }
 
-void FeasibleSet::apply_decisions(std::size_t j) {
+void FeasibleSet::apply_decisions(std::size_t j, FeatureRange& range) const {
   const Schema& schema = encoder_->schema();
   for (const Decision& decision : decisions_) {
     const Implication& implication = schema.implications[decision.implication];
     const Move& move = decision.consequence ? implication.consequence : implication.condition;
-    if (schema.find(move.feature) == j) apply(move, decision.consequence, j);
+    if (schema.find(move.feature) == j) apply(move, decision.consequence, j, range);
   }
 }
 
-void FeasibleSet::apply(const Move& move, bool is_true, std::size_t j) {
+void FeasibleSet::apply(const Move& move, bool is_true, std::size_t j, FeatureRange& range) const {
   const Feature& feature = encoder_->schema().features[j];
-  FeatureRange& range = ranges_[j];
   const auto fix = [&] {
     if (!range.contains(range.query)) return make_empty(range);
     range.fixed = true;
@@ -160,7 +144,7 @@ std::vector<FeasibleSet> FeasibleSet::branches() const {
   const Schema& schema = encoder_->schema();
   std::vector<FeasibleSet> result = {*this};
   for (std::size_t r = 0; r < schema.implications.size(); ++r) {
-    if (is_dropped(NamedConstraint::Kind::implication, r)) continue;
+    if (is_lifted(NamedConstraint::Kind::implication, r)) continue;
     const Implication& implication = schema.implications[r];
     const std::size_t condition = *schema.find(implication.condition.feature);
     std::vector<FeasibleSet> split;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/number_text.hpp"
@@ -17,9 +18,6 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 // ranges is searched: all but the first ones keep their own values together, or enter their ranges
 // together.
 constexpr std::size_t most_pieces = 6;
-
-// How far from the grid, in steps, a value of the grid may be by rounding.
-constexpr double grid_tolerance = 1e-9;
 
 /// Left and right side of a rule at a row, and the rounding that their difference may have.
 struct RuleValue {
@@ -54,62 +52,6 @@ bool holds(const Rule& rule, const Schema& schema, VectorArg raw) {
 
 }  // namespace
 
-bool FeatureRange::contains(double value) const {
-  if (value == query && keeps) return true;
-  if (fixed || value < lower || value > upper) return false;
-  if (!allowed.empty()) return std::binary_search(allowed.begin(), allowed.end(), value);
-  if (!step) return true;
-  return std::abs(value - nearest_grid_value(value)) <= grid_tolerance * *step;
-}
-
-double FeatureRange::nearest_grid_value(double value) const {
-  return grid_value(std::round((value - origin) / *step));
-}
-
-double FeatureRange::snapped(double value) const {
-  if (fixed || !allowed.empty() || !step) return value;
-  const double nearest = nearest_grid_value(value);
-  const bool is_rounding = std::abs(value - nearest) <= grid_tolerance * *step;
-  return is_rounding && nearest >= lower && nearest <= upper ? nearest : value;
-}
-
-double FeatureRange::grid_value(double k) const {
-  // k/10 is the double that people mean by k·0.1, and k·0.1 often is not.
-  const double inverse = std::round(1 / *step);
-  return origin + (std::abs(inverse * *step - 1) < 1e-12 ? k / inverse : k * *step);
-}
-
-std::optional<double> FeatureRange::beyond(double value, int direction) const {
-  std::optional<double> best;
-  const auto offer = [&](double candidate) {
-    const bool is_beyond = direction > 0 ? candidate > value : candidate < value;
-    if (!is_beyond || !contains(candidate)) return;
-    if (!best || (direction > 0 ? candidate < *best : candidate > *best)) best = candidate;
-  };
-  offer(query);
-  if (fixed) return best;
-  if (!allowed.empty()) {
-    for (const double candidate : allowed) offer(candidate);
-  } else if (step) {
-    const double k = (value - origin) / *step;
-    const double inside = direction > 0 ? std::max(k, (lower - origin) / *step)
-                                        : std::min(k, (upper - origin) / *step);
-    // Rounding of the division may miss by one on either side.
-    for (const double shift : {-1.0, 0.0, 1.0}) {
-      const double whole = (direction > 0 ? std::ceil(inside) : std::floor(inside)) + shift;
-      offer(grid_value(whole));
-    }
-  }
-  return best;
-}
-
-double FeatureRange::nearest(double value) const {
-  if (allowed.empty()) return step ? grid_value(std::round((value - origin) / *step)) : value;
-  return *std::min_element(allowed.begin(), allowed.end(), [&](double a, double b) {
-    return std::abs(a - value) < std::abs(b - value);
-  });
-}
-
 FeasibleSet::FeasibleSet(const Encoder& encoder, const Constraints& constraints,
                          std::size_t query_index, VectorArg raw,
                          const std::vector<std::optional<double>>& display_steps)
@@ -125,10 +67,32 @@ FeasibleSet::FeasibleSet(const Encoder& encoder, const Constraints& constraints,
   build();
 }
 
+void FeasibleSet::mark_lifted(const NamedConstraint& constraint) {
+  const auto kind = static_cast<std::size_t>(constraint.kind);
+  if (lifted_.size() <= kind) lifted_.resize(kind + 1);
+  if (lifted_[kind].size() <= constraint.index) lifted_[kind].resize(constraint.index + 1);
+  lifted_[kind][constraint.index] = true;
+}
+
+void FeasibleSet::lift(const NamedConstraint& constraint) {
+  mark_lifted(constraint);
+  build();
+}
+
+void FeasibleSet::lift(const std::vector<NamedConstraint>& constraints) {
+  for (const NamedConstraint& constraint : constraints) mark_lifted(constraint);
+  build();
+}
+
 FeasibleSet FeasibleSet::without(const NamedConstraint& constraint) const {
   FeasibleSet result = *this;
-  result.dropped_.push_back(constraint);
-  result.build();
+  result.lift(constraint);
+  return result;
+}
+
+FeasibleSet FeasibleSet::without_display_steps() const {
+  FeasibleSet result = *this;
+  if (!std::exchange(result.display_steps_, {}).empty()) result.build();
   return result;
 }
 
@@ -143,109 +107,34 @@ FeasibleSet FeasibleSet::holding(VectorArg raw) const {
   return result;
 }
 
-bool FeasibleSet::is_dropped(NamedConstraint::Kind kind, std::size_t index) const {
-  return std::any_of(dropped_.begin(), dropped_.end(), [&](const NamedConstraint& constraint) {
-    return constraint.kind == kind && constraint.index == index;
-  });
+bool FeasibleSet::is_lifted(NamedConstraint::Kind kind, std::size_t index,
+                            const NamedConstraint* besides) const {
+  if (besides != nullptr && besides->kind == kind && besides->index == index) return true;
+  const auto place = static_cast<std::size_t>(kind);
+  return place < lifted_.size() && index < lifted_[place].size() && lifted_[place][index];
+}
+
+FeatureRange FeasibleSet::range_without(const NamedConstraint& constraint) const {
+  return build_range(constraint.index, &constraint);
 }
 
 void FeasibleSet::build() {
   ranges_.assign(encoder_->schema().features.size(), {});
-  constraints_.clear();
   held_.clear();
   has_grid_ = false;
   base_ = raw_;
   for (std::size_t j = 0; j < ranges_.size(); ++j) {
-    build_range(j);
-    const FeatureRange& range = ranges_[j];
-    if (!range.held || range.contains(range.query)) continue;
+    const FeatureRange& range = ranges_[j] = build_range(j);
+    const Feature& feature = encoder_->schema().features[j];
+    if (feature.kind == FeatureKind::numeric) has_grid_ = has_grid_ || range.has_grid();
+    if (!range.held) continue;
+    held_.push_back(feature.name);
+    if (range.contains(range.query)) continue;
     const std::optional<double> up = range.beyond(range.query, 1);
     base_(static_cast<Index>(j)) = up ? *up : *range.beyond(range.query, -1);
   }
   build_rules();
   build_boxes();
-}
-
-void FeasibleSet::build_range(std::size_t j) {
-  using Kind = NamedConstraint::Kind;
-  const Feature& feature = encoder_->schema().features[j];
-  const FeatureLimits limits = limits_->of(query_index_, feature.name);
-  FeatureRange& range = ranges_[j];
-  range.query = raw_(static_cast<Index>(j));
-  const auto bind = [&](Kind kind, const std::string& text) {
-    if (is_dropped(kind, j)) return false;
-    constraints_.push_back({.kind = kind, .index = j, .text = feature.name + ": " + text});
-    return true;
-  };
-  const auto fix = [&] {
-    range.fixed = true;
-    range.lower = range.upper = range.query;
-    apply_decisions(j);
-  };
-  if (feature.immutable && bind(Kind::immutable, "immutable")) return fix();
-  if (limits.locked && bind(Kind::locked, "locked")) return fix();
-
-  const bool levels = !feature.is_number();
-  range.lower = levels ? 0 : -infinity;
-  range.upper = levels ? static_cast<double>(feature.levels.size()) - 1 : infinity;
-  if (const auto min = limits.min ? limits.min : feature.min) {
-    if (bind(Kind::minimum, fmt::format("at least {}", *min))) range.lower = *min;
-    range.origin = *min;
-  }
-  if (const auto max = limits.max ? limits.max : feature.max) {
-    if (bind(Kind::maximum, fmt::format("at most {}", *max))) range.upper = *max;
-  }
-  const bool ordered = feature.kind != FeatureKind::categorical;
-  if (limits_->range == RangePolicy::train && !levels) {
-    const Index column = encoder_->first_column(j);
-    const double low = std::min(encoder_->min()(column), range.query);
-    const double high = std::max(encoder_->max()(column), range.query);
-    if ((low > range.lower || high < range.upper) &&
-        bind(Kind::training_range, fmt::format("within the training range {} to {}", low, high))) {
-      range.lower = std::max(range.lower, low);
-      range.upper = std::min(range.upper, high);
-    }
-  }
-  const Direction direction = limits.direction.value_or(feature.direction);
-  if (direction != Direction::any && ordered &&
-      bind(Kind::direction,
-           direction == Direction::increase ? "may only increase" : "may only decrease")) {
-    if (direction == Direction::increase) range.lower = std::max(range.lower, range.query);
-    if (direction == Direction::decrease) range.upper = std::min(range.upper, range.query);
-  }
-  for (const Value& value : feature.allowed) {
-    range.allowed.push_back(feature.is_number() ? std::get<double>(value)
-                                                : static_cast<double>(*feature.level_index(
-                                                      std::get<std::string>(value))));
-  }
-  std::sort(range.allowed.begin(), range.allowed.end());
-  if (feature.is_number() && !range.allowed.empty() &&
-      bind(Kind::allowed, "among the allowed values")) {
-    range.lower = std::max(range.lower, range.allowed.front());
-    range.upper = std::min(range.upper, range.allowed.back());
-  }
-  if (feature.kind == FeatureKind::numeric) {
-    range.step = feature.step;
-    // No grid in sight of a rule that asks for equality.
-    const std::vector<Rule>& rules = encoder_->schema().constraints;
-    const bool is_equated = std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
-      return rule.relation == Rule::Relation::equal &&
-             std::any_of(rule.terms.begin(), rule.terms.end(),
-                         [&](const auto& term) { return term.first == feature.name; });
-    });
-    if (!range.has_grid() && !is_equated && j < display_steps_.size() && display_steps_[j]) {
-      range.step = display_steps_[j];
-      range.origin = 0;
-    }
-    has_grid_ = has_grid_ || range.has_grid();
-    apply_decisions(j);
-  } else {
-    range.step =
-        feature.step ? feature.step : std::optional<double>(1);  // whole numbers and levels
-    apply_decisions(j);
-    range.held = range.beyond(range.query, 1) || range.beyond(range.query, -1);
-    if (range.held) held_.push_back(feature.name);
-  }
 }
 
 double FeasibleSet::to_model(std::size_t j, double raw) const {
@@ -328,12 +217,12 @@ std::vector<std::string> FeasibleSet::violations(VectorArg raw) const {
   }
   for (std::size_t r = 0; r < schema.constraints.size(); ++r) {
     const Rule& rule = schema.constraints[r];
-    if (!is_dropped(NamedConstraint::Kind::rule, r) && !holds(rule, schema, raw))
+    if (!is_lifted(NamedConstraint::Kind::rule, r) && !holds(rule, schema, raw))
       result.push_back(fmt::format("rule {}", rule.text));
   }
   for (std::size_t r = 0; r < schema.implications.size(); ++r) {
     const Implication& implication = schema.implications[r];
-    if (!is_dropped(NamedConstraint::Kind::implication, r) &&
+    if (!is_lifted(NamedConstraint::Kind::implication, r) &&
         does(implication.condition, raw, true) && !does(implication.consequence, raw, false))
       result.push_back(fmt::format("rule {}", implication.text));
   }
@@ -353,7 +242,7 @@ std::vector<std::string> FeasibleSet::query_violations() const {
       result.push_back(fmt::format("{}: {} is below {}", feature.name, value, *min));
     if (max && value > *max)
       result.push_back(fmt::format("{}: {} is above {}", feature.name, value, *max));
-    const std::vector<double>& allowed = ranges_[j].allowed;
+    const std::vector<double> allowed = allowed_values(feature);
     if (!allowed.empty() && !std::binary_search(allowed.begin(), allowed.end(), value)) {
       result.push_back(
           fmt::format("{}: {} is not an allowed value", feature.name, value_text(j, value)));

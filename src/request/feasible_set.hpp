@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ellice/core/types.hpp"
@@ -23,6 +24,7 @@ struct NamedConstraint {
     direction,
     rule,
     implication,
+    changes,  // how many features may change: of the search, not of the set
   };
   Kind kind = Kind::immutable;
   std::size_t index = 0;  // of the feature, the rule or the implication
@@ -64,6 +66,9 @@ struct FeatureRange {
   [[nodiscard]] double grid_value(double k) const;
   [[nodiscard]] double nearest_grid_value(double value) const;
 };
+
+/// The values that a feature's list allows, in order; levels as their index.
+[[nodiscard]] std::vector<double> allowed_values(const Feature& feature);
 
 /// A box in model space.
 struct Box {
@@ -109,14 +114,22 @@ class FeasibleSet {
   /// What a branch supposes, in words: «age does not rise»; empty for a whole set.
   [[nodiscard]] const std::vector<std::string>& supposes() const { return supposes_; }
 
-  /// The constraints that shape the boxes, the rules and the implications.
-  [[nodiscard]] const std::vector<NamedConstraint>& constraints() const { return constraints_; }
-  /// The same set without one of them; for finding out which ones block.
+  /// Every constraint that has not been lifted, in layers: of an immutable feature its range and
+  /// direction as well, which bind as soon as it may change.
+  [[nodiscard]] std::vector<NamedConstraint> constraints() const;
+  /// Leaves one of them out, and nothing else: what it covered stands.
+  void lift(const NamedConstraint& constraint);
+  void lift(const std::vector<NamedConstraint>& constraints);
   [[nodiscard]] FeasibleSet without(const NamedConstraint& constraint) const;
+  /// The range of a constraint's feature without that constraint.
+  [[nodiscard]] FeatureRange range_without(const NamedConstraint& constraint) const;
   /// The same set, in whose boxes held features have the values of a row (raw numbers) in place of
   /// the query's; values that their ranges do not contain are the query's. For searches that choose
   /// whole numbers and levels themselves.
   [[nodiscard]] FeasibleSet holding(VectorArg raw) const;
+
+  /// The same set with the schema's grids alone.
+  [[nodiscard]] FeasibleSet without_display_steps() const;
 
   /// Which constraints a row (raw numbers) breaks, in words; empty for a row of the set.
   [[nodiscard]] std::vector<std::string> violations(VectorArg raw) const;
@@ -129,15 +142,24 @@ class FeasibleSet {
 
  private:
   void build();
-  void build_range(std::size_t feature);
+  /// What the feature's constraints leave of its values; `besides` is lifted, too.
+  [[nodiscard]] FeatureRange build_range(std::size_t feature,
+                                         const NamedConstraint* besides = nullptr) const;
+  void limit(std::size_t feature, const FeatureLimits& limits, const NamedConstraint* besides,
+             FeatureRange& range) const;
+  void put_on_grid(std::size_t feature, const NamedConstraint* besides, FeatureRange& range) const;
+  /// Lower and upper end of the training range, enlarged to contain the query.
+  [[nodiscard]] std::pair<double, double> training_range(std::size_t feature) const;
   void build_rules();
   void build_boxes();
-  void apply_decisions(std::size_t feature);
-  void apply(const Move& move, bool is_true, std::size_t feature);
+  void apply_decisions(std::size_t feature, FeatureRange& range) const;
+  void apply(const Move& move, bool is_true, std::size_t feature, FeatureRange& range) const;
   [[nodiscard]] bool is_empty() const;
   /// Whether a row does what a move says.
   [[nodiscard]] bool does(const Move& move, VectorArg raw, bool condition) const;
-  [[nodiscard]] bool is_dropped(NamedConstraint::Kind kind, std::size_t index) const;
+  void mark_lifted(const NamedConstraint& constraint);
+  [[nodiscard]] bool is_lifted(NamedConstraint::Kind kind, std::size_t index,
+                               const NamedConstraint* besides = nullptr) const;
   [[nodiscard]] double to_model(std::size_t feature, double raw) const;
   [[nodiscard]] std::string value_text(std::size_t feature, double raw) const;
 
@@ -145,7 +167,7 @@ class FeasibleSet {
   const Constraints* limits_;
   std::size_t query_index_;
   std::vector<std::optional<double>> display_steps_;
-  std::vector<NamedConstraint> dropped_;
+  std::vector<std::vector<bool>> lifted_;  // by kind and index; empty where none is
   /// Implications that a branch has settled, and whether by their consequence.
   struct Decision {
     std::size_t implication = 0;
@@ -156,7 +178,6 @@ class FeasibleSet {
   Vector raw_, query_;
   Vector base_;  // raw_, with held features where the boxes hold them
   std::vector<FeatureRange> ranges_;
-  std::vector<NamedConstraint> constraints_;
   std::vector<std::string> held_;
   std::vector<ModelRule> rules_;
   bool has_grid_ = false;

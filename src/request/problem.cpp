@@ -160,6 +160,12 @@ bool Assembler::accept(Answer& answer, VectorArg raw, const FeasibleSet& feasibl
   return true;
 }
 
+bool Assembler::certifies(VectorArg raw) const {
+  const Encoder& encoder = problem_->model->encoder;
+  return certifier_.certify(encoder.values({raw.data(), static_cast<std::size_t>(raw.size())}))
+      .has_value();
+}
+
 void Assembler::take(Answer& answer, VectorArg raw, const FeasibleSet& feasible) const {
   if (accept(answer, raw, feasible)) return;
   measure(answer, raw, feasible);

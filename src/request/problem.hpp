@@ -81,6 +81,8 @@ class Assembler {
   /// The same for an ε below the problem's (status reduced).
   [[nodiscard]] bool accept_reduced(Answer& answer, VectorArg raw, const FeasibleSet& feasible,
                                     double epsilon) const;
+  /// Whether a row (raw numbers) is certified, whatever the constraints say of it.
+  [[nodiscard]] bool certifies(VectorArg raw) const;
   /// Fills in a row that need not pass (methods that promise nothing): status certified or
   /// uncertified.
   void take(Answer& answer, VectorArg raw, const FeasibleSet& feasible) const;

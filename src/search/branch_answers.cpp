@@ -21,44 +21,8 @@ bool is_better(const Answer& answer, const Answer& best) {
 
 /// What a branch proves about the cost of its answers; nothing where it proves nothing.
 std::optional<double> lower_bound(const Answer& answer) {
-  if (answer.status == Status::infeasible) return infinity;
   if (!answer.gap) return std::nullopt;
   return (1 - *answer.gap) * answer.distance.weighted;
-}
-
-/// One proof for each branch.
-void join_proofs(const FeasibleSet& feasible, const std::vector<FeasibleSet>& branches,
-                 std::vector<Answer>& answers, Answer& result) {
-  Infeasibility joined = *result.infeasible;
-  joined.model = {};
-  joined.models.clear();
-  joined.rules.clear();
-  joined.blocking.clear();
-  for (std::size_t k = 0; k < answers.size(); ++k) {
-    Infeasibility& why = *answers[k].infeasible;
-    joined.cases.push_back({.upper_bound = why.upper_bound,
-                            .model = std::move(why.model),
-                            .models = std::move(why.models),
-                            .rules = std::move(why.rules),
-                            .supposes = branches[k].supposes()});
-    joined.upper_bound = std::max(joined.upper_bound, why.upper_bound);
-    joined.max_epsilon = std::max(joined.max_epsilon, why.max_epsilon);
-    if (why.best_robust_logit > joined.best_robust_logit) {
-      joined.best = why.best;
-      joined.best_robust_logit = why.best_robust_logit;
-    }
-    for (const std::string& text : why.blocking) {
-      const auto& known = joined.blocking;
-      if (std::find(known.begin(), known.end(), text) == known.end())
-        joined.blocking.push_back(text);
-    }
-  }
-  // Each case is blocked by what is named, and there are cases because of these.
-  for (const NamedConstraint& constraint : feasible.constraints()) {
-    if (constraint.kind == NamedConstraint::Kind::implication)
-      joined.blocking.push_back(constraint.text);
-  }
-  result.infeasible = std::move(joined);
 }
 
 }  // namespace
@@ -76,20 +40,10 @@ Answer best_over_branches(const FeasibleSet& feasible,
   }
   Answer result = answers.front();
   std::optional<double> bound = infinity;
-  bool all_infeasible = true;
   for (const Answer& one : answers) {
     if (is_better(one, result)) result = one;
     const std::optional<double> proved = lower_bound(one);
     bound = bound && proved ? std::optional(std::min(*bound, *proved)) : std::nullopt;
-    all_infeasible = all_infeasible && one.status == Status::infeasible;
-  }
-  if (all_infeasible) {
-    join_proofs(feasible, branches, answers, result);
-    return result;
-  }
-  if (result.status == Status::infeasible) {  // of one branch, while others are open
-    result.status = Status::not_found;
-    result.infeasible.reset();
   }
   if (!is_full(result)) return result;
   result.gap.reset();

@@ -122,10 +122,14 @@ void ExactSearch::answer_numbers(Answer& result, const FeasibleSet& feasible,
 }
 
 void ExactSearch::explain_no_answer(Answer& result, const FeasibleSet& feasible) const {
-  result.infeasible = explain_infeasibility(*problem_, *question_, feasible);
+  const std::optional<std::size_t> most_changes =
+      options_.max_changes ? std::optional(static_cast<std::size_t>(*options_.max_changes))
+                           : std::nullopt;
+  result.infeasible =
+      explain_infeasibility(*problem_, *question_, assembler_, feasible, most_changes);
   if (result.infeasible) {
     result.status = Status::infeasible;
-    if (result.infeasible->blocking.empty()) {
+    if (result.infeasible->blocking.constraints.empty()) {
       result.message = fmt::format(
           "no constraint blocks: epsilon = {} is too large for this model, whatever changes",
           problem_->epsilon);
@@ -133,7 +137,12 @@ void ExactSearch::explain_no_answer(Answer& result, const FeasibleSet& feasible)
     return;
   }
   result.status = Status::not_found;
-  if (!feasible.boxes_cover()) {
+  const bool is_outside = feasible.boxes().size() > 1;
+  if (is_outside && has_no_robust_row(*problem_, *question_, feasible, most_changes)) {
+    result.message =
+        "no row passes: the query lies outside a range, and neither with its own values there nor "
+        "inside is there one";
+  } else if (!feasible.boxes_cover()) {
     result.message =
         "the query lies outside so many ranges that not every way into them is searched";
   } else if (question_->is_conic()) {

@@ -4,291 +4,255 @@
 #include <cmath>
 #include <limits>
 
-#include "search/number_search.hpp"
-#include "solver/corrected_search.hpp"
+#include "search/infeasibility_proof.hpp"
 
 namespace ellice {
 
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr int most_halvings = 45;
-// Of the largest ε of sets that are searched: rounds, each of which makes the reached ε the next.
-constexpr int most_rounds = 20;
+// How near the bounds of the largest ε are brought, relatively; where each step takes passes over
+// all training rows, less near: a proof close to it takes long to find.
+constexpr double conic_width = 1e-6;
+constexpr double searched_width = 2e-3;
+constexpr int most_rounds = 40;
+
+/// In which order constraints are tried for sparing: what people set before what data say, and an
+/// immutable feature before its range, so that it is named only where that would help.
+int rank_of(NamedConstraint::Kind kind) {
+  using Kind = NamedConstraint::Kind;
+  switch (kind) {
+    case Kind::immutable:
+      return 0;
+    case Kind::locked:
+      return 1;
+    case Kind::changes:
+      return 2;
+    case Kind::direction:
+      return 3;
+    case Kind::allowed:
+      return 4;
+    case Kind::implication:
+      return 5;
+    case Kind::rule:
+      return 6;
+    case Kind::minimum:
+    case Kind::maximum:
+      return 7;
+    case Kind::training_range:
+      break;
+  }
+  return 8;
+}
 
 /// One query's question, asked again and again with fewer constraints or another ε.
 class Explanation {
  public:
-  Explanation(const Problem& problem, const LinearQuestion& question)
+  Explanation(const Problem& problem, const LinearQuestion& question, const Assembler& assembler,
+              const FeasibleSet& feasible, std::optional<std::size_t> most_changes)
       : problem_(&problem),
         question_(&question),
-        cost_(separable_cost(problem.cost, problem.model->encoder)) {}
+        assembler_(&assembler),
+        feasible_(feasible.without_display_steps()),
+        most_changes_(most_changes),
+        reach_(problem, question),
+        proofs_(problem, question, reach_) {}
 
-  /// Whether some branch of the set may have an answer, as far as that can be found.
-  [[nodiscard]] bool is_reachable(const FeasibleSet& feasible,
-                                  const LinearQuestion& question) const {
-    const std::vector<FeasibleSet> branches = feasible.branches();
-    return std::any_of(branches.begin(), branches.end(), [&](const FeasibleSet& branch) {
-      const Box& box = branch.relaxed();
-      if (!question.is_conic()) {
-        // Any point will do: from the middle of the model's space.
-        OracleProblem asked = oracle_problem(branch, box);
-        asked.query = Vector::Zero(box.lower.size()).cwiseMax(box.lower).cwiseMin(box.upper);
-        return search_corrected(*question.oracle(), asked, OracleGoal::any).found;
-      }
-      if (is_plain(branch)) {
-        const BoxMaximum top = question.cones().front().maximize(
-            box.lower, box.upper, question.epsilon(), std::nullopt, problem_->threshold);
-        return top.logit >= problem_->threshold || top.ray.has_value();
-      }
-      const CommonPoint common = find_common_point(intersection(question, branch, box));
-      return common.status != CommonPoint::Status::none;
-    });
-  }
-  [[nodiscard]] bool is_reachable(const FeasibleSet& feasible) const {
-    return is_reachable(feasible, *question_);
-  }
-
-  /// That a branch has no answer, or nothing.
-  [[nodiscard]] std::optional<InfeasibilityProof> proof(const FeasibleSet& branch) const {
-    const Box& box = branch.relaxed();
-    const IntersectionProblem whole = intersection(*question_, branch, box);
-    InfeasibilityProof result{.supposes = branch.supposes()};
-    ConeWeights weights;
-    std::vector<Vector> heads;  // of sets that are searched
-    if (!question_->is_conic()) {
-      OracleResult searched =
-          search_corrected(*question_->oracle(), oracle_problem(branch, box), OracleGoal::nearest);
-      if (!searched.proof) return std::nullopt;
-      weights = std::move(searched.proof->weights);
-      heads = std::move(searched.proof->heads);
-    } else if (is_plain(branch)) {
-      const BoxMaximum top = question_->cones().front().maximize(
-          box.lower, box.upper, problem_->epsilon, std::nullopt, problem_->threshold);
-      if (top.ray || top.logit >= problem_->threshold) return std::nullopt;
-      weights = {.cones = Vector::Ones(1), .models = {top.model}};
-    } else {
-      const CommonPoint common = find_common_point(whole);
-      if (common.status != CommonPoint::Status::none) return std::nullopt;
-      weights = common.weights;
+  [[nodiscard]] std::optional<Infeasibility> explain() {
+    Infeasibility result{.upper_bound = -infinity};
+    for (const FeasibleSet& branch : feasible_.branches()) {
+      std::optional<InfeasibilityProof> proof = proofs_.find(branch);
+      if (!proof) return std::nullopt;
+      result.upper_bound = std::max(result.upper_bound, proof->upper_bound);
+      result.cases.push_back(std::move(*proof));
     }
-    if (weights.rules.size() == 0)
-      weights.rules = Vector::Zero(static_cast<Index>(whole.rules.size()));
-    const ConeWeights all = weights;
-    normalise(weights, 1e-9);
-    if (!(half_space_maximum(whole, weights) < 0)) normalise(weights = all, 0);
-    const double total = weights.cones.sum();
-    result.upper_bound = half_space_maximum(whole, weights) + total * problem_->threshold;
-    if (!(result.upper_bound < total * problem_->threshold)) return std::nullopt;
-    if (total > 0) {
-      result.model = Vector::Zero(branch.query().size() + 1);
-      for (std::size_t k = 0; k < weights.models.size(); ++k) {
-        const double weight = weights.cones[static_cast<Index>(k)];
-        result.model += weight * weights.models[k];
-        // A mixture of heads belongs to its set; differences of them alone could not show that.
-        const bool is_difference = !heads.empty() && heads[k].size() > result.model.size();
-        if ((question_->is_single() && !is_difference) || !(weight > 0)) continue;
-        result.models.push_back(
-            {.member = k, .weight = weight, .model = heads.empty() ? weights.models[k] : heads[k]});
-      }
+    if (result.cases.size() == 1 && result.cases.front().supposes.empty()) {
+      result.model = std::move(result.cases.front().model);
+      result.models = std::move(result.cases.front().models);
+      result.rules = std::move(result.cases.front().rules);
+      result.cases.clear();
     }
-    for (std::size_t r = 0; r < branch.rules().size(); ++r) {
-      const double multiplier = weights.rules[static_cast<Index>(r)];
-      if (multiplier == 0) continue;
-      result.rules.push_back({.rule = branch.rules()[r].text, .multiplier = multiplier});
-    }
+    add_best(result);
+    result.max_epsilon = max_epsilon();
+    result.blocking = blocking();
     return result;
-  }
-
-  /// Drops one constraint after another for good while the query stays infeasible without it; what
-  /// is left blocks, and none of it could be spared.
-  [[nodiscard]] std::vector<std::string> blocking(const FeasibleSet& feasible) const {
-    // Where ε is too large for every point, one search says so instead of one per constraint.
-    FeasibleSet unconstrained = feasible;
-    for (const NamedConstraint& constraint : feasible.constraints())
-      unconstrained = unconstrained.without(constraint);
-    if (!is_reachable(unconstrained)) return {};
-    FeasibleSet current = feasible;
-    std::vector<std::string> result;
-    for (const NamedConstraint& constraint : feasible.constraints()) {
-      FeasibleSet without = current.without(constraint);
-      if (is_reachable(without)) {
-        result.push_back(constraint.text);
-      } else {
-        current = std::move(without);
-      }
-    }
-    return result;
-  }
-
-  [[nodiscard]] double max_epsilon(const FeasibleSet& feasible) const {
-    if (!question_->is_conic()) return searched_max_epsilon(feasible);
-    if (feasible.supposes().empty() && is_plain(feasible) && feasible.branches().size() == 1) {
-      const Box& box = feasible.relaxed();
-      return question_->cones()
-          .front()
-          .max_epsilon(box.lower, box.upper, problem_->threshold)
-          .epsilon;
-    }
-    if (!is_reachable(feasible, question_->with_epsilon(0))) return 0;
-    double low = 0;
-    double high = problem_->epsilon;
-    for (int step = 0; step < most_halvings; ++step) {
-      const double middle = 0.5 * (low + high);
-      (is_reachable(feasible, question_->with_epsilon(middle)) ? low : high) = middle;
-    }
-    return low;
-  }
-
-  /// The best row of the searched boxes that keeps every rule.
-  void add_best(const FeasibleSet& feasible, Infeasibility& why) const {
-    const Encoder& encoder = problem_->model->encoder;
-    why.best_robust_logit = -infinity;
-    const auto offer = [&](const Vector& raw) {
-      const RawRow row = encoder.values({raw.data(), static_cast<std::size_t>(raw.size())});
-      const double logit = question_->robust_logit(encoder.encode(row));
-      if (!(logit > why.best_robust_logit)) return;
-      why.best_robust_logit = logit;
-      why.best = row;
-    };
-    for (const FeasibleSet& branch : feasible.branches()) {
-      for (const Box& box : branch.boxes()) {
-        if (question_->is_conic() && is_plain(branch)) {
-          offer(branch.decode(
-              question_->cones().front().maximize(box.lower, box.upper, problem_->epsilon).point));
-          continue;
-        }
-        const Vector raw = branch.decode(
-            question_->is_conic()
-                ? best_common_point(intersection(*question_, branch, box))
-                : search_corrected(*question_->oracle(), oracle_problem(branch, box)).point);
-        const bool keeps_rules =
-            std::all_of(branch.rules().begin(), branch.rules().end(), [&](const ModelRule& rule) {
-              LinearRule wide = rule.rule;
-              wide.tolerance = 1e-9 * (std::abs(wide.coefficients.lpNorm<1>()) + 1);
-              return wide.holds(encoder.encode(
-                  encoder.values({raw.data(), static_cast<std::size_t>(raw.size())})));
-            });
-        if (keeps_rules) offer(raw);
-      }
-    }
-    if (why.best.empty()) why.best_robust_logit = 0;
   }
 
  private:
-  /// One part and no rule: closed forms, for a cone.
-  [[nodiscard]] bool is_plain(const FeasibleSet& feasible) const {
-    return question_->is_single() && feasible.rules().empty();
+  [[nodiscard]] RawRow values(const Vector& raw) const {
+    return problem_->model->encoder.values({raw.data(), static_cast<std::size_t>(raw.size())});
   }
-  [[nodiscard]] OracleProblem oracle_problem(const FeasibleSet& branch, const Box& box) const {
-    OracleProblem result{.query = branch.query(),
-                         .lower = box.lower,
-                         .upper = box.upper,
-                         .cost = cost_,
-                         .threshold = problem_->threshold,
-                         .margin = 2e-12};
-    for (const ModelRule& rule : branch.rules()) result.rules.push_back(rule.rule);
+
+  void add_best(Infeasibility& why) {
+    const Reached best = reach_.search(feasible_, {.most_changes = most_changes_});
+    best_ = best.row;
+    if (best.row.size() == 0) return;
+    why.best = values(best.row);
+    why.best_robust_logit = best.value;
+    // The proof's bound is one for every row, where it weighs models.
+    const bool weighs_models = why.model.size() > 0 || !why.models.empty();
+    why.best_bound = weighs_models ? std::min(best.bound, why.upper_bound) : best.bound;
+    why.best_bound = std::max(why.best_bound, best.value);
+  }
+
+  /// Tries one constraint after another, for good if what is left still has no answer. What remains
+  /// blocks; whatever was lifted later makes the sets larger, so that each witness stays one.
+  [[nodiscard]] Blocking blocking() {
+    std::vector<NamedConstraint> all = feasible_.constraints();
+    if (most_changes_) {
+      all.push_back({.kind = NamedConstraint::Kind::changes,
+                     .text = fmt::format("at most {} feature{} may change", *most_changes_,
+                                         *most_changes_ == 1 ? "" : "s")});
+    }
+    Blocking result{.is_proved = true};
+    FeasibleSet bare = feasible_;
+    bare.lift(all);
+    const Reached whatever = reach_.robust_row(bare, {});
+    if (whatever.status == Reached::Status::none) {
+      result.proofs = proofs_.find_all(bare);
+      return result;
+    }
+    std::vector<std::size_t> order(all.size());
+    for (std::size_t c = 0; c < all.size(); ++c) order[c] = c;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return rank_of(all[a].kind) < rank_of(all[b].kind);
+    });
+    std::vector<std::optional<RawRow>> kept(all.size());
+    FeasibleSet current = feasible_;
+    std::optional<std::size_t> most_changes = most_changes_;
+    for (const std::size_t c : order) {
+      const bool counts = all[c].kind == NamedConstraint::Kind::changes;
+      FeasibleSet trial = counts ? current : current.without(all[c]);
+      const std::optional<std::size_t> room = counts ? std::nullopt : most_changes;
+      const Reached reached = reach_.robust_row(trial, room);
+      if (reached.status == Reached::Status::none) {
+        current = std::move(trial);
+        most_changes = room;
+        continue;
+      }
+      const bool is_witness =
+          reached.status == Reached::Status::found && assembler_->certifies(reached.row);
+      result.is_proved = result.is_proved && is_witness;
+      kept[c] = is_witness ? values(reached.row) : RawRow();
+    }
+    for (std::size_t c = 0; c < all.size(); ++c) {
+      if (!kept[c]) continue;
+      result.constraints.push_back(all[c].text);
+      result.witnesses.push_back(std::move(*kept[c]));
+    }
+    // A limit of changes has no part in proofs by models.
+    if (!most_changes) result.proofs = proofs_.find_all(current);
     return result;
   }
-  /// Where the search for the largest ε begins: the point of the picture that bears most.
-  [[nodiscard]] Vector start_of(const FeasibleSet& branch) const {
-    const Box& box = branch.relaxed();
-    if (is_plain(branch)) {
-      return question_->cones()
-          .front()
-          .max_epsilon(box.lower, box.upper, problem_->threshold)
-          .point;
+
+  /// The largest ε at which a row (raw numbers) is certified; nothing if there is none.
+  [[nodiscard]] std::optional<double> radius(const Vector& row) {
+    const RowReach::Score score = reach_.score(row);
+    Vector z(problem_->model->encoder.columns());
+    problem_->model->encoder.encode({row.data(), static_cast<std::size_t>(row.size())}, z);
+    const double threshold = problem_->threshold + score.margin;
+    double least = infinity;
+    for (const Part& part : question_->question().parts()) {
+      const Vector features = part.features(z);
+      if (part.picture->center().dot(features) < threshold) return std::nullopt;
+      least = std::min(least, part.radius(features, threshold));
     }
-    Vector best;
-    double largest = -1;
-    for (const double share : {1.0, 0.3, 0.1, 0.03, 0.01}) {
-      IntersectionProblem picture = intersection(*question_, branch, box);
-      for (RobustCone& cone : picture.cones) cone.epsilon *= share;
-      const Vector point = best_common_point(picture);
-      const double radius = question_->radius(point);
-      if (!(radius > largest)) continue;
-      largest = radius;
-      best = point;
-    }
-    return best;
+    return least;
   }
-  /// Dinkelbach's iteration as in Result 8: what the most robust point at one ε attains is the
-  /// next.
-  [[nodiscard]] double searched_max_epsilon(const FeasibleSet& feasible) const {
-    double largest = 0;
-    for (const FeasibleSet& branch : feasible.branches()) {
-      const Box& box = branch.relaxed();
-      const OracleProblem asked = oracle_problem(branch, box);
-      Vector point = start_of(branch);
-      double epsilon = question_->radius(point);
-      const double least = question_->question().front().set->smallest_epsilon();
-      for (int round = 0; round < most_rounds && epsilon > least && epsilon < problem_->epsilon;
-           ++round) {
-        const LinearQuestion smaller = question_->with_epsilon(epsilon);
-        point = most_robust_point(*smaller.oracle(), asked, point);
-        const double attained = question_->radius(point);
-        if (!(attained > epsilon * (1 + 1e-8))) break;
-        epsilon = attained;
+
+  /// Dinkelbach's iteration as in Result 8: what the most robust row at one ε attains is the next,
+  /// until it is proved that a little more has no answer.
+  [[nodiscard]] EpsilonBounds max_epsilon() {
+    EpsilonBounds result{.upper = problem_->epsilon};
+    Vector row;
+    const auto offer = [&](const Vector& candidate) {
+      if (candidate.size() == 0) return false;
+      const std::optional<double> attained = radius(candidate);
+      if (!attained || (result.lower && *attained <= *result.lower)) return false;
+      result.lower = std::min(*attained, problem_->epsilon);
+      row = candidate;
+      return true;
+    };
+    (void)offer(best_);
+    const double least = question_->question().front().set->smallest_epsilon();
+    double width = question_->is_conic() ? conic_width : searched_width;
+    std::vector<ReachPlane> planes;  // hold at larger ε, too
+    for (int round = 0; round < most_rounds; ++round) {
+      const double next = result.lower ? std::max(*result.lower * (1 + width), least) : least;
+      if (!(next < result.upper)) break;
+      const LinearQuestion smaller = question_->with_epsilon(next);
+      RowReach reach(*problem_, smaller);
+      for (ReachPlane& plane : planes) reach.add(std::move(plane));
+      const Reached reached = reach.search(feasible_, {.floor = problem_->threshold,
+                                                       .enough = problem_->threshold,
+                                                       .most_changes = most_changes_,
+                                                       .climbs = true});
+      planes = reach.planes();
+      if (reached.status == Reached::Status::none) {
+        result.upper = next;
+        if (!most_changes_) {
+          Problem at = *problem_;
+          at.epsilon = next;
+          result.proofs = ProofSearch(at, smaller, reach).find_all(feasible_);
+        }
+        break;
       }
-      largest = std::max(largest, std::min(epsilon, problem_->epsilon));
+      if (reached.status == Reached::Status::found && offer(reached.row)) continue;
+      width *= 10;
     }
-    return largest;
+    if (result.lower) result.point = values(row);
+    if (!result.lower && result.upper <= least && least > 0 && is_refused_by_centre())
+      result.upper = 0;
+    return result;
   }
-  /// Weights of models that add up to 1, or of rules where there are no models, without what is
-  /// `dust` against the others.
-  static void normalise(ConeWeights& weights, double dust) {
-    const double largest =
-        std::max(weights.cones.size() > 0 ? weights.cones.maxCoeff() : 0,
-                 weights.rules.size() > 0 ? weights.rules.cwiseAbs().maxCoeff() : 0);
-    const auto is_dust = [&](double weight) { return std::abs(weight) < dust * largest; };
-    for (double& weight : weights.cones) weight = is_dust(weight) ? 0 : weight;
-    for (double& weight : weights.rules) weight = is_dust(weight) ? 0 : weight;
-    double total = weights.cones.sum();
-    if (total == 0) total = weights.rules.cwiseAbs().sum();
-    weights.cones /= total;
-    weights.rules /= total;
+
+  /// Whether one of the fitted models alone accepts no allowed row.
+  [[nodiscard]] bool is_refused_by_centre() {
+    const std::vector<FeasibleSet> branches = feasible_.branches();
+    return std::any_of(
+        question_->cones().begin(), question_->cones().end(), [&](const BoxFactor& cone) {
+          return std::all_of(branches.begin(), branches.end(), [&](const FeasibleSet& branch) {
+            return RowDomain(branch, most_changes_).maximum(cone.theta()) < problem_->threshold;
+          });
+        });
   }
 
   const Problem* problem_;
   const LinearQuestion* question_;
-  SeparableCost cost_;
+  const Assembler* assembler_;
+  FeasibleSet feasible_;
+  std::optional<std::size_t> most_changes_;
+  RowReach reach_;
+  ProofSearch proofs_;
+  Vector best_;
 };
 
 }  // namespace
 
 std::optional<Infeasibility> explain_infeasibility(const Problem& problem,
                                                    const LinearQuestion& question,
-                                                   const FeasibleSet& feasible) {
-  const Explanation explanation(problem, question);
-  Infeasibility result{.upper_bound = -infinity};
-  const std::vector<FeasibleSet> branches = feasible.branches();
-  for (const FeasibleSet& branch : branches) {
-    std::optional<InfeasibilityProof> proof = explanation.proof(branch);
-    if (!proof) return std::nullopt;
-    result.upper_bound = std::max(result.upper_bound, proof->upper_bound);
-    result.cases.push_back(std::move(*proof));
-  }
-  if (result.cases.size() == 1 && result.cases.front().supposes.empty()) {
-    result.model = std::move(result.cases.front().model);
-    result.models = std::move(result.cases.front().models);
-    result.rules = std::move(result.cases.front().rules);
-    result.cases.clear();
-  }
-  result.max_epsilon = explanation.max_epsilon(feasible);
-  result.blocking = explanation.blocking(feasible);
-  explanation.add_best(feasible, result);
-  return result;
+                                                   const Assembler& assembler,
+                                                   const FeasibleSet& feasible,
+                                                   std::optional<std::size_t> most_changes) {
+  return Explanation(problem, question, assembler, feasible, most_changes).explain();
+}
+
+bool has_no_robust_row(const Problem& problem, const LinearQuestion& question,
+                       const FeasibleSet& feasible, std::optional<std::size_t> most_changes) {
+  return RowReach(problem, question)
+             .robust_row(feasible.without_display_steps(), most_changes)
+             .status == Reached::Status::none;
 }
 
 bool is_proved_unreachable(const Problem& problem, const LinearQuestion& question,
                            const FeasibleSet& feasible) {
   Problem squares = problem;
   squares.cost = {.kind = CostKind::l2};  // for which cutting planes settle best
-  const Explanation explanation(squares, question);
+  RowReach reach(squares, question);
+  const ProofSearch proofs(squares, question, reach);
   const std::vector<FeasibleSet> branches = feasible.branches();
-  return std::all_of(branches.begin(), branches.end(), [&](const FeasibleSet& branch) {
-    return explanation.proof(branch).has_value();
-  });
+  return std::all_of(branches.begin(), branches.end(),
+                     [&](const FeasibleSet& branch) { return proofs.find(branch).has_value(); });
 }
 
 }  // namespace ellice

@@ -76,6 +76,25 @@ struct InfeasibilityProof {
   std::vector<std::string> supposes = {};  // the case it is about, where implications make several
 };
 
+/// Between which two numbers the largest ε with an answer lies.
+struct EpsilonBounds {
+  std::optional<double> lower = {};  // the point is an answer there; nothing: none was found
+  RawRow point = {};
+  double upper = 0;  // proved: no answer at this ε, nor at a larger one
+  /// What proves it, one for each case; empty where it took a search of all that is discrete.
+  std::vector<InfeasibilityProof> proofs = {};
+};
+
+/// A minimal set of constraints that rules out every answer: with these alone there is none, and
+/// without any one of them there is (theory.md, Result 48).
+struct Blocking {
+  std::vector<std::string> constraints = {};  // none: there is no answer whatever changes
+  std::vector<RawRow> witnesses = {};         // an answer without the constraint of the same place
+  bool is_proved = false;                     // otherwise likely: a search ended at its limit
+  /// That these alone leave no answer, by case; empty where it took a search.
+  std::vector<InfeasibilityProof> proofs = {};
+};
+
 /// Why there is no answer.
 struct Infeasibility {
   double upper_bound = 0;  // of the proof, or the largest of its cases
@@ -83,11 +102,13 @@ struct Infeasibility {
   std::vector<WeightedModel> models = {};
   std::vector<WeightedRule> rules = {};
   std::vector<InfeasibilityProof> cases = {};  // instead of model, models and rules
-  double max_epsilon = 0;  // the largest ε for which this query has an answer under its constraints
-  std::vector<std::string> blocking =
-      {};            // a minimal set of constraints: without any one of them there is an answer
-  RawRow best = {};  // the allowed point with the largest robust logit that was found, if any
+  EpsilonBounds max_epsilon = {};              // under these constraints
+  Blocking blocking = {};
+  RawRow best = {};  // the allowed row with the largest robust logit, if any was found
   double best_robust_logit = 0;
+  /// No allowed row has a larger one; that of the best, but for rounding, where the search for it
+  /// came to its end.
+  double best_bound = 0;
 };
 
 struct Answer {

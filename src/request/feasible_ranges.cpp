@@ -1,0 +1,220 @@
+// What one feature may become: the constraints on it, in layers, and its grid.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "request/feasible_set.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// How far from the grid, in steps, a value of the grid may be by rounding.
+constexpr double grid_tolerance = 1e-9;
+
+}  // namespace
+
+std::vector<double> allowed_values(const Feature& feature) {
+  std::vector<double> result;
+  for (const Value& value : feature.allowed) {
+    result.push_back(feature.is_number()
+                         ? std::get<double>(value)
+                         : static_cast<double>(*feature.level_index(std::get<std::string>(value))));
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+bool FeatureRange::contains(double value) const {
+  if (value == query && keeps) return true;
+  if (fixed || value < lower || value > upper) return false;
+  if (!allowed.empty()) return std::binary_search(allowed.begin(), allowed.end(), value);
+  if (!step) return true;
+  return std::abs(value - nearest_grid_value(value)) <= grid_tolerance * *step;
+}
+
+double FeatureRange::nearest_grid_value(double value) const {
+  return grid_value(std::round((value - origin) / *step));
+}
+
+double FeatureRange::snapped(double value) const {
+  if (fixed || !allowed.empty() || !step) return value;
+  const double nearest = nearest_grid_value(value);
+  const bool is_rounding = std::abs(value - nearest) <= grid_tolerance * *step;
+  return is_rounding && nearest >= lower && nearest <= upper ? nearest : value;
+}
+
+double FeatureRange::grid_value(double k) const {
+  // k/10 is the double that people mean by k·0.1, and k·0.1 often is not.
+  const double inverse = std::round(1 / *step);
+  return origin + (std::abs(inverse * *step - 1) < 1e-12 ? k / inverse : k * *step);
+}
+
+std::optional<double> FeatureRange::beyond(double value, int direction) const {
+  std::optional<double> best;
+  const auto offer = [&](double candidate) {
+    const bool is_beyond = direction > 0 ? candidate > value : candidate < value;
+    if (!is_beyond || !contains(candidate)) return;
+    if (!best || (direction > 0 ? candidate < *best : candidate > *best)) best = candidate;
+  };
+  offer(query);
+  if (fixed) return best;
+  if (!allowed.empty()) {
+    for (const double candidate : allowed) offer(candidate);
+  } else if (step) {
+    const double k = (value - origin) / *step;
+    const double inside = direction > 0 ? std::max(k, (lower - origin) / *step)
+                                        : std::min(k, (upper - origin) / *step);
+    // Rounding of the division may miss by one on either side.
+    for (const double shift : {-1.0, 0.0, 1.0}) {
+      const double whole = (direction > 0 ? std::ceil(inside) : std::floor(inside)) + shift;
+      offer(grid_value(whole));
+    }
+  }
+  return best;
+}
+
+double FeatureRange::nearest(double value) const {
+  if (allowed.empty()) return step ? grid_value(std::round((value - origin) / *step)) : value;
+  return *std::min_element(allowed.begin(), allowed.end(), [&](double a, double b) {
+    return std::abs(a - value) < std::abs(b - value);
+  });
+}
+
+bool FeatureRange::is_empty() const {
+  if (contains(query)) return false;
+  if (fixed || lower > upper) return true;
+  return has_grid() && !beyond(query, 1) && !beyond(query, -1);
+}
+
+std::vector<NamedConstraint> FeasibleSet::constraints() const {
+  using Kind = NamedConstraint::Kind;
+  const Schema& schema = encoder_->schema();
+  std::vector<NamedConstraint> result;
+  const auto add = [&](Kind kind, std::size_t index, std::string text) {
+    if (!is_lifted(kind, index))
+      result.push_back({.kind = kind, .index = index, .text = std::move(text)});
+  };
+  for (std::size_t j = 0; j < schema.features.size(); ++j) {
+    const Feature& feature = schema.features[j];
+    const FeatureLimits limits = limits_->of(query_index_, feature.name);
+    const auto of_feature = [&](Kind kind, const std::string& text) {
+      add(kind, j, feature.name + ": " + text);
+    };
+    if (feature.immutable) of_feature(Kind::immutable, "immutable");
+    if (limits.locked) of_feature(Kind::locked, "locked");
+    if (const auto min = limits.min ? limits.min : feature.min)
+      of_feature(Kind::minimum, fmt::format("at least {}", *min));
+    if (const auto max = limits.max ? limits.max : feature.max)
+      of_feature(Kind::maximum, fmt::format("at most {}", *max));
+    if (limits_->range == RangePolicy::train && feature.is_number()) {
+      const auto [low, high] = training_range(j);
+      of_feature(Kind::training_range,
+                 fmt::format("within the training range {} to {}", low, high));
+    }
+    const Direction direction = limits.direction.value_or(feature.direction);
+    if (direction != Direction::any && feature.kind != FeatureKind::categorical) {
+      of_feature(Kind::direction,
+                 direction == Direction::increase ? "may only increase" : "may only decrease");
+    }
+    if (!feature.allowed.empty()) of_feature(Kind::allowed, "among the allowed values");
+  }
+  for (std::size_t r = 0; r < schema.constraints.size(); ++r)
+    add(Kind::rule, r, "rule " + schema.constraints[r].text);
+  for (std::size_t r = 0; r < schema.implications.size(); ++r)
+    add(Kind::implication, r, "rule " + schema.implications[r].text);
+  return result;
+}
+
+FeatureRange FeasibleSet::build_range(std::size_t j, const NamedConstraint* besides) const {
+  using Kind = NamedConstraint::Kind;
+  const Feature& feature = encoder_->schema().features[j];
+  const FeatureLimits limits = limits_->of(query_index_, feature.name);
+  FeatureRange range{.query = raw_(static_cast<Index>(j))};
+  const bool is_locked = (feature.immutable && !is_lifted(Kind::immutable, j, besides)) ||
+                         (limits.locked && !is_lifted(Kind::locked, j, besides));
+  if (is_locked) {
+    range.fixed = true;
+    range.lower = range.upper = range.query;
+    apply_decisions(j, range);
+    return range;
+  }
+  limit(j, limits, besides, range);
+  put_on_grid(j, besides, range);
+  apply_decisions(j, range);
+  if (feature.kind != FeatureKind::numeric)
+    range.held = range.beyond(range.query, 1) || range.beyond(range.query, -1);
+  return range;
+}
+
+std::pair<double, double> FeasibleSet::training_range(std::size_t j) const {
+  const Index column = encoder_->first_column(j);
+  const double query = raw_(static_cast<Index>(j));
+  return {std::min(encoder_->min()(column), query), std::max(encoder_->max()(column), query)};
+}
+
+void FeasibleSet::limit(std::size_t j, const FeatureLimits& limits, const NamedConstraint* besides,
+                        FeatureRange& range) const {
+  using Kind = NamedConstraint::Kind;
+  const Feature& feature = encoder_->schema().features[j];
+  const bool levels = !feature.is_number();
+  range.lower = levels ? 0 : -infinity;
+  range.upper = levels ? static_cast<double>(feature.levels.size()) - 1 : infinity;
+  const auto min = limits.min ? limits.min : feature.min;
+  const auto max = limits.max ? limits.max : feature.max;
+  if (min && !is_lifted(Kind::minimum, j, besides)) range.lower = *min;
+  if (max && !is_lifted(Kind::maximum, j, besides)) range.upper = *max;
+  if (limits_->range == RangePolicy::train && !levels &&
+      !is_lifted(Kind::training_range, j, besides)) {
+    const auto [low, high] = training_range(j);
+    range.lower = std::max(range.lower, low);
+    range.upper = std::min(range.upper, high);
+  }
+  const Direction direction = limits.direction.value_or(feature.direction);
+  if (feature.kind == FeatureKind::categorical || is_lifted(Kind::direction, j, besides)) return;
+  if (direction == Direction::increase) range.lower = std::max(range.lower, range.query);
+  if (direction == Direction::decrease) range.upper = std::min(range.upper, range.query);
+}
+
+void FeasibleSet::put_on_grid(std::size_t j, const NamedConstraint* besides,
+                              FeatureRange& range) const {
+  const Feature& feature = encoder_->schema().features[j];
+  range.origin = feature.min.value_or(0);  // the schema's: what a run bounds does not move its grid
+  if (!feature.allowed.empty() && !is_lifted(NamedConstraint::Kind::allowed, j, besides)) {
+    range.allowed = allowed_values(feature);
+    if (feature.step) {
+      const FeatureRange grid{.keeps = false,
+                              .lower = -infinity,
+                              .upper = infinity,
+                              .step = feature.step,
+                              .origin = range.origin};
+      std::erase_if(range.allowed, [&](double value) { return !grid.contains(value); });
+    }
+    const bool is_empty = range.allowed.empty();
+    if (feature.is_number() || is_empty) {
+      range.lower = is_empty ? infinity : std::max(range.lower, range.allowed.front());
+      range.upper = is_empty ? -infinity : std::min(range.upper, range.allowed.back());
+    }
+  }
+  range.step = feature.step;
+  if (feature.kind != FeatureKind::numeric) {
+    if (!range.step) range.step = 1;  // whole numbers and levels
+    return;
+  }
+  // No grid in sight of a rule that asks for equality.
+  const std::vector<Rule>& rules = encoder_->schema().constraints;
+  const bool is_equated = std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
+    return rule.relation == Rule::Relation::equal &&
+           std::any_of(rule.terms.begin(), rule.terms.end(),
+                       [&](const auto& term) { return term.first == feature.name; });
+  });
+  if (!range.has_grid() && !is_equated && j < display_steps_.size() && display_steps_[j]) {
+    range.step = display_steps_[j];
+    range.origin = 0;
+  }
+}
+
+}  // namespace ellice

@@ -1,0 +1,361 @@
+#include "search/row_reach.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace ellice {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+// Beyond the threshold by this much of its terms a row is certified, whatever rounding does.
+constexpr double certificate_margin = 2e-12;
+// A better row than this much better is not looked for.
+constexpr double settled = 1e-9;
+// Parts of one search; fewer where each takes passes over all training rows.
+constexpr std::size_t conic_nodes = 400;
+constexpr std::size_t searched_nodes = 60;
+// Half-spaces that are kept; the oldest goes first.
+constexpr std::size_t most_planes = 40;
+// A sum that is this small against its terms is 0.
+constexpr double cancelled = 1e-13;
+// How far along a direction that leads on for ever, at most.
+constexpr double farthest = 1e10;
+
+double smallest_change(double value) {
+  return settled * (1 + std::abs(value));
+}
+
+}  // namespace
+
+RowReach::RowReach(const Problem& problem, const LinearQuestion& question)
+    : problem_(&problem), question_(&question), oracle_(question.oracle()) {}
+
+RowReach::Score RowReach::score(VectorArg raw) {
+  Vector z(problem_->model->encoder.columns());
+  problem_->model->encoder.encode({raw.data(), static_cast<std::size_t>(raw.size())}, z);
+  Score result{.value = infinity};
+  for (Index k = 0; k < oracle_->parts(); ++k) {
+    const Support at = oracle_->at(k, z);
+    const double margin = certificate_margin * (at.scale + std::abs(problem_->threshold));
+    if (at.proved < result.value) result.value = at.proved;
+    result.margin = std::max(result.margin, margin);
+  }
+  return result;
+}
+
+ReachPlane RowReach::plane_of(ConeWeights weights, std::vector<Vector> heads,
+                              const FeasibleSet& branch) const {
+  const Index d = branch.query().size();
+  ReachPlane plane{.coefficients = Vector::Zero(d + 1), .weight = weights.cones.sum()};
+  Vector size = Vector::Zero(d + 1);  // of what the coefficients were summed from
+  for (std::size_t k = 0; k < weights.models.size(); ++k) {
+    const double weight = weights.cones(static_cast<Index>(k));
+    if (weight == 0) continue;
+    plane.coefficients += weight * weights.models[k];
+    size += weight * weights.models[k].cwiseAbs();
+  }
+  const auto rules = static_cast<Index>(branch.rules().size());
+  for (Index r = 0; r < weights.rules.size(); ++r) {
+    const double weight = weights.rules(r);
+    if (weight == 0) continue;
+    if (r >= rules) {  // a category has one level: 1 − Σ is 0 at every row
+      plane.weighs_levels = true;
+      continue;
+    }
+    const ModelRule& rule = branch.rules()[static_cast<std::size_t>(r)];
+    plane.coefficients.head(d) -= weight * rule.rule.coefficients;
+    size.head(d) += std::abs(weight) * rule.rule.coefficients.cwiseAbs();
+    plane.coefficients(d) += weight * (weight > 0 ? rule.rule.upper : rule.rule.lower);
+    plane.rules.push_back({.rule = rule.text, .multiplier = weight});
+  }
+  // What cancellation leaves of a column must not meet an infinite side.
+  for (Index i = 0; i < d; ++i) {
+    if (std::abs(plane.coefficients(i)) <= cancelled * size(i)) plane.coefficients(i) = 0;
+  }
+  plane.cones = std::move(weights.cones);
+  plane.models = std::move(weights.models);
+  plane.heads = std::move(heads);
+  return plane;
+}
+
+void RowReach::add(ReachPlane plane) {
+  if (!plane.coefficients.allFinite()) return;
+  if (planes_.size() == most_planes) planes_.erase(planes_.begin());
+  planes_.push_back(std::move(plane));
+}
+
+bool RowReach::applies(const ReachPlane& plane, const FeasibleSet& branch) {
+  return std::all_of(plane.rules.begin(), plane.rules.end(), [&](const WeightedRule& weighted) {
+    return std::any_of(branch.rules().begin(), branch.rules().end(),
+                       [&](const ModelRule& rule) { return rule.text == weighted.rule; });
+  });
+}
+
+double RowReach::bound(const RowDomain& domain, const ReachPlane& plane) const {
+  if (!applies(plane, domain.branch())) return infinity;
+  const double most = domain.maximum(plane.coefficients);
+  if (plane.weight > 0) return most / plane.weight;
+  return most < 0 ? -infinity : infinity;
+}
+
+bool RowReach::is_plain(const RowDomain& domain) const {
+  return question_->is_single() && domain.branch().rules().empty();
+}
+
+double RowReach::least(VectorArg point) {
+  double result = infinity;
+  for (Index k = 0; k < oracle_->parts(); ++k)
+    result = std::min(result, oracle_->at(k, point).proved);
+  return result;
+}
+
+RowReach::Relaxed RowReach::relax_cone(const RowDomain& domain) {
+  const Box box = domain.box();
+  std::optional<Vector> start;
+  if (start_.size() > 0) start = start_.cwiseMax(box.lower).cwiseMin(box.upper);
+  BoxMaximum top =
+      question_->cones().front().maximize(box.lower, box.upper, question_->epsilon(), start);
+  Relaxed result{.point = std::move(top.point), .ray = std::move(top.ray)};
+  if (!result.ray) {
+    add(plane_of({.cones = Vector::Ones(1), .models = {std::move(top.model)}}, {},
+                 domain.branch()));
+    start_ = result.point;
+  }
+  return result;
+}
+
+RowReach::Relaxed RowReach::relax_cones(const RowDomain& domain, double level) {
+  IntersectionProblem whole = intersection(*question_, domain.branch(), domain.box());
+  for (LinearRule& rule : domain.level_rules()) whole.rules.push_back(std::move(rule));
+  if (std::isfinite(level)) {
+    for (RobustCone& cone : whole.cones) cone.threshold = level;
+    CommonPoint common = find_common_point(whole);
+    if (common.status == CommonPoint::Status::none) {
+      ReachPlane plane = plane_of(std::move(common.weights), {}, domain.branch());
+      const bool is_proof = bound(domain, plane) < level;
+      add(std::move(plane));
+      if (is_proof) return {.is_empty = true};
+    }
+    if (common.status == CommonPoint::Status::found && !whole.lower.allFinite())
+      return {.point = std::move(common.point)};
+  }
+  for (RobustCone& cone : whole.cones) cone.threshold = problem_->threshold;
+  return {.point = best_common_point(whole)};
+}
+
+RowReach::Relaxed RowReach::relax_searched(const RowDomain& domain, double level, bool climbs) {
+  const Box box = domain.box();
+  OracleProblem asked{
+      .query = Vector::Zero(box.lower.size()).cwiseMax(box.lower).cwiseMin(box.upper),
+      .lower = box.lower,
+      .upper = box.upper,
+      .threshold = level,
+      .margin = certificate_margin};
+  for (const ModelRule& rule : domain.branch().rules()) asked.rules.push_back(rule.rule);
+  const bool is_bounded = box.lower.allFinite() && box.upper.allFinite();
+  if (!std::isfinite(level) || (climbs && is_bounded && is_plain(domain))) {
+    asked.threshold = problem_->threshold;
+    Vector start = asked.query;
+    if (start_.size() > 0) {
+      start = start_.cwiseMax(box.lower).cwiseMin(box.upper);
+    } else if (is_plain(domain)) {
+      start = question_->cones().front().maximize(box.lower, box.upper, question_->epsilon()).point;
+    } else {
+      start = best_common_point(intersection(*question_, domain.branch(), box));
+    }
+    Relaxed result{.point = most_robust_point(*oracle_, asked, std::move(start))};
+    start_ = result.point;
+    if (!is_plain(domain)) return result;
+    const Support at = oracle_->at(0, result.point);
+    ReachPlane plane = plane_of({.cones = Vector::Ones(1), .models = {at.model}},
+                                {at.worst ? at.worst->model : Vector()}, domain.branch());
+    const double most = bound(domain, plane);
+    add(std::move(plane));
+    if (most < level || at.proved >= level || !std::isfinite(level)) return result;
+    asked.threshold = level;
+  }
+  OracleResult searched = search_corrected(*oracle_, asked, OracleGoal::any);
+  if (!searched.found && !searched.proof)
+    searched = search_corrected(*oracle_, asked, OracleGoal::nearest);
+  if (searched.proof) {
+    ReachPlane plane = plane_of(std::move(searched.proof->weights),
+                                std::move(searched.proof->heads), domain.branch());
+    const bool is_proof = bound(domain, plane) < level;
+    add(std::move(plane));
+    if (is_proof) return {.is_empty = true};
+  }
+  start_ = searched.point;
+  return {.point = std::move(searched.point)};
+}
+
+RowReach::Relaxed RowReach::relax(const RowDomain& domain, double level, bool climbs) {
+  if (!question_->is_conic()) return relax_searched(domain, level, climbs);
+  return is_plain(domain) ? relax_cone(domain) : relax_cones(domain, level);
+}
+
+/// One search: the open parts, and the best row so far.
+class RowReach::Run {
+ public:
+  Run(RowReach& reach, const FeasibleSet& feasible, const Goal& goal)
+      : reach_(&reach), feasible_(&feasible), goal_(&goal), branches_(feasible.branches()) {}
+
+  Reached run() {
+    for (std::size_t b = 0; b < branches_.size(); ++b)
+      push({.branch = b, .domain = RowDomain(branches_[b], goal_->most_changes)});
+    const std::size_t limit = reach_->question_->is_conic() ? conic_nodes : searched_nodes;
+    for (std::size_t nodes = 0; !open_.empty() && nodes < limit && !is_done(); ++nodes) {
+      std::pop_heap(open_.begin(), open_.end(), later);
+      const Node node = std::move(open_.back());
+      open_.pop_back();
+      if (node.bound < cutoff()) {
+        closed_ = std::max(closed_, node.bound);
+        continue;
+      }
+      process(node);
+    }
+    for (const Node& node : open_) unresolved_ = std::max(unresolved_, node.bound);
+    const bool is_exhausted = unresolved_ == -infinity || unresolved_ < cutoff();
+    best_.bound = std::max({best_.value, closed_, unresolved_});
+    const bool wants_best = std::isinf(goal_->enough);
+    if (is_done() || (wants_best && is_exhausted && best_.row.size() > 0)) {
+      best_.status = Reached::Status::found;
+    } else if (is_exhausted) {
+      best_.status = Reached::Status::none;
+    }
+    return std::move(best_);
+  }
+
+ private:
+  static bool later(const Node& a, const Node& b) { return a.bound < b.bound; }
+  [[nodiscard]] bool is_done() const { return is_enough_; }
+  [[nodiscard]] bool climbs() const { return goal_->climbs || std::isinf(goal_->enough); }
+  /// What a part must be able to exceed, to be of interest.
+  [[nodiscard]] double cutoff() const {
+    if (std::isfinite(goal_->enough) || best_.row.size() == 0) return goal_->floor;
+    return std::max(goal_->floor, best_.value + smallest_change(best_.value));
+  }
+  void push(Node node) {
+    if (node.domain.is_empty()) return;
+    for (std::size_t k = reach_->planes_.size(); k-- > 0 && node.bound >= cutoff();)
+      node.bound = std::min(node.bound, reach_->bound(node.domain, reach_->planes_[k]));
+    if (node.bound < cutoff()) {
+      closed_ = std::max(closed_, node.bound);
+      return;
+    }
+    open_.push_back(std::move(node));
+    std::push_heap(open_.begin(), open_.end(), later);
+  }
+  void close(double bound) { closed_ = std::max(closed_, std::min(bound, cutoff())); }
+
+  void offer(const Vector& row) {
+    if (goal_->most_changes && (row.array() != feasible_->query_raw().array()).count() >
+                                   static_cast<Index>(*goal_->most_changes)) {
+      return;
+    }
+    if (!feasible_->violations(row).empty()) return;
+    const Score score = reach_->score(row);
+    if (score.value > best_.value) {
+      best_.value = score.value;
+      best_.row = row;
+    }
+    is_enough_ = is_enough_ || score.value - score.margin >= goal_->enough;
+  }
+
+  /// Of the part that decides at a point.
+  [[nodiscard]] Vector guide(const Vector& point) {
+    double least = infinity;
+    Vector model;
+    for (Index k = 0; k < reach_->oracle_->parts(); ++k) {
+      Support at = reach_->oracle_->at(k, point);
+      if (!(at.proved < least) && model.size() > 0) continue;
+      least = at.proved;
+      model = std::move(at.model);
+    }
+    return model;
+  }
+
+  void offer_near(const Node& node, const Vector& point, const Vector& plane) {
+    const Vector row = node.domain.row(point, plane);
+    offer(row);
+    if (is_done() || !node.domain.has_free_numbers()) return;
+    Vector written(point.size());
+    const Encoder& encoder = reach_->problem_->model->encoder;
+    encoder.encode({row.data(), static_cast<std::size_t>(row.size())}, written);
+    if ((written - point).norm() <= 1e-9 * (1 + point.norm())) return;
+    // The best of the numbers beside what is discrete.
+    const RowDomain held = node.domain.holding(row);
+    const Relaxed rest = reach_->relax(held, cutoff(), climbs());
+    if (rest.is_empty || rest.point.size() == 0) return;
+    offer(held.row(rest.point, guide(rest.point)));
+  }
+
+  void offer_along(const Node& node, const Vector& point, const Vector& ray) {
+    const double length = ray.norm();
+    for (double step = 1; step < farthest && !is_done(); step *= 8) {
+      const Vector far = point + step / length * ray;
+      offer(node.domain.row(far, guide(far)));
+    }
+  }
+
+  void process(const Node& node) {
+    Relaxed relaxed = reach_->relax(node.domain, cutoff(), climbs());
+    if (relaxed.is_empty) return close(node.bound);
+    if (relaxed.ray) {
+      offer_along(node, relaxed.point, *relaxed.ray);
+      if (is_done()) return;
+    }
+    Node rest = node;
+    const auto tighten = [&] {
+      for (const ReachPlane& plane : reach_->planes_)
+        rest.bound = std::min(rest.bound, reach_->bound(rest.domain, plane));
+      return rest.bound < cutoff();
+    };
+    if (tighten()) return close(rest.bound);
+    Vector plane = guide(relaxed.point);
+    offer_near(rest, relaxed.point, plane);
+    if (is_done()) return;
+    if (tighten()) return close(rest.bound);
+    // Categories as shares of their levels, not as columns apart.
+    const bool has_shares = reach_->question_->is_conic() && reach_->is_plain(rest.domain) &&
+                            !rest.domain.level_rules().empty();
+    if (has_shares && std::isfinite(cutoff())) {
+      Relaxed shared = reach_->relax_cones(rest.domain, cutoff());
+      if (shared.is_empty || tighten()) return close(rest.bound);
+      relaxed.point = std::move(shared.point);
+      plane = guide(relaxed.point);
+      offer_near(rest, relaxed.point, plane);
+      if (is_done()) return;
+    }
+    std::optional<std::pair<RowDomain, RowDomain>> parts = rest.domain.split(relaxed.point, plane);
+    if (!parts) {
+      unresolved_ = std::max(unresolved_, rest.bound);
+      return;
+    }
+    push({.branch = rest.branch, .domain = std::move(parts->first), .bound = rest.bound});
+    push({.branch = rest.branch, .domain = std::move(parts->second), .bound = rest.bound});
+  }
+
+  RowReach* reach_;
+  const FeasibleSet* feasible_;
+  const Goal* goal_;
+  std::vector<FeasibleSet> branches_;
+  std::vector<Node> open_;
+  Reached best_;
+  bool is_enough_ = false;
+  double closed_ = -infinity;      // largest bound of the parts that were closed
+  double unresolved_ = -infinity;  // of those that could be neither closed nor split
+};
+
+Reached RowReach::search(const FeasibleSet& feasible, const Goal& goal) {
+  return Run(*this, feasible, goal).run();
+}
+
+Reached RowReach::robust_row(const FeasibleSet& feasible, std::optional<std::size_t> most_changes) {
+  return search(
+      feasible,
+      {.floor = problem_->threshold, .enough = problem_->threshold, .most_changes = most_changes});
+}
+
+}  // namespace ellice
