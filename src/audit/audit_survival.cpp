@@ -14,8 +14,10 @@ namespace ellice {
 
 namespace {
 
-// Of probabilities, and of shifts relative to the margin.
-constexpr double tolerance = 1e-6;
+// Of probabilities, and of shifts relative to the margin, beside what solving with H may lose.
+constexpr double least_tolerance = 1e-9;
+constexpr double lost_digits = 1e-14;
+constexpr double old_tolerance = 1e-6;
 // Where searches take the sandwich, and what they call stationary; answers near such a limit may
 // have been seen on its other side.
 constexpr double sandwich_limit = 1.05;
@@ -61,6 +63,10 @@ class SurvivalAudit {
         rows_(static_cast<double>(model.training.rows)) {}
 
   [[nodiscard]] double margin() const { return margin_; }
+  [[nodiscard]] double tolerance() const {
+    const double condition = model_->curvature.hessian.norm() * inverse_.norm();
+    return least_tolerance + lost_digits * condition;
+  }
   [[nodiscard]] Matrix covariance(const Matrix& moments) const {
     return inverse_ * moments * inverse_ / rows_;
   }
@@ -199,7 +205,7 @@ void check_drawn_again(const SurvivalAudit& audit, const Sampling& sampling, Jso
     refits.finish();
   }
   Comparison compare(failures);
-  compare("predicted_survival", stated, accepted(margin, deviation), tolerance);
+  compare("predicted_survival", stated, accepted(margin, deviation), audit.tolerance());
 }
 
 void check_fresh(const SurvivalAudit& audit, const Sampling& sampling, JsonObject& answer,
@@ -214,21 +220,21 @@ void check_fresh(const SurvivalAudit& audit, const Sampling& sampling, JsonObjec
   const double deviation = audit.deviation(sampling.fresh[Sampling::middle].moments);
   const double root = std::sqrt(1 + audit.ratio());
   compare("predicted_survival", stated, accepted(audit.margin() - shift, deviation * root),
-          tolerance);
+          audit.tolerance());
   const double own = std::sqrt(audit.ratio()) * deviation;
   const Vector spread = answer.vector("survival_spread", 2);
   const double left = audit.margin() - shift;
   compare("survival_spread[0]", spread(0), accepted(left - ninety_fifth * deviation, own),
-          tolerance);
+          audit.tolerance());
   compare("survival_spread[1]", spread(1), accepted(left + ninety_fifth * deviation, own),
-          tolerance);
+          audit.tolerance());
   const Vector interval = answer.vector("survival_interval", 2);
   if (!(interval(0) >= 0 && interval(0) <= interval(1) && interval(1) <= 1))
     failures.emplace_back("survival_interval is not an interval of probabilities");
   const auto shifts = audit.shifts(moved);
   if (!shifts) return;
   compare("selection_shift", shift, (*shifts)[Sampling::middle],
-          tolerance * (1 + std::abs(audit.margin())));
+          audit.tolerance() * (1 + std::abs(audit.margin())));
   std::array<double, 2> ends = {};
   const std::array<Sampling::Estimate, 2> outer = {Sampling::bold, Sampling::cautious};
   for (std::size_t k = 0; k < 2; ++k) {
@@ -236,9 +242,9 @@ void check_fresh(const SurvivalAudit& audit, const Sampling& sampling, JsonObjec
                        audit.deviation(sampling.fresh[outer[k]].moments) * root);
   }
   compare("survival_interval[0]", interval(0),
-          std::max(std::min(ends[0], ends[1]) - allowance, 0.0), tolerance);
+          std::max(std::min(ends[0], ends[1]) - allowance, 0.0), audit.tolerance());
   compare("survival_interval[1]", interval(1),
-          std::min(std::max(ends[0], ends[1]) + allowance, 1.0), tolerance);
+          std::min(std::max(ends[0], ends[1]) + allowance, 1.0), audit.tolerance());
 }
 
 }  // namespace
@@ -278,9 +284,9 @@ std::vector<std::string> survival_failures(const Model& model, const AuditReques
     const double shift = answer.has("selection_shift") ? answer.number("selection_shift") : 0;
     const double left = model.network.head().dot(x) - asked.threshold - std::max(shift, 0.0);
     const double recomputed = survival_of_coins(model, asked.retraining, x, left);
-    if (std::abs(stated - recomputed) <= tolerance) return failures;
+    if (std::abs(stated - recomputed) <= old_tolerance) return failures;
     Comparison compare(failures);
-    if (rows == nullptr) compare("predicted_survival", stated, recomputed, tolerance);
+    if (rows == nullptr) compare("predicted_survival", stated, recomputed, old_tolerance);
   }
   if (!model.curvature.sampling && rows == nullptr) return failures;
   const Sampling sampling =
