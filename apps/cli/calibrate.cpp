@@ -66,6 +66,14 @@ std::string calibration_text(const Calibration& calibration, const CalibrateArgu
       rounded(calibration.recommended->epsilon, 4), calibration.recommended->survived,
       calibration.people, rounded(100 * arguments.calibration.confidence, 3),
       100 * calibration.lower_bound);
+  if (calibration.retrained) {
+    text += fmt::format(
+        "Of {} networks retrained from other seeds on rows drawn again, one accepts {:.1f} ± "
+        "{:.1f} % "
+        "of these answers on average; of a single answer nothing is predicted.\n",
+        calibration.retrained->models, 100 * calibration.retrained->mean,
+        100 * calibration.retrained->standard_error);
+  }
   return text;
 }
 

@@ -26,15 +26,27 @@ std::string percent(double share) {
 }
 
 std::string check_text(const std::string& title, const std::vector<SurvivalLevel>& levels) {
-  TextTable table(std::vector<TextTable::Align>(6, TextTable::Align::right));
-  table.header({"wanted", "epsilon", "predicted", "corrected", "measured", "trials"});
+  TextTable table(std::vector<TextTable::Align>(7, TextTable::Align::right));
+  table.header({"wanted", "epsilon", "predicted", "corrected", "interval", "measured", "trials"});
   for (const SurvivalLevel& level : levels) {
     table.row({percent(level.wanted), rounded(level.epsilon, 3), percent(level.predicted),
                level.corrected ? percent(*level.corrected) : "-",
+               level.interval ? fmt::format("{:.0f} to {}", 100 * level.interval->low,
+                                            fmt::format("{:.0f} %", 100 * level.interval->high))
+                              : "-",
                fmt::format("{} ± {:.1f}", percent(level.measured), 100 * level.standard_error),
                std::to_string(level.trials)});
   }
   return "\n" + title + "\n\n" + table.text();
+}
+
+/// As answers say it: a number, or an interval where it is not known to ten points.
+std::string survival_text(const EpsilonLevel& level) {
+  if (!level.survival) return "-";
+  Answer like;
+  like.predicted_survival = level.survival;
+  like.survival_interval = level.interval;
+  return survival_number(like);
 }
 
 std::string findings_text(const EpsilonFindings& findings, const Problem& problem) {
@@ -49,7 +61,7 @@ std::string findings_text(const EpsilonFindings& findings, const Problem& proble
   table.header(header);
   for (const EpsilonLevel& level : findings.table.levels) {
     std::vector<std::string> cells = {rounded(level.epsilon, 3), rounded(level.objective, 4),
-                                      level.survival ? display_percent(*level.survival) : "-"};
+                                      survival_text(level)};
     if (with_rows) {
       cells.push_back(percent(level.accuracy->mean));
       cells.push_back(percent(level.accuracy->worst));
@@ -64,6 +76,11 @@ std::string findings_text(const EpsilonFindings& findings, const Problem& proble
                                      ? fmt::format("{} fresh rows", *problem.retraining.fresh_rows)
                                      : "as many rows, drawn from the old ones");
   text += table.text();
+  if (findings.table.levels.front().survival) {
+    text +=
+        "\nSurvival is predicted, a mean over retrained models; of a single one far more or fewer "
+        "answers may survive.\n";
+  }
   if (with_rows) {
     text += fmt::format(
         "\nAccuracy is that of {} boundary models on the training rows ({} for the model itself); "
@@ -88,8 +105,10 @@ std::string findings_text(const EpsilonFindings& findings, const Problem& proble
     text +=
         check_text("Fitted on one half of the rows, retrained on the other", findings.check->fresh);
     text +=
-        "\nThe error is that of the mean over retrained models; corrected: for the selection "
-        "effect, for which epsilon is chosen where parameters exceed 3 % of the rows.\n";
+        "\nThe error is that of the mean over retrained models; of a single one far more or fewer "
+        "answers may survive. Corrected: for the selection effect of fresh rows, with which "
+        "epsilon "
+        "is chosen; interval: how sure that is.\n";
   }
   return text;
 }

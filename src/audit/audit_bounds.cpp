@@ -7,8 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "core/normal.hpp"
-
 namespace ellice {
 
 namespace {
@@ -307,20 +305,6 @@ double admitted_epsilon(const Ellipsoid& set, const Ellipsoid& attained, double 
   }
   theta(box.lower.size()) -= maximum_over(box, theta) - threshold;
   return excess_objective(set, theta);
-}
-
-double plain_survival(const Model& model, const Retraining& retraining, const Vector& x_tilde,
-                      double margin) {
-  const TrainingRecord& training = model.training;
-  const Matrix& hessian = model.curvature.hessian;
-  const Vector solved = hessian.ldlt().solve(x_tilde);
-  Vector rest = hessian * solved - (training.l2 + model.curvature.shift) * solved;
-  if (!training.penalize_bias) rest(rest.size() - 1) += training.l2 * solved(rest.size() - 1);
-  const double noise = training.loss_kind == LossKind::squared ? 2 * training.loss : 1;
-  const double variance = retraining.factor(training.rows) * noise *
-                          std::max(solved.dot(rest), 0.0) / static_cast<double>(training.rows);
-  if (variance > 0) return normal_cdf(margin / std::sqrt(variance));
-  return margin >= 0 ? 1 : 0;
 }
 
 }  // namespace ellice

@@ -9,7 +9,6 @@
 
 #include "ellice/certificate/certificate.hpp"
 #include "ellice/request/cost.hpp"
-#include "ellice/sets/retraining.hpp"
 #include "request/feasible_set.hpp"
 #include "sets/ellipsoid.hpp"
 
@@ -56,10 +55,5 @@ using WorstModel = std::function<Vector(const Vector& x_tilde)>;
 /// worst model there shows that no larger set than the one which then holds it has an answer.
 [[nodiscard]] double admitted_epsilon(const Ellipsoid& set, const Ellipsoid& attained,
                                       double threshold, const Box& box, const Vector& top);
-
-/// The survival of a row that scores `margin` above the threshold, from V as Result 33 defines it,
-/// with a dense solve.
-[[nodiscard]] double plain_survival(const Model& model, const Retraining& retraining,
-                                    const Vector& x_tilde, double margin);
 
 }  // namespace ellice

@@ -198,7 +198,7 @@ void Auditor::check_numbers(JsonObject& answer, const RawRow& query, const RawRo
   // In the arithmetic of certificates: next to a unit's kink, where g jumps, another may see the
   // other side.
   const Evaluation found = certifier(result).evaluate(counterfactual);
-  check_endurance(answer, z, result);
+  check_endurance(answer, feasible, z, result);
   const Vector features = with_one(model_->network.features(z)).cwiseAbs();
   const Index outputs = model_->network.outputs();
   const Vector sizes = model_->network.head().cwiseAbs();  // of each class in turn

@@ -44,7 +44,8 @@ class Auditor {
   void check_numbers(JsonObject& answer, const RawRow& query, const RawRow& counterfactual,
                      const FeasibleSet& feasible, AnswerAudit& result) const;
   /// Radius and survival, from a factor of H made here and the definition of both.
-  void check_endurance(JsonObject& answer, const Vector& z, AnswerAudit& result) const;
+  void check_endurance(JsonObject& answer, const FeasibleSet& feasible, const Vector& z,
+                       AnswerAudit& result) const;
   void check_constraints(const RawRow& query, const RawRow& counterfactual,
                          const FeasibleSet& feasible, AnswerAudit& result) const;
   void check_certificate(JsonObject& answer, const RawRow& counterfactual,

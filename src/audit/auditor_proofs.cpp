@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "audit/audit_proof.hpp"
+#include "audit/audit_survival.hpp"
 #include "audit/auditor.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/sets/retraining.hpp"
@@ -30,7 +31,8 @@ WorstModel Auditor::worst_models(double epsilon) const {
   return [set = ellipsoid(epsilon)](const Vector& x) { return worst_model(set, x); };
 }
 
-void Auditor::check_endurance(JsonObject& answer, const Vector& z, AnswerAudit& result) const {
+void Auditor::check_endurance(JsonObject& answer, const FeasibleSet& feasible, const Vector& z,
+                              AnswerAudit& result) const {
   // The true set's iteration ends within the rounding of an objective.
   const bool is_true = asked_.set.kind == SetKind::true_set;
   const double floor = is_true ? 1e-4 * (1 + model_->training.objective) : 1e-12;
@@ -47,24 +49,16 @@ void Auditor::check_endurance(JsonObject& answer, const Vector& z, AnswerAudit& 
                    : fmt::format("{} is stated where none is defined", name));
   };
   std::optional<double> radius;
-  std::optional<double> survival;
   const Certifier own = certifier(result);
   if (const Question* question = own.question()) {
-    double margin = std::numeric_limits<double>::infinity();
     for (const Part& part : question->parts()) {
-      const Vector features = part.features(z);
-      const double one = part.radius(features, asked_.threshold);
+      const double one = part.radius(part.features(z), asked_.threshold);
       radius = std::min(radius.value_or(one), one);
-      margin = std::min(margin, part.picture->center().dot(features) - asked_.threshold);
-    }
-    if (is_exact_ && margin >= 0 && no_survival_reason(*model_, asked_.set).empty()) {
-      const double shift = answer.has("selection_shift") ? answer.number("selection_shift") : 0;
-      survival =
-          plain_survival(*model_, asked_.retraining, with_one(z), margin - std::max(shift, 0.0));
     }
   }
   compare("robustness_radius", radius);
-  compare("predicted_survival", survival);
+  for (std::string& failure : survival_failures(*model_, asked_, answer, feasible, z))
+    result.failures.push_back(std::move(failure));
 }
 
 void Auditor::check_gap(double gap, const RawRow& counterfactual, const FeasibleSet& feasible,

@@ -5,6 +5,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "radius/selection_effect.hpp"
+#include "radius/survival_notes.hpp"
 
 namespace ellice {
 
@@ -27,11 +28,11 @@ void add_wanted(EpsilonFindings& findings, const OwnedProblem& owned,
                 const EpsilonQuestion& question, const Execution& execution) {
   const Problem& problem = owned.problem();
   const Model& model = owned.model();
-  if (has_selection_effect(problem) && owned.rows() == nullptr) {
+  if (problem.retraining.fresh_rows && owned.rows() == nullptr) {
     findings.notes.push_back(fmt::format(
-        "no survival is stated for {} fresh rows: with {} parameters for {} rows answers follow "
-        "the errors of their model, which is estimated from the training rows; give `rows`",
-        *problem.retraining.fresh_rows, model.curvature.hessian.rows(), model.training.rows));
+        "no survival is stated for {} fresh rows: answers follow the errors of their model, by how "
+        "much is seen on people among the training rows; give `rows`",
+        *problem.retraining.fresh_rows));
     return;
   }
   if (model.network.layers.size() > 1 || !no_survival_reason(model, problem.set).empty()) return;
@@ -73,6 +74,7 @@ Json check_json(const std::vector<SurvivalLevel>& levels) {
                  {"trials", level.trials},     {"predicted", level.predicted},
                  {"measured", level.measured}, {"standard_error", level.standard_error}};
     if (level.corrected) json["corrected"] = *level.corrected;
+    if (level.interval) json["interval"] = {level.interval->low, level.interval->high};
     list.push_back(json);
   }
   return list;
@@ -81,6 +83,7 @@ Json check_json(const std::vector<SurvivalLevel>& levels) {
 Json level_json(const EpsilonLevel& level) {
   Json json = {{"epsilon", level.epsilon}, {"objective", level.objective}};
   if (level.survival) json["survival"] = *level.survival;
+  if (level.interval) json["interval"] = {level.interval->low, level.interval->high};
   if (level.accuracy) {
     json["accuracy"] = {{"base", level.accuracy->base},
                         {"mean", level.accuracy->mean},
@@ -114,6 +117,8 @@ EpsilonFindings find_epsilons(const OwnedProblem& owned, const EpsilonQuestion& 
     findings.check = check_survival(owned.problem(), *fitted, question.survival, question.measuring,
                                     Random(owned.request().seed), execution);
   }
+  for (std::string& note : survival_notes(owned.problem()))
+    findings.notes.push_back(std::move(note));
   if (owned.model().network.layers.size() > 1) {
     findings.notes.emplace_back(
         "no survival is predicted for a network: retraining moves its hidden layers as well; "

@@ -93,6 +93,7 @@ OwnedProblem::OwnedProblem(ExplainRequest request)
   for (const auto& member : request_.ensemble) set.members.push_back(member.get());
   if (set.kind == SetKind::true_set) require_rows("`set: true`", RowsOf::model);
   if (rows_) set.rows = &rows_->fitted.rows;
+  if (rows_ && rows_->are_of_model) problem_.fitted = &rows_->fitted.rows;
   set_contest(request_, problem_);
   validate(problem_);
 }
@@ -107,11 +108,14 @@ double OwnedProblem::resolve(const EpsilonRule& rule, const Execution& execution
 
 std::vector<double> OwnedProblem::resolve(const std::vector<EpsilonRule>& rules,
                                           const Execution& execution) const {
-  const std::vector<Query> declined = people();
+  const bool asks_survival = std::any_of(rules.begin(), rules.end(), [&](const EpsilonRule& rule) {
+    return rule.asked_survival(model(), problem_.set).value_or(0) > 0.5;
+  });
+  const std::vector<Query> declined = asks_survival ? people() : std::vector<Query>{};
   std::vector<double> epsilons;
   for (const EpsilonRule& rule : rules) {
     if (rule.needs_rows()) require_rows(fmt::format("`epsilon: {}`", rule.text), RowsOf::model);
-    // Then the rows decide ε, if parameters are many.
+    // Then people among the rows decide ε.
     const bool uses_rows =
         problem_.retraining.fresh_rows && rule.asked_survival(model(), problem_.set);
     if (uses_rows && rows_) require_rows(fmt::format("`epsilon: {}`", rule.text), RowsOf::model);
@@ -130,7 +134,7 @@ std::vector<std::string> OwnedProblem::notes() const {
 }
 
 std::vector<Query> OwnedProblem::people() const {
-  if (!rows_ || !has_selection_effect(problem_)) return {};
+  if (!rows_ || !rows_->are_of_model || !no_survival_reason(problem_).empty()) return {};
   return declined_rows(problem_, rows_->fitted.raw, SurvivalCheckOptions{}.people);
 }
 

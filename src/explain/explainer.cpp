@@ -9,6 +9,7 @@
 #include "explain/owned_problem.hpp"
 #include "radius/attack_answers.hpp"
 #include "radius/selection_effect.hpp"
+#include "radius/survival_notes.hpp"
 #include "request/recourse_file.hpp"
 
 namespace ellice {
@@ -30,6 +31,7 @@ std::string with_row(std::string message, const std::string& table) {
 
 std::vector<std::string> notes_of(const OwnedProblem& owned, const Problem& problem) {
   std::vector<std::string> notes = owned.notes();
+  for (std::string& note : survival_notes(problem)) notes.push_back(std::move(note));
   const double decrement = owned.model().training.head_decrement;
   if (is_ellipsoidal(problem.set.kind) && decrement > 0.01 * problem.epsilon && decrement > 1e-12) {
     notes.push_back(fmt::format(
@@ -109,7 +111,7 @@ std::vector<Answer> Explainer::explain(const std::vector<Query>& queries,
     for (Answer& answer : answers)
       answer.seconds = watch.seconds() / static_cast<double>(answers.size());
   }
-  correct_for_selection(
+  state_fresh_survival(
       problem(), queries, answers,
       [&](const Problem& disturbed) { return state.make_disturbed(disturbed, silent); }, execution);
   if (state.asked().attack) attack_answers(answers, problem(), *state.owned.fitted().rows, silent);

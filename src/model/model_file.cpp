@@ -110,8 +110,57 @@ TrainingRecord training_from_json(JsonObject object) {
   return record;
 }
 
+/// The lower triangle of a symmetric matrix, row by row.
+Json packed_to_json(const Matrix& symmetric) {
+  const Index size = symmetric.rows();
+  Vector packed(size * (size + 1) / 2);
+  Index next = 0;
+  for (Index i = 0; i < size; ++i) {
+    for (Index j = 0; j <= i; ++j) packed(next++) = symmetric(i, j);
+  }
+  return to_json_array(packed);
+}
+
+Matrix packed_from_json(JsonObject& object, const char* key, Index size) {
+  const Vector packed = object.vector(key, size * (size + 1) / 2);
+  Matrix symmetric(size, size);
+  Index next = 0;
+  for (Index i = 0; i < size; ++i) {
+    for (Index j = 0; j <= i; ++j) symmetric(i, j) = symmetric(j, i) = packed(next++);
+    if (symmetric(i, i) < 0) object.wrong(key, "a diagonal without negative numbers");
+  }
+  return symmetric;
+}
+
+Json sampling_to_json(const Sampling& sampling) {
+  Json fresh = Json::array();
+  for (const ErrorEstimate& estimate : sampling.fresh) {
+    fresh.push_back(
+        {{"regression", estimate.regression}, {"moments", packed_to_json(estimate.moments)}});
+  }
+  return {{"mean_logit", sampling.mean_logit},
+          {"drawn_again", packed_to_json(sampling.drawn_again)},
+          {"fresh", fresh}};
+}
+
+Sampling sampling_from_json(JsonObject object, Index parameters) {
+  Sampling sampling{.drawn_again = packed_from_json(object, "drawn_again", parameters),
+                    .mean_logit = object.number("mean_logit")};
+  std::vector<JsonObject> fresh = object.objects("fresh");
+  if (fresh.size() != Sampling::estimates) object.wrong("fresh", "three estimates");
+  for (std::size_t k = 0; k < fresh.size(); ++k) {
+    sampling.fresh[k] = {.moments = packed_from_json(fresh[k], "moments", parameters),
+                         .regression = fresh[k].number("regression")};
+    if (sampling.fresh[k].regression < 0) fresh[k].wrong("regression", "a number >= 0");
+    fresh[k].finish();
+  }
+  object.finish();
+  return sampling;
+}
+
 Json curvature_to_json(const Curvature& curvature) {
   Json result = {{"hessian", to_json_rows(curvature.hessian)}, {"shift", curvature.shift}};
+  if (curvature.sampling) result["sampling"] = sampling_to_json(*curvature.sampling);
   if (curvature.full) {
     result["full"] = {{"damping", curvature.full->damping},
                       {"cut", curvature.full->cut},
@@ -176,6 +225,8 @@ Curvature curvature_from_json(JsonObject object, const Network& network) {
   if (network.kind == NetworkKind::mlp && object.has("full")) {
     curvature.full = full_curvature_from_json(object.object("full"), network.parameters());
   }
+  if (network.layers.size() == 1 && network.outputs() == 1 && object.has("sampling"))
+    curvature.sampling = sampling_from_json(object.object("sampling"), parameters);
   object.finish();
   return curvature;
 }

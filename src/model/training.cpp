@@ -9,6 +9,7 @@
 #include "ellice/model/network_objective.hpp"
 #include "ellice/solver/newton.hpp"
 #include "model/head_objective.hpp"
+#include "model/sampling_moments.hpp"
 
 namespace ellice {
 
@@ -87,8 +88,11 @@ void measure_network(Model& model, const Vector& head_gradient, LabelledRows row
   model.curvature.full = gauss_newton(model.network, *rows.features, training.loss_kind, damping);
 }
 
+/// Of a fold only the scores count.
+enum class FitFor { model, fold };
+
 Model fit_model(const FitRows& rows, const TrainingOptions& options, std::uint64_t seed,
-                int threads, TrainingSummary& summary) {
+                int threads, TrainingSummary& summary, FitFor purpose = FitFor::model) {
   const Dataset& data = rows.fitted;
   const bool hidden_layers = has_hidden_layers(options);
   const Index outputs = outputs_of(options.loss, data.classes.size());
@@ -130,6 +134,8 @@ Model fit_model(const FitRows& rows, const TrainingOptions& options, std::uint64
     summary.gradient_norm = gradient.cwiseAbs().maxCoeff();
     measure_network(model, gradient, labelled(encoded, data), options.damping);
   }
+  if (purpose == FitFor::model && !hidden_layers && outputs == 1)
+    model.curvature.sampling = sampling_of(model, labelled(encoded, data));
   if (options.store_rows) model.rows = StoredRows{.encoded = encoded, .labels = data.labels};
   return model;
 }
@@ -152,7 +158,7 @@ double cross_validate(const Dataset& data, const TrainingOptions& options, int f
       rows.fitted = select_rows(rows.fitted, inner.train);
     }
     TrainingSummary ignored;
-    const Model model = fit_model(rows, fold_options, selection.seed, 1, ignored);
+    const Model model = fit_model(rows, fold_options, selection.seed, 1, ignored, FitFor::fold);
     accuracies[k] = accuracy(model, select_rows(data, folds[k].test));
   });
   double sum = 0;
@@ -249,6 +255,7 @@ Model with_penalty(const Model& model, const StoredRows& rows, Penalty penalty) 
   const HeadObjective head(rows.encoded, rows.labels, training.loss_kind, model.network.outputs(),
                            penalty);
   const Vector gradient = measure_head(changed, head);
+  changed.curvature.sampling.reset();  // it is about minima
   training.objective =
       NetworkObjective(labelled(rows), training.loss_kind, penalty).value(changed.network);
   const double newton_step = CholeskyFactor(changed.curvature.hessian).inverse_norm(gradient);
@@ -278,6 +285,7 @@ Model refit_model(const Model& model, const StoredRows& rows) {
   } else {
     refitted.training.objective = optimum.value;
     refitted.training.head_decrement = optimum.decrement;
+    if (model.network.outputs() == 1) refitted.curvature.sampling = sampling_of(refitted, view);
   }
   refitted.recommended.reset();  // it was for another model
   refitted.sha256 = model_sha256(refitted);

@@ -15,6 +15,7 @@ namespace {
 // Streams of the seed, one per kind of stress model.
 constexpr std::uint64_t retrain_stream = 300;
 constexpr std::uint64_t noise_stream = 301;
+constexpr std::uint64_t redrawn_stream = 302;
 
 /// The largest radius worth trying: this factor on the radius that all but 3 % of the accepted rows
 /// reach at most.
@@ -64,6 +65,17 @@ std::vector<Query> declined(const Problem& problem, const RowMatrix& people, int
   return queries;
 }
 
+StressSource source_of(const Problem& problem, const CalibrationData& data) {
+  const Model& model = *problem.model;
+  return {.base = &model.network,
+          .train = labelled(*data.fitted),
+          .validation = data.validation != nullptr ? labelled(*data.validation) : LabelledRows{},
+          .loss = model.training.loss_kind,
+          .penalty = {.l2 = model.training.l2, .penalize_bias = model.training.penalize_bias},
+          .network = model.training.network.value_or(NetworkOptions{}),
+          .threshold = problem.threshold};
+}
+
 std::vector<StressSet> make_stress(const Problem& problem, const CalibrationData& data,
                                    const CalibrationOptions& options, const Random& random,
                                    const Execution& execution) {
@@ -71,14 +83,7 @@ std::vector<StressSet> make_stress(const Problem& problem, const CalibrationData
   require(options.threat != Threat::retrain || model.network.layers.size() > 1,
           "a model without hidden layers has one optimum, so that retraining it says nothing about "
           "a radius; use `threat: dropout`, awp or all");
-  const StressSource source{
-      .base = &model.network,
-      .train = labelled(*data.fitted),
-      .validation = data.validation != nullptr ? labelled(*data.validation) : LabelledRows{},
-      .loss = model.training.loss_kind,
-      .penalty = {.l2 = model.training.l2, .penalize_bias = model.training.penalize_bias},
-      .network = model.training.network.value_or(NetworkOptions{}),
-      .threshold = problem.threshold};
+  const StressSource source = source_of(problem, data);
   const double bound = (1 + options.target) * base_objective(source);
   const auto wanted = [&](Threat threat) {
     return options.threat == Threat::all || options.threat == threat;
@@ -114,6 +119,7 @@ bool deviations_hold(const Matrix& logits, double deviations, double threshold) 
 
 struct Measured {
   CalibrationLevel level = {};
+  RowMatrix points = {};           // the answers, model space
   std::vector<bool> reached = {};  // by query
 };
 
@@ -153,7 +159,25 @@ Measured measure(Problem problem, double epsilon, const std::vector<Query>& quer
     }
   }
   level.survived = static_cast<std::size_t>(std::count(survived.begin(), survived.end(), true));
+  result.points = std::move(rows);
   return result;
+}
+
+/// What networks of other rows say about answers.
+RetrainedShare retrained_share(const Problem& problem, const CalibrationData& data,
+                               const RowMatrix& points, int count, const Random& random,
+                               const Execution& execution) {
+  const StressSet set = bootstrap_set(source_of(problem, data), {.count = count},
+                                      random.split(redrawn_stream), execution);
+  const Matrix logits = stress_logits(set, points, execution);
+  const Vector shares =
+      (logits.array() >= problem.threshold).cast<double>().colwise().mean().transpose();
+  const auto models = static_cast<double>(shares.size());
+  const double mean = shares.mean();
+  const double squares = (shares.array() - mean).square().sum();
+  return {.models = static_cast<std::size_t>(shares.size()),
+          .mean = mean,
+          .standard_error = models > 1 ? std::sqrt(squares / (models - 1) / models) : 0};
 }
 
 }  // namespace
@@ -196,9 +220,15 @@ Calibration calibrate(const Problem& problem, const CalibrationData& data,
     if (!survives(measured.level)) continue;
     // The factor is on κ = √(2ε). Answers for it are others and can fail where these did not.
     // Larger radii ask for longer moves and are not needed.
-    CalibrationLevel widened = at(options.safety * options.safety * measured.level.epsilon).level;
-    if (!survives(widened)) continue;
-    result.recommended = std::move(widened);
+    Measured widened = at(options.safety * options.safety * measured.level.epsilon);
+    if (!survives(widened.level)) continue;
+    result.recommended = std::move(widened.level);
+    const bool can_retrain =
+        problem.model->network.layers.size() > 1 && problem.model->training.network;
+    if (can_retrain && options.redrawn > 0 && widened.points.rows() > 0) {
+      result.retrained =
+          retrained_share(problem, data, widened.points, options.redrawn, random, execution);
+    }
     result.lower_bound =
         clopper_pearson_lower(result.recommended->survived, queries.size(), options.confidence);
     break;
@@ -224,6 +254,11 @@ Json recommendation(const Calibration& calibration, const Problem& problem,
                  {"survival_at_least", calibration.lower_bound},
                  {"confidence", options.confidence},
                  {"threshold", problem.threshold}};
+  if (calibration.retrained) {
+    result["retrained"] = {{"models", calibration.retrained->models},
+                           {"survival", calibration.retrained->mean},
+                           {"standard_error", calibration.retrained->standard_error}};
+  }
   if (problem.set.kind == SetKind::full) {
     result["damping"] = problem.set.damping.value_or(problem.model->curvature.full->damping);
   } else if (problem.set.damping) {

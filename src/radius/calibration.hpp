@@ -26,6 +26,7 @@ struct CalibrationOptions {
   Threat threat = Threat::all;
   double target = 0.1;
   int retrain = 10;
+  int redrawn = 20;
   int dropout = 100;
   int awp = 100;
   int people = 60;
@@ -41,6 +42,9 @@ struct CalibrationOptions {
     visit("target", self.target, greater_than(0),
           "a stress model's objective may exceed the base model's by this share");
     visit("retrain", self.retrain, at_least(1), "networks retrained from other seeds");
+    visit("redrawn", self.redrawn, at_least(0),
+          "networks retrained from other seeds on rows drawn again, on which the survival of the "
+          "answers is measured; 0 for none");
     visit("dropout", self.dropout, at_least(1), "networks with noisy weights");
     visit("awp", self.awp, at_least(1), "networks with adversarial weights");
     visit("people", self.people, at_least(1), "declined people to explain at each level");
@@ -65,13 +69,22 @@ struct CalibrationLevel {
   double median_distance = 0;                       // l2, of the rows that were found
 };
 
+/// Share of the answers that a network accepts which was trained again, from another seed and on
+/// rows drawn with replacement: no formula predicts it.
+struct RetrainedShare {
+  std::size_t models = 0;
+  double mean = 0;
+  double standard_error = 0;  // over the models, which all answers share
+};
+
 struct Calibration {
   std::size_t people = 0;       // who have an answer at ε = 0
   std::size_t unreachable = 0;  // who were left out because they have none
   std::vector<CalibrationLevel> levels = {};
   /// At the recommended ε; nothing where no level survives, and then the last level is the largest.
   std::optional<CalibrationLevel> recommended = {};
-  double lower_bound = 0;  // Clopper–Pearson, of the survival rate there
+  double lower_bound = 0;                        // Clopper–Pearson, of the survival rate there
+  std::optional<RetrainedShare> retrained = {};  // of networks, there
   std::vector<StressSet> stress = {};
 };
 

@@ -31,11 +31,11 @@ void explain_people(Problem problem, const std::vector<Query>& queries, const St
   std::vector<double> distances;
   std::vector<Answer> answers =
       sketching_generator(problem, table_nodes, &rows, execution)->generate(queries, execution);
-  if (has_selection_effect(problem)) {
-    correct_for_selection(problem, queries, answers, disturbed_generator, execution,
-                          ShiftFor::mean);
-    const MeanSurvival survival = mean_survival(answers);
-    if (survival.answered > 0) level.survival = survival.mean;
+  state_fresh_survival(problem, queries, answers, disturbed_generator, execution, ShiftFor::mean);
+  const MeanSurvival survival = mean_survival(answers);
+  if (survival.answered > 0) {
+    level.survival = survival.mean;
+    level.interval = survival.interval;
   }
   for (const Answer& answer : answers) {
     if (is_certified(answer.status) && answer.status != Status::reduced)
@@ -77,7 +77,7 @@ EpsilonTable epsilon_table(const Problem& problem, const std::optional<FittedRow
   for (std::size_t i = 0; i < epsilons.size(); ++i) {
     report_progress(execution.progress, {"measuring", i, epsilons.size()});
     EpsilonLevel level{.epsilon = epsilons[i], .objective = model.training.objective + epsilons[i]};
-    if (linear && !has_selection_effect(problem))
+    if (linear && queries.empty() && !problem.retraining.fresh_rows)
       level.survival = predicted_survival(model, epsilons[i], problem.retraining);
     if (boundary) level.accuracy = boundary->accuracy(epsilons[i], inner);
     if (!queries.empty()) explain_people(problem, queries, *fitted->rows, inner, level);

@@ -14,9 +14,11 @@ namespace ellice {
 struct EpsilonLevel {
   double epsilon = 0;
   double objective = 0;  // the training objective that a model may have
-  /// Predicted for an answer at this ε; linear models. Where there is a selection effect, the mean
-  /// over the people that were explained, and none without rows.
+  /// Linear models: predicted for the answers of the people that were explained, on average.
+  /// Without rows that of a model that holds and has many of them, drawn again; none for fresh
+  /// ones.
   std::optional<double> survival = {};
+  std::optional<Interval> interval = {};           // of fresh rows: how sure that is
   std::optional<BoundaryAccuracy> accuracy = {};   // with rows
   std::optional<double> share_with_recourse = {};  // of the declined people, with rows
   std::optional<double> median_distance = {};      // l2, of those with recourse

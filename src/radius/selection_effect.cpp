@@ -9,19 +9,19 @@
 #include "methods/automatic.hpp"
 #include "search/exact_search.hpp"
 #include "sets/ellipsoid.hpp"
+#include "sets/selection_shift.hpp"
 
 namespace ellice {
 
 namespace {
 
-// Fewer parameters per row than this, and the effect is lost in the noise.
-constexpr double large_share_of_parameters = 0.03;
 constexpr int shift_draws = 16;
 // Of the draws: the same for every run, so that answers do not depend on its seed.
 constexpr std::uint64_t shift_seed = 322;
-// Share of a draw of V by which a model is disturbed: small enough for a derivative, large enough
-// for answers on grids to move.
+// Share of a draw of V by which a model is disturbed: small enough for a derivative, and large
+// enough for answers on grids to move.
 constexpr double disturbance = 0.25;
+constexpr double grid_disturbance = 1;
 // How near the mean survival comes to what is asked for, and in how many trials.
 constexpr double survival_tolerance = 2e-3;
 constexpr int most_trials = 10;
@@ -31,7 +31,7 @@ constexpr int sketch_nodes = 300;
 constexpr int disturbed_nodes = 30;
 // Trials that the secant's method usually takes.
 constexpr int expected_trials = 4;
-constexpr std::size_t draw_groups = 4;
+constexpr int draw_groups = 4;
 
 /// Whether answers take a search among whole numbers, levels or grid values.
 bool is_discrete(const Schema& schema) {
@@ -40,84 +40,160 @@ bool is_discrete(const Schema& schema) {
   });
 }
 
-/// selection_shift() where query i sees every `groups`th draw only, beginning with i's own.
-Vector grouped_shift(const Problem& problem, const std::vector<Query>& queries, int draws,
-                     std::size_t groups, const Random& random, const MakeGenerator& make,
-                     const Execution& execution, const ProgressState& begun) {
-  const Matrix factor = RetrainedHead(*problem.model).covariance_factor();
+/// x̃/‖x̃‖ in the metric of an estimate: acceptance does not depend on the length.
+Vector unit(const RetrainedHead& retrained, const Vector& x, Sampling::Estimate estimate) {
+  const double length = retrained.deviation(x, estimate);
+  return length > 0 ? Vector(x / length) : Vector::Zero(x.size());
+}
+
+/// The answer as the nearest point of a box, if that may be what it is.
+std::optional<NearestPoint> nearest_point(const Problem& problem, const FeasibleSet& feasible,
+                                          const Vector& point) {
   const Encoder& encoder = problem.model->encoder;
-  Vector sum = Vector::Zero(static_cast<Index>(queries.size()));
-  Vector count = sum;
-  const Execution inner{.threads = execution.threads};
-  for (int k = 0; k < draws; ++k) {
-    report_progress(execution.progress,
-                    {begun.stage, begun.done + static_cast<std::size_t>(k), begun.total});
-    const Vector u =
-        factor * random.split(static_cast<std::uint64_t>(k)).normal_vector(factor.cols());
-    std::vector<std::size_t> chosen;
-    std::vector<Query> some;
-    for (std::size_t i = static_cast<std::size_t>(k) % groups; i < queries.size(); i += groups) {
-      chosen.push_back(i);
-      some.push_back(queries[i]);
+  if (is_discrete(encoder.schema()) || problem.cost.sparsity_weight != 0) return std::nullopt;
+  const Vector weights = column_weights(encoder);
+  const bool has_squares = problem.cost.kind != CostKind::l1;
+  const bool has_absolutes =
+      problem.cost.kind == CostKind::l1 || problem.cost.kind == CostKind::l1_l2;
+  NearestPoint result{.query = feasible.query(),
+                      .point = point,
+                      .squares = has_squares ? Vector(2 * weights) : Vector::Zero(weights.size()),
+                      .absolutes = has_absolutes ? weights : Vector::Zero(weights.size())};
+  constexpr double rounding = 1e-9;
+  for (const Box& box : feasible.boxes()) {
+    const Vector below = point - box.lower;
+    const Vector above = box.upper - point;
+    if (below.minCoeff() < -rounding || above.minCoeff() < -rounding) continue;
+    for (Index i = 0; i < point.size(); ++i) {
+      const bool at_bound = std::min(below(i), above(i)) <= rounding * (1 + std::abs(point(i)));
+      const bool at_kink = result.absolutes(i) > 0 && point(i) == feasible.query()(i);
+      if (!at_bound && !at_kink) result.free.push_back(i);
     }
-    std::array<std::vector<std::optional<RawRow>>, 2> moved;
-    for (const std::size_t side : {0U, 1U}) {
-      Model model = *problem.model;
-      model.network.set_head(model.network.head() + (side == 0 ? disturbance : -disturbance) * u);
-      Problem disturbed = problem;
-      disturbed.model = &model;
-      // A disturbed model is no minimum, and to second order the true set is the ellipsoid.
-      disturbed.set = second_order(disturbed.set);
-      for (const Answer& answer : make(disturbed)->generate(some, inner)) {
-        if (answer.plan == 0) moved[side].push_back(answer.counterfactual);
+    return result;
+  }
+  return std::nullopt;
+}
+
+/// Predicts for one answer.
+class FreshSurvival {
+ public:
+  FreshSurvival(const Problem& problem, ShiftFor wanted)
+      : problem_(&problem),
+        retrained_(*problem.model, problem.fitted),
+        draws_(wanted == ShiftFor::mean ? shift_draws / draw_groups : shift_draws) {}
+
+  [[nodiscard]] std::optional<Survival> of(const Query& query, const Answer& answer,
+                                           const MakeGenerator& make) const {
+    const Model& model = *problem_->model;
+    const Vector head = model.network.head();
+    const Vector point = model.encoder.encode(*answer.counterfactual);
+    const double margin = head.dot(with_one(point)) - problem_->threshold;
+    if (margin < 0) return std::nullopt;
+    const std::optional<SelectionShifts> shifts = shifts_of(query, answer, head, point, make);
+    if (!shifts) return std::nullopt;
+    return retrained_.fresh(with_one(point), margin, *shifts, *problem_->retraining.fresh_rows);
+  }
+
+ private:
+  [[nodiscard]] std::optional<SelectionShifts> shifts_of(const Query& query, const Answer& answer,
+                                                         const Vector& head, const Vector& point,
+                                                         const MakeGenerator& make) const {
+    const FeasibleSet feasible(problem_->model->encoder, problem_->constraints, query.index,
+                               query.raw, problem_->display_steps);
+    // Who is robust already keeps the row that he has, whatever the model.
+    if (answer.status == Status::already_robust)
+      return retrained_.person_shift(head.dot(with_one(feasible.query())));
+    if (answer.status != Status::reduced) {
+      if (const auto nearest = nearest_point(*problem_, feasible, point)) {
+        if (const auto found = selection_shifts(retrained_, head, *nearest, problem_->threshold))
+          return found;
       }
     }
-    for (std::size_t c = 0; c < chosen.size(); ++c) {
-      if (!moved[0][c] || !moved[1][c]) continue;
-      const auto i = static_cast<Index>(chosen[c]);
-      const Vector step = encoder.encode(*moved[0][c]) - encoder.encode(*moved[1][c]);
-      sum(i) += u.head(step.size()).dot(step) / (2 * disturbance);
-      count(i) += 1;
-    }
+    const int first =
+        draws_ == shift_draws ? 0 : static_cast<int>(query.index % draw_groups) * draws_;
+    return drawn_shifts(*problem_, retrained_, query, point, first, draws_, make);
   }
-  return sum.cwiseQuotient(count.cwiseMax(1.0));
-}
 
-void correct(const Problem& problem, const std::vector<Query>& queries,
-             std::vector<Answer>& answers, const MakeGenerator& make, const Execution& execution,
-             ShiftFor wanted, const ProgressState& begun) {
+  const Problem* problem_;
+  RetrainedHead retrained_;
+  int draws_;
+};
+
+void state(const Problem& problem, const std::vector<Query>& queries, std::vector<Answer>& answers,
+           const MakeGenerator& make, const Execution& execution, ShiftFor wanted,
+           std::string_view stage) {
   if (!has_selection_effect(problem) || queries.empty()) return;
-  const bool shares = wanted == ShiftFor::mean && is_discrete(problem.model->schema()) &&
-                      queries.size() >= draw_groups * draw_groups;
-  const Vector shifts = grouped_shift(problem, queries, shift_draws, shares ? draw_groups : 1,
-                                      Random(shift_seed), make, execution, begun);
-  const RetrainedHead retrained(*problem.model);
-  Index query = -1;
+  const FreshSurvival survival(problem, wanted);
+  std::vector<Answer*> first;  // plan of each query
   for (Answer& answer : answers) {
-    if (answer.plan == 0) ++query;
-    if (!answer.predicted_survival) continue;
-    answer.predicted_survival.reset();
-    if (answer.plan > 0) continue;
-    // Who is robust already keeps the row that he has, whatever the model: nothing was selected.
-    const double shift = answer.status == Status::already_robust ? 0 : shifts(query);
-    const Vector x = with_one(problem.model->encoder.encode(*answer.counterfactual));
-    const double margin = problem.model->network.head().dot(x) - problem.threshold;
-    answer.selection_shift = shift;
-    answer.predicted_survival = retrained.survival(x, margin, shift, problem.retraining);
+    if (answer.plan == 0) first.push_back(&answer);
   }
+  parallel_for(stage, first.size(), execution, [&](std::size_t i) {
+    if (first[i]->counterfactual)
+      state_survival(*first[i], survival.of(queries[i], *first[i], make));
+  });
 }
 
-/// Of these people's answers at an ε, the selection effect included.
+/// Of these people's answers at an ε.
 MeanSurvival survival_at(Problem problem, const std::vector<Query>& people, double epsilon,
-                         const Execution& execution, const ProgressState& begun) {
+                         const Execution& execution) {
   problem.epsilon = epsilon;
+  const Execution silent{.threads = execution.threads};
   std::vector<Answer> answers =
-      sketching_generator(problem, sketch_nodes)->generate(people, {.threads = execution.threads});
-  correct(problem, people, answers, disturbed_generator, execution, ShiftFor::mean, begun);
+      sketching_generator(problem, sketch_nodes)->generate(people, silent);
+  state(problem, people, answers, disturbed_generator, silent, ShiftFor::mean, "disturbing");
   return mean_survival(answers);
 }
 
 }  // namespace
+
+std::optional<SelectionShifts> drawn_shifts(const Problem& problem, const RetrainedHead& retrained,
+                                            const Query& query, VectorArg answer, int first,
+                                            int draws, const MakeGenerator& make) {
+  const Encoder& encoder = problem.model->encoder;
+  const Vector start = with_one(encoder.encode(
+      encoder.values({query.raw.data(), static_cast<std::size_t>(query.raw.size())})));
+  const Vector x = with_one(answer);
+  const RetrainedHead::Draws& factors = retrained.draws();
+  const double step = is_discrete(encoder.schema()) ? grid_disturbance : disturbance;
+  SelectionShifts sum = {};
+  int answered = 0;
+  for (int k = first; k < first + draws; ++k) {
+    const Vector normal = Random(shift_seed)
+                              .split(static_cast<std::uint64_t>(k))
+                              .normal_vector(factors.factor.cols());
+    Vector error = factors.factor * normal;
+    error(error.size() - 1) -= error.dot(start);  // he keeps his own logit
+    std::array<std::optional<RawRow>, 2> moved;
+    for (const std::size_t side : {0U, 1U}) {
+      Model model = *problem.model;
+      model.network.set_head(model.network.head() + (side == 0 ? step : -step) * error);
+      model.curvature.sampling.reset();  // nobody asks about its survival
+      model.rows.reset();
+      Problem disturbed = problem;
+      disturbed.model = &model;
+      disturbed.fitted = nullptr;
+      // A disturbed model is no minimum, and to second order the true set is the ellipsoid.
+      disturbed.set = second_order(disturbed.set);
+      for (const Answer& other : make(disturbed)->generate({query}, {})) {
+        if (other.plan == 0) moved[side] = other.counterfactual;
+      }
+    }
+    if (!moved[0] || !moved[1]) continue;
+    ++answered;
+    const Vector up = with_one(encoder.encode(*moved[0]));
+    const Vector down = with_one(encoder.encode(*moved[1]));
+    for (const Sampling::Estimate e : {Sampling::bold, Sampling::middle, Sampling::cautious}) {
+      const Vector turn = unit(retrained, up, e) - unit(retrained, down, e);
+      sum[e] += (factors.twins[e] * normal).dot(turn) / (2 * step);
+    }
+  }
+  if (2 * answered < draws) return std::nullopt;
+  SelectionShifts shifts = retrained.person_shift(problem.model->network.head().dot(start));
+  for (const Sampling::Estimate e : {Sampling::bold, Sampling::middle, Sampling::cautious})
+    shifts[e] += sum[e] / answered * retrained.deviation(x, e);
+  return shifts;
+}
 
 MeanSurvival mean_survival(const std::vector<Answer>& answers) {
   MeanSurvival result;
@@ -125,17 +201,22 @@ MeanSurvival mean_survival(const std::vector<Answer>& answers) {
     if (!is_certified(answer.status) || !answer.predicted_survival) continue;
     ++result.answered;
     result.mean += *answer.predicted_survival;
+    if (!answer.survival_interval) continue;
+    if (!result.interval) result.interval.emplace();
+    result.interval->low += answer.survival_interval->low;
+    result.interval->high += answer.survival_interval->high;
   }
-  if (result.answered > 0) result.mean /= static_cast<double>(result.answered);
+  if (result.answered == 0) return result;
+  const auto count = static_cast<double>(result.answered);
+  result.mean /= count;
+  if (result.interval)
+    result.interval =
+        Interval{.low = result.interval->low / count, .high = result.interval->high / count};
   return result;
 }
 
 bool has_selection_effect(const Problem& problem) {
-  const Model& model = *problem.model;
-  if (model.network.layers.size() != 1 || !problem.retraining.fresh_rows) return false;
-  if (!no_survival_reason(model, problem.set).empty()) return false;
-  return static_cast<double>(model.curvature.hessian.rows()) >
-         large_share_of_parameters * static_cast<double>(model.training.rows);
+  return problem.retraining.fresh_rows && no_survival_reason(problem).empty();
 }
 
 std::unique_ptr<Generator> sketching_generator(const Problem& problem, int nodes,
@@ -150,29 +231,21 @@ std::unique_ptr<Generator> disturbed_generator(const Problem& problem) {
   return sketching_generator(problem, disturbed_nodes);
 }
 
-Vector selection_shift(const Problem& problem, const std::vector<Query>& queries, int draws,
-                       const Random& random, const MakeGenerator& make,
-                       const Execution& execution) {
-  return grouped_shift(problem, queries, draws, 1, random, make, execution,
-                       {.stage = "disturbing", .total = static_cast<std::size_t>(draws)});
+void state_fresh_survival(const Problem& problem, const std::vector<Query>& queries,
+                          std::vector<Answer>& answers, const MakeGenerator& make,
+                          const Execution& execution, ShiftFor wanted) {
+  state(problem, queries, answers, make, execution, wanted, "disturbing");
 }
 
-void correct_for_selection(const Problem& problem, const std::vector<Query>& queries,
-                           std::vector<Answer>& answers, const MakeGenerator& make,
-                           const Execution& execution, ShiftFor wanted) {
-  correct(problem, queries, answers, make, execution, wanted,
-          {.stage = "disturbing", .total = static_cast<std::size_t>(shift_draws)});
-}
-
-double selected_survival_epsilon(const Problem& given, const std::vector<Query>& people,
-                                 double survival, const Execution& execution) {
+double survival_epsilon_for(const Problem& given, const std::vector<Query>& people, double survival,
+                            const Execution& execution) {
   Problem problem = given;
   problem.set = second_order(problem.set);  // whose answers cost less
   require(survival > 0.5 && survival < 1,
           "a survival of {} needs no epsilon; ask for one above 0.5 and below 1", survival);
   require_input(!people.empty(), "the model declines nobody among its training rows");
   // Of one answer z = (√(2ε)·‖x̃‖ − shift)/deviation is linear in √ε, and nearly so is the quantile
-  // of the mean: the secant's method, from the ε and the slope that ignore the effect.
+  // of the mean: the secant's method, from the ε and the slope of a model that holds.
   const double wanted = normal_quantile(survival);
   double root = std::sqrt(survival_epsilon(*problem.model, survival, problem.retraining));
   double slope = wanted / root;
@@ -180,16 +253,17 @@ double selected_survival_epsilon(const Problem& given, const std::vector<Query>&
   double before = 0;
   double score_before = 0;
   for (int trial = 0; trial < most_trials; ++trial) {
-    const int trials = std::max(expected_trials, trial + 1);
-    const MeanSurvival now = survival_at(problem, people, root * root, execution,
-                                         {.stage = "choosing epsilon",
-                                          .done = static_cast<std::size_t>(trial * shift_draws),
-                                          .total = static_cast<std::size_t>(trials * shift_draws)});
-    require_input(2 * now.answered >= people.size(),
-                  "no epsilon gives answers a survival of {:.1f} % for fresh rows: at epsilon = "
-                  "{:.3g} half of the people have none, and {:.1f} % was the best before; ask for "
-                  "less, or train on more rows",
-                  100 * survival, root * root, 100 * best);
+    report_progress(execution.progress,
+                    {"choosing epsilon", static_cast<std::size_t>(trial),
+                     static_cast<std::size_t>(std::max(expected_trials, trial + 1))});
+    const MeanSurvival now = survival_at(problem, people, root * root, execution);
+    require_input(
+        2 * now.answered >= people.size(),
+        "no epsilon gives answers a survival of {:.1f} % for {}: at epsilon = {:.3g} half "
+        "of the people have none, and {:.1f} % was the best before; ask for less, or "
+        "train on more rows",
+        100 * survival, problem.retraining.fresh_rows ? "fresh rows" : "rows drawn again",
+        root * root, 100 * best);
     best = std::max(best, now.mean);
     if (std::abs(now.mean - survival) <= survival_tolerance) break;
     const double score = normal_quantile(std::clamp(now.mean, 1e-6, 1 - 1e-6));
@@ -206,16 +280,16 @@ double selected_survival_epsilon(const Problem& given, const std::vector<Query>&
 double resolve_epsilon(const EpsilonRule& rule, const Problem& problem,
                        const std::vector<Query>& people, const EpsilonContext& context) {
   const std::optional<double> survival = rule.asked_survival(*problem.model, problem.set);
-  if (!survival || *survival <= 0.5 || !has_selection_effect(problem)) {
+  if (!survival || *survival <= 0.5 || !no_survival_reason(*problem.model, problem.set).empty() ||
+      problem.model->network.layers.size() > 1) {
     return rule.resolve(*problem.model, problem.set, context);
   }
-  require(!people.empty(),
-          "`epsilon: {}` with `retrain: {}`: with {} parameters for {} rows answers follow the "
-          "errors of their model, which is estimated from the training rows: give `rows`, or train "
-          "with `store_rows`",
-          rule.text, problem.retraining.text(), problem.model->curvature.hessian.rows(),
-          problem.model->training.rows);
-  return selected_survival_epsilon(problem, people, *survival, context.execution);
+  if (!people.empty()) return survival_epsilon_for(problem, people, *survival, context.execution);
+  require(!problem.retraining.fresh_rows,
+          "`epsilon: {}` with `retrain: {}`: answers follow the errors of their model, by how much "
+          "is seen on people among the training rows: give `rows`, or train with `store_rows`",
+          rule.text, problem.retraining.text());
+  return rule.resolve(*problem.model, problem.set, context);
 }
 
 }  // namespace ellice

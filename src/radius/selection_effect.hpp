@@ -1,7 +1,7 @@
 #pragma once
 
 // An answer follows the errors of the model that it was computed from: what that costs it when a
-// model is trained on other rows (theory.md, Result 35).
+// model is trained on other rows (theory.md, Result 35), and which ε makes up for it.
 
 #include <functional>
 #include <memory>
@@ -13,8 +13,7 @@
 
 namespace ellice {
 
-/// Whether the effect is large enough to be computed: a survival is predicted, rows are fresh, and
-/// parameters exceed 3 % of the rows that the model was fitted on.
+/// Whether there is one: a survival is predicted, and rows are fresh.
 [[nodiscard]] bool has_selection_effect(const Problem& problem);
 
 /// Makes the generator whose answers are looked at, for a problem with a disturbed model.
@@ -28,38 +27,43 @@ using MakeGenerator = std::function<std::unique_ptr<Generator>(const Problem&)>;
 /// For disturbed models: what their answers are off the nearest ones averages out over the draws.
 [[nodiscard]] std::unique_ptr<Generator> disturbed_generator(const Problem& problem);
 
-/// tr(V·J) for each query's first answer, from that many pairs of draws; 0 where a disturbed model
-/// has no answer.
-[[nodiscard]] Vector selection_shift(const Problem& problem, const std::vector<Query>& queries,
-                                     int draws, const Random& random, const MakeGenerator& make,
-                                     const Execution& execution = {});
+/// By how much the logit of one person's answer (model space) falls on average under models of
+/// other rows, from `draws` pairs of disturbed models that leave his own logit alone, beginning
+/// with pair `first`: for answers without a closed form. Nothing where half of the disturbed models
+/// have no answer for him.
+[[nodiscard]] std::optional<SelectionShifts> drawn_shifts(const Problem& problem,
+                                                          const RetrainedHead& retrained,
+                                                          const Query& query, VectorArg answer,
+                                                          int first, int draws,
+                                                          const MakeGenerator& make);
 
-/// Corrects predicted_survival of the first plan of each answer, and states by how much. Later
-/// plans keep none: what a disturbed model would put in their place is another plan.
-/// `answers` are those of `queries`, in order, any number of plans each. Where only their mean
-/// counts and answers are searched for among whole numbers and levels, each query sees a quarter of
-/// the draws, and all queries together see all of them.
+/// States the survival of the first plan of each answer under fresh rows; nothing for rows drawn
+/// again, whose survival answers have from the start. Later plans have none: what another model
+/// would put in their place is another plan. `answers` are those of `queries`, in order, any number
+/// of plans each. Where only their mean counts and there is no closed form, each query sees a
+/// quarter of the draws, and all queries together see all of them.
 enum class ShiftFor { each, mean };
-void correct_for_selection(const Problem& problem, const std::vector<Query>& queries,
-                           std::vector<Answer>& answers, const MakeGenerator& make,
-                           const Execution& execution = {}, ShiftFor wanted = ShiftFor::each);
+void state_fresh_survival(const Problem& problem, const std::vector<Query>& queries,
+                          std::vector<Answer>& answers, const MakeGenerator& make,
+                          const Execution& execution = {}, ShiftFor wanted = ShiftFor::each);
 
 /// Predicted survival of those who have an answer.
 struct MeanSurvival {
   std::size_t answered = 0;
-  double mean = 0;  // 0 where nobody is
+  double mean = 0;                        // 0 where nobody is
+  std::optional<Interval> interval = {};  // mean of the bounds, for fresh rows
 };
 [[nodiscard]] MeanSurvival mean_survival(const std::vector<Answer>& answers);
 
 /// The smallest ε (to 0.2 points of survival) at which these people's answers have this survival on
-/// average, the selection effect included; the problem's ε is not used. Throws Error{input} where
-/// half of them lose their recourse before.
-[[nodiscard]] double selected_survival_epsilon(const Problem& problem,
-                                               const std::vector<Query>& people, double survival,
-                                               const Execution& execution = {});
+/// average; the problem's ε is not used. Throws Error{input} where half of them lose their recourse
+/// before.
+[[nodiscard]] double survival_epsilon_for(const Problem& problem, const std::vector<Query>& people,
+                                          double survival, const Execution& execution = {});
 
-/// rule.resolve() with the selection effect where the rule asks for a survival and there is one.
-/// `people` are declined rows; throws Error{argument} where they are needed and absent.
+/// rule.resolve(), for a survival with the people whose answers it is about: declined rows of the
+/// model. Without people rows drawn again have the ε of a model that holds; fresh ones throw
+/// Error{argument}.
 [[nodiscard]] double resolve_epsilon(const EpsilonRule& rule, const Problem& problem,
                                      const std::vector<Query>& people,
                                      const EpsilonContext& context);

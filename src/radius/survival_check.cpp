@@ -10,6 +10,7 @@
 #include "ellice/model/training.hpp"
 #include "methods/automatic.hpp"
 #include "radius/selection_effect.hpp"
+#include "sets/ellipsoid.hpp"
 #include "sets/stress.hpp"
 
 namespace ellice {
@@ -29,6 +30,7 @@ struct Explained {
   RowMatrix points = {};
   std::vector<double> plain = {};      // without the selection effect
   std::vector<double> predicted = {};  // with it, where there is one
+  std::optional<Interval> interval = {};
 };
 
 Explained explain(Problem problem, double epsilon, const std::vector<Query>& queries,
@@ -37,17 +39,21 @@ Explained explain(Problem problem, double epsilon, const std::vector<Query>& que
   const Model& model = *problem.model;
   std::vector<Answer> answers =
       automatic_generator(problem, nullptr, execution)->generate(queries, execution);
-  std::vector<std::optional<double>> plain;
-  for (const Answer& answer : answers) plain.push_back(answer.predicted_survival);
-  correct_for_selection(problem, queries, answers, disturbed_generator, execution, ShiftFor::mean);
-  Explained result;
+  state_fresh_survival(problem, queries, answers, disturbed_generator, execution, ShiftFor::mean);
+  Explained result{.interval = mean_survival(answers).interval};
+  const RetrainedHead retrained(model, problem.fitted);
   std::vector<Vector> points;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const Answer& answer = answers[i];
+  for (const Answer& answer : answers) {
     if (!is_certified(answer.status) || !answer.predicted_survival) continue;
     points.push_back(model.encoder.encode(*answer.counterfactual));
-    result.plain.push_back(*plain[i]);
     result.predicted.push_back(*answer.predicted_survival);
+    result.plain.push_back(*answer.predicted_survival);
+    if (!problem.retraining.fresh_rows) continue;
+    const Vector x = with_one(points.back());
+    const double margin = model.network.head().dot(x) - problem.threshold;
+    const std::optional<Survival> plain =
+        retrained.fresh(x, margin, {}, *problem.retraining.fresh_rows);
+    if (plain) result.plain.back() = plain->mean;
   }
   result.points.resize(static_cast<Index>(points.size()), model.encoder.columns());
   for (std::size_t i = 0; i < points.size(); ++i)
@@ -70,6 +76,19 @@ void summarise(const std::vector<double>& shares, SurvivalLevel& level) {
           : std::sqrt((values.array() - level.measured).square().sum() / (count * (count - 1)));
 }
 
+/// By the rule that `--epsilon survival:Q` follows; nothing where no ε reaches the survival.
+std::optional<double> epsilon_for(const Problem& problem, const std::vector<Query>& people,
+                                  double survival) {
+  if (people.empty() || survival <= 0.5)
+    return survival_epsilon(*problem.model, survival, problem.retraining);
+  try {
+    return survival_epsilon_for(problem, people, survival);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::input) throw;
+    return std::nullopt;
+  }
+}
+
 std::vector<SurvivalLevel> check_same(const Problem& problem, const FittedRows& fitted,
                                       const std::vector<double>& wanted,
                                       const SurvivalCheckOptions& options, const Random& random,
@@ -85,9 +104,12 @@ std::vector<SurvivalLevel> check_same(const Problem& problem, const FittedRows& 
       bootstrap_set(source, {.count = options.refits}, random.split(bootstrap_stream), execution);
   Problem same = problem;
   same.retraining = {};
+  same.fitted = fitted.rows;
   std::vector<SurvivalLevel> levels;
   for (const double survival : wanted) {
-    SurvivalLevel level{.wanted = survival, .epsilon = survival_epsilon(model, survival, {})};
+    const std::optional<double> epsilon = epsilon_for(same, queries, survival);
+    if (!epsilon) continue;
+    SurvivalLevel level{.wanted = survival, .epsilon = *epsilon};
     const Explained answers = explain(same, level.epsilon, queries, {.threads = execution.threads});
     if (answers.predicted.empty()) continue;  // beyond the largest ε with an answer
     const Matrix logits = stress_logits(models, answers.points);
@@ -136,26 +158,13 @@ Model fitted_on(const Model& model, const StoredRows& rows) {
   return refit_model(result, rows);
 }
 
-/// By the rule that `--epsilon survival:Q` follows; nothing where no ε reaches the survival.
-std::optional<double> epsilon_for(const Problem& problem, const std::vector<Query>& people,
-                                  double survival) {
-  if (!has_selection_effect(problem) || people.empty() || survival <= 0.5) {
-    return survival_epsilon(*problem.model, survival, problem.retraining);
-  }
-  try {
-    return selected_survival_epsilon(problem, people, survival);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::input) throw;
-    return std::nullopt;
-  }
-}
-
 /// What one direction of one split says at one level.
 struct HalfResult {
   double epsilon = 0;
   std::size_t trials = 0;
   double predicted = 0;
   std::optional<double> corrected = {};
+  std::optional<Interval> interval = {};
   double measured = 0;
 };
 
@@ -175,8 +184,8 @@ std::vector<SurvivalLevel> check_fresh(const Problem& problem, const FittedRows&
       Problem half = problem;
       half.model = &models[side];
       half.retraining = {.fresh_rows = models[1 - side].training.rows};
+      half.fitted = &halves[side].rows;
       const std::vector<Query> queries = declined_rows(half, halves[side].raw, options.people);
-      const bool correct = has_selection_effect(half);
       for (std::size_t l = 0; l < wanted.size(); ++l) {
         const std::optional<double> epsilon = epsilon_for(half, queries, wanted[l]);
         if (!epsilon) continue;
@@ -185,7 +194,8 @@ std::vector<SurvivalLevel> check_fresh(const Problem& problem, const FittedRows&
         if (answers.predicted.empty()) continue;
         found.trials = answers.predicted.size();
         found.predicted = mean(answers.plain);
-        if (correct) found.corrected = mean(answers.predicted);
+        found.corrected = mean(answers.predicted);
+        found.interval = answers.interval;
         const Vector logits = models[1 - side].network.logits(answers.points);
         found.measured = (logits.array() >= problem.threshold).cast<double>().mean();
         results[split][l].push_back(found);
@@ -195,7 +205,7 @@ std::vector<SurvivalLevel> check_fresh(const Problem& problem, const FittedRows&
   std::vector<SurvivalLevel> levels;
   for (std::size_t l = 0; l < wanted.size(); ++l) {
     SurvivalLevel level{.wanted = wanted[l]};
-    std::vector<double> epsilons, predicted, corrected, shares;
+    std::vector<double> epsilons, predicted, corrected, low, high, shares;
     for (const auto& split : results) {
       if (split[l].empty()) continue;
       double share = 0;
@@ -204,6 +214,8 @@ std::vector<SurvivalLevel> check_fresh(const Problem& problem, const FittedRows&
         epsilons.push_back(found.epsilon);
         predicted.push_back(found.predicted);
         if (found.corrected) corrected.push_back(*found.corrected);
+        if (found.interval) low.push_back(found.interval->low);
+        if (found.interval) high.push_back(found.interval->high);
         share += found.measured / static_cast<double>(split[l].size());
       }
       shares.push_back(share);  // the two directions of a split share their models
@@ -212,6 +224,7 @@ std::vector<SurvivalLevel> check_fresh(const Problem& problem, const FittedRows&
     level.epsilon = mean(epsilons);
     level.predicted = mean(predicted);
     if (!corrected.empty()) level.corrected = mean(corrected);
+    if (!low.empty()) level.interval = Interval{.low = mean(low), .high = mean(high)};
     summarise(shares, level);
     levels.push_back(level);
   }

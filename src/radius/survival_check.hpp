@@ -30,10 +30,11 @@ struct SurvivalLevel {
   double wanted = 0;       // the survival that ε was chosen for
   double epsilon = 0;      // the mean over the splits, for halves
   std::size_t trials = 0;  // answers times models
-  double predicted = 0;    // mean over the answers, each for its own row
-  /// The same with the selection effect (theory.md, Result 35), for which ε was chosen where
-  /// p/n > 0.03 and rows are fresh.
+  double predicted = 0;    // mean over the answers, each for its own row; without the effect below
+  /// Of fresh rows: the same with the selection effect (theory.md, Result 35), for which ε was
+  /// chosen, and how sure that is.
   std::optional<double> corrected = {};
+  std::optional<Interval> interval = {};
   double measured = 0;
   /// Of `measured`. Answers are judged by the same models, so that trials are not independent: it
   /// is taken over the retrained models (or splits), which are.

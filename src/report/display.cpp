@@ -69,6 +69,24 @@ std::string answer_text(const Schema& schema, const std::string& wanted) {
   return schema.target.column + " = " + wanted;
 }
 
+std::string survival_number(const Answer& answer) {
+  constexpr double widest = 0.1;  // beyond it a number would say more than is known
+  const std::optional<Interval>& interval = answer.survival_interval;
+  if (!interval || interval->width() <= widest) return display_percent(*answer.predicted_survival);
+  return fmt::format("between {:.0f} % and {:.0f} %", 100 * interval->low, 100 * interval->high);
+}
+
+std::string survival_meaning(const Answer& answer) {
+  if (!answer.survival_spread) {
+    return "a mean over models of as many rows drawn from the old ones; of a single model far more "
+           "or fewer answers may survive";
+  }
+  return fmt::format(
+      "a mean over models of fresh rows; nine of ten training samples put this answer between "
+      "{:.0f} % and {:.0f} %",
+      100 * answer.survival_spread->low, 100 * answer.survival_spread->high);
+}
+
 std::vector<Change> differences(const Schema& schema, const RawRow& from, const RawRow& to) {
   const std::size_t count = schema.features.size();
   require(from.size() == count && to.size() == count,

@@ -32,6 +32,12 @@ namespace ellice {
 /// The same for another class, or «one of setosa, virginica».
 [[nodiscard]] std::string answer_text(const Schema& schema, const std::string& wanted);
 
+/// How often retrained models are predicted to accept an answer of which that is stated: «95.0 %»,
+/// or «between 54 % and 72 %» where the mean is not known to ten points.
+[[nodiscard]] std::string survival_number(const Answer& answer);
+/// What that is a number of: which rows, a mean over models, and how far these spread.
+[[nodiscard]] std::string survival_meaning(const Answer& answer);
+
 /// What distinguishes two rows, in the schema's order.
 [[nodiscard]] std::vector<Change> differences(const Schema& schema, const RawRow& from,
                                               const RawRow& to);

@@ -125,10 +125,8 @@ std::string facts(const Answer& answer, const Standing& now, const Standing& the
   }
   if (answer.predicted_survival) {
     text += fact("Outlasts retraining",
-                 fmt::format(R"(<span class="num">{}</span>)",
-                             escape(display_percent(*answer.predicted_survival))),
-                 "predicted probability that a model retrained on rows drawn again (or as was "
-                 "asked) accepts this row");
+                 fmt::format(R"(<span class="num">{}</span>)", escape(survival_number(answer))),
+                 "predicted: " + escape(survival_meaning(answer)));
   }
   if (answer.changes.empty()) {
     text += fact("Robustness penalty",

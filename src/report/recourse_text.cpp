@@ -101,9 +101,8 @@ std::string endurance_text(const Answer& answer) {
   if (!answer.robustness_radius) return "";
   std::string text = fmt::format("  robust up to ε = {}", rounded(*answer.robustness_radius));
   if (answer.predicted_survival) {
-    text +=
-        fmt::format("; predicted to outlast {} of retrainings (rows drawn again, or as was asked)",
-                    display_percent(*answer.predicted_survival));
+    text += fmt::format("; predicted to outlast {} of retrainings ({})", survival_number(answer),
+                        survival_meaning(answer));
   }
   return text + '\n';
 }

@@ -76,7 +76,20 @@ Json to_json(const Infeasibility& why, const Schema& schema) {
   return result;
 }
 
+Json to_json(const Interval& interval) {
+  return Json::array({interval.low, interval.high});
+}
+
 }  // namespace
+
+void state_survival(Answer& answer, const std::optional<Survival>& survival) {
+  const Survival stated = survival.value_or(Survival{});
+  answer.predicted_survival = survival ? std::optional(stated.mean) : std::nullopt;
+  answer.selection_shift = stated.shift;
+  answer.refits = stated.refits;
+  answer.survival_interval = stated.interval;
+  answer.survival_spread = stated.spread;
+}
 
 bool is_certified(Status status) {
   return status == Status::optimal || status == Status::certified ||
@@ -111,6 +124,11 @@ Json to_json(const Answer& recourse, const Schema& schema) {
     if (recourse.robustness_radius) result["robustness_radius"] = *recourse.robustness_radius;
     if (recourse.predicted_survival) result["predicted_survival"] = *recourse.predicted_survival;
     if (recourse.selection_shift) result["selection_shift"] = *recourse.selection_shift;
+    if (recourse.refits)
+      result["refits"] = {{"shift", recourse.refits->shift}, {"scale", recourse.refits->scale}};
+    if (recourse.survival_interval)
+      result["survival_interval"] = to_json(*recourse.survival_interval);
+    if (recourse.survival_spread) result["survival_spread"] = to_json(*recourse.survival_spread);
   }
   if (recourse.gap) result["gap"] = *recourse.gap;
   if (recourse.attained_epsilon) result["attained_epsilon"] = *recourse.attained_epsilon;

@@ -83,9 +83,8 @@ std::optional<Endurance> endurance(const Problem& problem, const Question& quest
         std::min(result.robustness_radius,
                  part.radius(features, problem.threshold, question.is_single() ? worst : nullptr));
   }
-  if (retrained != nullptr && margin >= 0) {
-    result.predicted_survival = retrained->survival(with_one(z), margin, 0, problem.retraining);
-  }
+  if (retrained != nullptr && margin >= 0)
+    result.survival = retrained->drawn_again(with_one(z), margin);
   return result;
 }
 
@@ -100,7 +99,9 @@ std::string no_radius_reason(const Problem& problem) {
 
 std::string no_survival_reason(const Problem& problem) {
   const std::string reason = no_survival_reason(*problem.model, problem.set);
-  if (!reason.empty() || problem.model->network.layers.size() == 1) return reason;
+  if (!reason.empty()) return reason;
+  if (problem.model->network.layers.size() == 1)
+    return RetrainedHead::missing(*problem.model, problem.fitted);
   return "what retraining does to a network moves its hidden layers as well: it is not predicted";
 }
 
@@ -109,7 +110,8 @@ Assembler::Assembler(const Problem& problem)
       certifier_(*problem.model, problem.set, problem.epsilon, problem.threshold),
       set_(certifier_.question() != nullptr ? make_set(*certifier_.question())
                                             : make_set(*problem.model, problem.set)) {
-  if (no_survival_reason(problem).empty()) retrained_.emplace(*problem.model);
+  if (!problem.retraining.fresh_rows && no_survival_reason(problem).empty())
+    retrained_.emplace(*problem.model, problem.fitted);
 }
 
 Answer Assembler::begin(const Query& query, const FeasibleSet& feasible) const {
@@ -204,7 +206,7 @@ void Assembler::measure(Answer& answer, VectorArg raw, const FeasibleSet& feasib
   }
   if (lasts) {
     answer.robustness_radius = lasts->robustness_radius;
-    answer.predicted_survival = lasts->predicted_survival;
+    state_survival(answer, lasts->survival);
   }
   if (answer.certificate) {
     answer.logit = answer.certificate->logit;

@@ -27,7 +27,8 @@ struct Problem {
   double threshold = 0;
   Cost cost = {};
   Constraints constraints = {};
-  Retraining retraining = {};  // for which the survival of answers is predicted
+  Retraining retraining = {};          // for which the survival of answers is predicted
+  const StoredRows* fitted = nullptr;  // the rows of the model, for that, where they are at hand
   /// Answers are rounded to these steps (per feature) where the schema has no grid: for tables and
   /// pages.
   std::vector<std::optional<double>> display_steps = {};
@@ -42,7 +43,9 @@ void validate(const Problem& problem);
 /// The largest ε for which the point (model space) is robust, and what that means for retraining.
 struct Endurance {
   double robustness_radius = 0;
-  std::optional<double> predicted_survival = {};  // of linear models (theory.md, Result 33)
+  /// Of linear models, for rows drawn again (theory.md, Result 33); what fresh rows do depends on
+  /// how the answer was found, and is stated later.
+  std::optional<Survival> survival = {};
 };
 
 /// Nothing for sets of which no radius is stated (see no_radius_reason). `retrained` may be absent:
@@ -95,7 +98,7 @@ class Assembler {
   const Problem* problem_;
   Certifier certifier_;
   std::unique_ptr<UncertaintySet> set_;
-  std::optional<RetrainedHead> retrained_;  // where survival is predicted
+  std::optional<RetrainedHead> retrained_;  // where survival is predicted here
 };
 
 }  // namespace ellice

@@ -36,9 +36,15 @@ class Epsilon(CliTestCase):
     def test_fresh_rows_need_more(self):
         self.ellice("train", "--dataset", "lending", "--folds", "0", "-o", "m.json", "--quiet")
         rows = self.document()["rows"]
-        same, fresh = (self.document("--retrain", how)["survival"] for how in ("same", f"fresh:{rows}"))
-        for a, b in zip(same, fresh):
-            self.assertAlmostEqual(b["epsilon"], 2 * a["epsilon"])
+        data = ("--dataset", "lending", "--epsilons", "0", "--people", "10")
+        same, fresh = (self.document("--retrain", how, *data) for how in ("same", f"fresh:{rows}"))
+        self.assertEqual(len(fresh["survival"]), 3)
+        for a, b in zip(same["survival"], fresh["survival"]):
+            self.assertGreater(b["epsilon"], 1.5 * a["epsilon"])
+        for level in fresh["levels"]:
+            low, high = level["interval"]
+            self.assertTrue(low <= level["survival"] <= high, level)
+        self.assertNotIn("interval", same["levels"][0])
 
     def test_fresh_rows_for_many_parameters_need_the_training_rows(self):
         run = self.run_ellice("epsilon", "m.json", "--retrain", "fresh:10", "--format", "json")

@@ -44,7 +44,7 @@ ONE_LOGIT = [
          " --bounds AverageMInFile=0:120 --direction NumSatisfactoryTrades=decrease"),
     Case("recourse/compas.json", "explain @compas --epsilon 4%"),
     Case("recourse/compas.csv", "explain @compas --epsilon 4%"),
-    Case("recourse/compas-survival.json", "explain @compas --epsilon survival:99% --retrain fresh:2000"),
+    Case("recourse/compas-survival.json", "explain @compas --epsilon survival:99% --retrain fresh:2000 --dataset compas"),
     Case("recourse/squared.json", "explain @squared:applicant --epsilon 1%"),
 ]
 
@@ -168,7 +168,8 @@ REPORTS = [
     Case("frontiers/iris3.json", "frontier @iris3 --epsilons 0,1%,20% --target setosa"),
     Case("frontiers/diabetes.json", "frontier @diabetes --epsilons 0,0.001,0.01 --set full"),
     Case("epsilons/lending.json", "epsilon models/lending.json --dataset lending --check --refits 4 --splits 2 --people 5"),
-    Case("epsilons/compas-fresh.json", "epsilon models/compas.json --survival 0.9,0.99 --retrain fresh:1000"),
+    Case("epsilons/compas-fresh.json", "epsilon models/compas.json --survival 0.9,0.99 --retrain fresh:1000 --dataset compas"
+         " --people 5"),
     Case("epsilons/loans.json", "epsilon models/loans.json --epsilons 0,1%,accuracy:5% --people 5"),
     Case("epsilons/diabetes.json", "epsilon models/diabetes.json --epsilons 0.01 --dataset diabetes --people 3"),
     Case("calibrations/loans.json", "calibrate models/loans.json --threat dropout --dropout 10 --people 8 --levels 5"

@@ -44,7 +44,13 @@ Fitted fitted(NetworkKind kind, std::uint64_t seed) {
 }
 
 CalibrationOptions small(Threat threat) {
-  return {.threat = threat, .retrain = 4, .dropout = 15, .awp = 15, .people = 12, .levels = 6};
+  return {.threat = threat,
+          .retrain = 4,
+          .redrawn = 3,
+          .dropout = 15,
+          .awp = 15,
+          .people = 12,
+          .levels = 6};
 }
 
 TEST(Calibration, RecommendsTheFirstSurvivingRadiusTimesTheFactorAndItSurvivesToo) {
@@ -62,6 +68,11 @@ TEST(Calibration, RecommendsTheFirstSurvivingRadiusTimesTheFactorAndItSurvivesTo
         continue;
       }
       ++recommended;
+      ASSERT_TRUE(found.retrained);
+      EXPECT_EQ(found.retrained->models, 3U);
+      EXPECT_GE(found.retrained->mean, 0);
+      EXPECT_LE(found.retrained->mean, 1);
+      EXPECT_GE(found.retrained->standard_error, 0);
       const CalibrationLevel& level = found.levels.back();
       EXPECT_EQ(level.survived, found.people);
       EXPECT_EQ(found.recommended->survived, found.people);

@@ -7,6 +7,9 @@
 #include "ellice/core/error.hpp"
 #include "methods/automatic.hpp"
 #include "radius/survival_check.hpp"
+#include "radius/survival_notes.hpp"
+#include "sets/ellipsoid.hpp"
+#include "sets/selection_shift.hpp"
 #include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"
 
@@ -17,9 +20,9 @@ namespace {
 struct Fitted {
   Dataset data;
   Model model;
-  explicit Fitted(Index rows, Index columns = 6)
+  explicit Fitted(Index rows, Index columns = 6, const TrainingOptions& options = {.folds = 0})
       : data(problem_zoo::numeric_dataset(problem_zoo::random_rows(rows, columns, 5))),
-        model(train(data, {}, {.folds = 0}).model) {}
+        model(train(data, {}, options).model) {}
   [[nodiscard]] Problem problem(std::optional<Index> fresh) const {
     Problem problem{.model = &model, .retraining = {.fresh_rows = fresh}};
     problem.constraints.range = RangePolicy::off;
@@ -31,97 +34,173 @@ std::unique_ptr<Generator> make(const Problem& problem) {
   return automatic_generator(problem);
 }
 
-TEST(SelectionEffect, IsOneOfFreshRowsAndManyParameters) {
-  const Fitted few(150);
-  const Fitted many(1000);
-  EXPECT_TRUE(has_selection_effect(few.problem(150)));
-  EXPECT_FALSE(has_selection_effect(few.problem({})));
-  EXPECT_FALSE(has_selection_effect(many.problem(1000)));
+std::vector<Answer> with_survival(const Problem& problem, const std::vector<Query>& people) {
+  std::vector<Answer> answers = make(problem)->generate(people, {});
+  state_fresh_survival(problem, people, answers, make);
+  return answers;
 }
 
-TEST(SelectionEffect, ShiftIsPositiveAndShrinksWithTheRows) {
-  // An answer follows the errors of its model; with four times the rows there is a fourth of them.
-  const auto mean_shift = [](Index rows) {
-    const Fitted fitted(rows);
-    Problem problem = fitted.problem({});
-    problem.epsilon = 0.01;
-    const std::vector<Query> queries = declined_rows(problem, fitted.data.raw, 20);
-    return selection_shift(problem, queries, 24, Random(2), make).mean();
+TEST(SelectionEffect, IsOneOfFreshRows) {
+  const Fitted fitted(150);
+  EXPECT_TRUE(has_selection_effect(fitted.problem(150)));
+  EXPECT_FALSE(has_selection_effect(fitted.problem({})));
+}
+
+/// b·s from its definition: the derivative of x̃/‖x̃‖ in each parameter by differences of answers of
+/// disturbed models, which leave the person's own logit alone.
+double shift_by_differences(const Problem& problem, const Query& query, const Vector& answer) {
+  const Model& model = *problem.model;
+  const RetrainedHead retrained(model);
+  const Matrix& v = retrained.covariance(Sampling::middle);
+  const Vector start =
+      with_one(model.encoder.encode(RowMatrix(query.raw.transpose())).row(0).transpose());
+  const auto unit = [&](Vector move) {
+    move(move.size() - 1) -= move.dot(start);
+    Model other = model;
+    other.network.set_head(model.network.head() + move);
+    Problem disturbed = problem;
+    disturbed.model = &other;
+    disturbed.retraining = {};
+    const Answer found = make(disturbed)->generate({query}, {}).front();
+    const Vector x = with_one(model.encoder.encode(*found.counterfactual));
+    return Vector(x / std::sqrt(x.dot(v * x)));
   };
-  const double few = mean_shift(300);
-  const double many = mean_shift(1200);
-  EXPECT_GT(many, 0);
-  EXPECT_NEAR(few / many, 4, 1.5);
+  constexpr double step = 1e-4;
+  double trace = 0;
+  for (Index k = 0; k < start.size(); ++k) {
+    const Vector move = step * Vector::Unit(start.size(), k);
+    trace += v.row(k).dot(unit(move) - unit(-move)) / (2 * step);
+  }
+  const Vector x = with_one(answer);
+  const double regression =
+      retrained.person_shift(model.network.head().dot(start))[Sampling::middle];
+  return trace * std::sqrt(x.dot(v * x)) + regression;
+}
+
+/// Holds the closed form against differences for each declined person; says how many had one.
+int expect_closed_form(const Fitted& fitted, Problem problem, double tolerance) {
+  problem.epsilon = 0.01;
+  const std::vector<Query> people = declined_rows(problem, fitted.data.raw, 8);
+  const std::vector<Answer> answers = with_survival(problem, people);
+  int compared = 0;
+  for (std::size_t i = 0; i < people.size(); ++i) {
+    if (answers[i].status != Status::optimal || !answers[i].selection_shift) continue;
+    const double expected = shift_by_differences(
+        problem, people[i], fitted.model.encoder.encode(*answers[i].counterfactual));
+    EXPECT_NEAR(*answers[i].selection_shift, expected, tolerance * (0.01 + std::abs(expected)));
+    ++compared;
+  }
+  problem_zoo::expect_audited(problem, answers);
+  return compared;
+}
+
+TEST(SelectionEffect, ClosedFormIsTheDerivativeOfTheAnswers) {
+  const Fitted fitted(200, 5);
+  Problem problem = fitted.problem(200);
+  EXPECT_GE(expect_closed_form(fitted, problem, 0.01), 6);
+  problem.threshold = 0.4;
+  EXPECT_GE(expect_closed_form(fitted, problem, 0.01), 6);
+  problem.threshold = 0;
+  problem.cost.kind = CostKind::l1_l2;
+  EXPECT_GE(expect_closed_form(fitted, problem, 0.02), 6);
+  // Ranges: some numbers end at their bounds, and stay there.
+  problem.cost.kind = CostKind::l2;
+  problem.constraints.range = RangePolicy::train;
+  EXPECT_GE(expect_closed_form(fitted, problem, 0.02), 3);
+  for (const TrainingOptions& options :
+       {TrainingOptions{.loss = LossKind::squared, .folds = 0},
+        TrainingOptions{.l2 = 0.05, .penalize_bias = false, .folds = 0}}) {
+    const Fitted other(200, 5, options);
+    EXPECT_GE(expect_closed_form(other, other.problem(200), 0.01), 6);
+  }
+}
+
+TEST(SelectionEffect, DrawsAgreeWithTheClosedForm) {
+  const Fitted fitted(300);
+  Problem problem = fitted.problem(300);
+  problem.epsilon = 0.01;
+  const std::vector<Query> people = declined_rows(problem, fitted.data.raw, 10);
+  const std::vector<Answer> answers = with_survival(problem, people);
+  const RetrainedHead retrained(fitted.model);
+  double closed = 0;
+  double drawn = 0;
+  double person = 0;
+  for (std::size_t i = 0; i < people.size(); ++i) {
+    closed += *answers[i].selection_shift;
+    const Vector z = fitted.model.encoder.encode(*answers[i].counterfactual);
+    const auto shifts = drawn_shifts(problem, retrained, people[i], z, 0, 64, make);
+    ASSERT_TRUE(shifts);
+    drawn += (*shifts)[Sampling::middle];
+    person += retrained.person_shift(fitted.model.network.head().dot(
+        with_one(fitted.model.encoder.encode(answers[i].query))))[Sampling::middle];
+  }
+  EXPECT_NEAR((drawn - person) / (closed - person), 1, 0.25);
 }
 
 TEST(SelectionEffect, EpsilonOfTheRuleGivesItsPeopleTheSurvivalOnAverage) {
   const Fitted fitted(150);
-  Problem problem = fitted.problem(150);
-  const std::vector<Query> people = declined_rows(problem, fitted.data.raw, 25);
-  const EpsilonRule rule = parse_epsilon_rule("survival:90%");
-  problem.epsilon = resolve_epsilon(rule, problem, people, {.retraining = problem.retraining});
-  EXPECT_GT(problem.epsilon, survival_epsilon(fitted.model, 0.9, problem.retraining));
-  std::vector<Answer> answers = make(problem)->generate(people, {});
-  const std::vector<Answer> plain = answers;
-  correct_for_selection(problem, people, answers, make);
-  double sum = 0;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    ASSERT_TRUE(answers[i].predicted_survival && answers[i].selection_shift);
-    if (*answers[i].selection_shift > 0) {
-      EXPECT_LT(*answers[i].predicted_survival, *plain[i].predicted_survival);
-    }
-    sum += *answers[i].predicted_survival;
+  for (const std::optional<Index> fresh : {std::optional<Index>(150), std::optional<Index>()}) {
+    Problem problem = fitted.problem(fresh);
+    const StoredRows rows{.encoded = fitted.model.encoder.encode(fitted.data.raw),
+                          .labels = fitted.data.labels};
+    problem.fitted = &rows;
+    const std::vector<Query> people = declined_rows(problem, fitted.data.raw, 25);
+    const EpsilonRule rule = parse_epsilon_rule("survival:90%");
+    problem.epsilon = resolve_epsilon(rule, problem, people, {.retraining = problem.retraining});
+    const std::vector<Answer> answers = with_survival(problem, people);
+    EXPECT_NEAR(mean_survival(answers).mean, 0.9, 3e-3);
+    EXPECT_EQ(mean_survival(answers).interval.has_value(), fresh.has_value());
   }
-  EXPECT_NEAR(sum / static_cast<double>(answers.size()), 0.9, 3e-3);
-  problem_zoo::expect_audited(problem, answers);
 }
 
 TEST(SelectionEffect, SurvivalIsAsPredictedOnRowsThatNobodyHasSeen) {
-  // Fresh rows of the same population, drawn here: models of 300 rows, each judged by another.
-  constexpr int pairs = 30;
+  // Fresh rows of the same population, drawn here: models of 300 rows, each judged by all others.
+  constexpr Index models = 24;
   constexpr Index rows = 300;
   constexpr Index columns = 20;
-  double measured = 0;
-  double predicted = 0;
-  double ignored = 0;  // what is predicted without the effect
-  double count = 0;
-  Vector shares(pairs);  // of the people, who share their two models
-  const problem_zoo::Labelled population = problem_zoo::random_rows(2 * rows * pairs, columns, 12);
-  // People who are declined whatever the rows: declining, too, selects by the errors of a model.
-  const Model all = train(problem_zoo::numeric_dataset(population), {}, {.folds = 0}).model;
-  const Vector logits = all.network.logits(all.encoder.encode(population.features));
-  std::vector<Query> people;
-  for (Index i = 0; i < logits.size() && people.size() < 8; ++i) {
-    if (logits(i) < -1.2 && logits(i) > -2)
-      people.push_back({.index = people.size(), .raw = population.features.row(i)});
+  const problem_zoo::Labelled population = problem_zoo::random_rows(rows * models, columns, 12);
+  std::vector<Dataset> samples;
+  std::vector<Model> fitted;
+  for (Index k = 0; k < models; ++k) {
+    problem_zoo::Labelled part{.features = population.features.middleRows(k * rows, rows)};
+    part.labels.assign(population.labels.begin() + k * rows,
+                       population.labels.begin() + (k + 1) * rows);
+    samples.push_back(problem_zoo::numeric_dataset(part));
+    fitted.push_back(train(samples.back(), {}, {.folds = 0}).model);
   }
-  for (Index k = 0; k < pairs; ++k) {
-    std::vector<Model> models;
-    for (const Index first : {2 * rows * k, 2 * rows * k + rows}) {
-      problem_zoo::Labelled part{.features = population.features.middleRows(first, rows)};
-      part.labels.assign(population.labels.begin() + first,
-                         population.labels.begin() + first + rows);
-      models.push_back(train(problem_zoo::numeric_dataset(part), {}, {.folds = 0}).model);
-    }
-    Problem problem{.model = &models[0], .epsilon = 0.01, .retraining = {.fresh_rows = rows}};
+  Vector shares(models);
+  double predicted = 0;
+  double without = 0;  // the effect
+  Interval interval;
+  for (Index k = 0; k < models; ++k) {
+    const auto own = static_cast<std::size_t>(k);
+    Problem problem{.model = &fitted[own], .epsilon = 0.01, .retraining = {.fresh_rows = rows}};
     problem.constraints.range = RangePolicy::off;
-    std::vector<Answer> answers = make(problem)->generate(people, {});
-    for (const Answer& answer : answers) ignored += *answer.predicted_survival;
-    correct_for_selection(problem, people, answers, make);
+    const std::vector<Query> people = declined_rows(problem, samples[own].raw, 12);
+    const std::vector<Answer> answers = with_survival(problem, people);
+    const MeanSurvival mean = mean_survival(answers);
+    predicted += mean.mean / models;
+    interval.low += mean.interval->low / models;
+    interval.high += mean.interval->high / models;
+    const RetrainedHead retrained(fitted[own]);
     double survived = 0;
     for (const Answer& answer : answers) {
-      ++count;
-      predicted += *answer.predicted_survival;
-      const Vector z = models[1].encoder.encode(*answer.counterfactual);
-      survived += models[1].network.logits(z.transpose())(0) >= 0 ? 1 : 0;
+      const Vector x = with_one(fitted[own].encoder.encode(*answer.counterfactual));
+      without += retrained.fresh(x, answer.logit, {}, rows)->mean / 12 / models;
+      for (std::size_t j = 0; j < fitted.size(); ++j) {
+        if (j == own) continue;
+        const Vector z = fitted[j].encoder.encode(*answer.counterfactual);
+        survived += fitted[j].network.logits(z.transpose())(0) >= 0 ? 1 : 0;
+      }
     }
-    measured += survived;
-    shares(k) = survived / static_cast<double>(answers.size());
+    shares(k) = survived / 12 / (models - 1);
   }
   const double error =
-      std::sqrt((shares.array() - shares.mean()).square().sum() / pairs / (pairs - 1));
-  EXPECT_NEAR(measured / count, predicted / count, 0.02 + 3 * error);
-  EXPECT_GT(ignored / count, measured / count + 0.06);
+      1.3 * std::sqrt((shares.array() - shares.mean()).square().sum() / models / (models - 1));
+  EXPECT_NEAR(shares.mean(), predicted, 0.03 + 2 * error);
+  EXPECT_GT(without, shares.mean());
+  EXPECT_LE(interval.low - 2 * error, shares.mean());
+  EXPECT_GE(interval.high + 2 * error, shares.mean());
 }
 
 TEST(SelectionEffect, PeopleAreAskedForAndNotEverySurvivalExists) {
@@ -133,7 +212,15 @@ TEST(SelectionEffect, PeopleAreAskedForAndNotEverySurvivalExists) {
   const Fitted tiny(40, 10);
   const Problem hopeless = tiny.problem(5);
   const std::vector<Query> people = declined_rows(hopeless, tiny.data.raw, 10);
-  EXPECT_THROW((void)selected_survival_epsilon(hopeless, people, 0.9999), Error);
+  EXPECT_THROW((void)survival_epsilon_for(hopeless, people, 0.9999), Error);
+}
+
+TEST(SelectionEffect, FewRowsHaveASentenceOfTheirOwn) {
+  EXPECT_TRUE(survival_notes(Fitted(600).problem(600)).empty());
+  EXPECT_TRUE(survival_notes(Fitted(40).problem({})).empty());
+  const std::vector<std::string> notes = survival_notes(Fitted(40).problem(40));
+  ASSERT_FALSE(notes.empty());
+  EXPECT_NE(notes.front().find("7 parameters for 40 rows"), std::string::npos);
 }
 
 }  // namespace

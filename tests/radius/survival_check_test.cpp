@@ -50,10 +50,10 @@ TEST(SurvivalCheck, MeasuresWhatIsPredictedWhereTheModelHolds) {
   ASSERT_EQ(check.fresh.size(), 3U);
   for (const auto* levels : {&check.same, &check.fresh}) {
     for (const SurvivalLevel& level : *levels) {
-      // Nearest answers have no radius to spare; the penalty takes a little from the variance.
-      EXPECT_GE(level.predicted, level.wanted - 1e-9);
-      EXPECT_LE(level.predicted, level.wanted + 5e-3);
-      EXPECT_NEAR(level.measured, level.predicted, 0.02 + 3 * level.standard_error);
+      const double predicted = level.corrected.value_or(level.predicted);
+      EXPECT_NEAR(predicted, level.wanted, 3e-3);  // for which ε was chosen
+      EXPECT_NEAR(level.measured, predicted, 0.02 + 3 * level.standard_error);
+      EXPECT_EQ(level.interval.has_value(), levels == &check.fresh);
     }
   }
   EXPECT_EQ(check.same.front().trials, 300U * 25U);
@@ -103,11 +103,18 @@ TEST(Endurance, OfANearestAnswerIsTheEpsilonAskedFor) {
     // V from its definition, by dense inverses.
     const Model& model = simulated().model;
     const Matrix inverse = model.curvature.hessian.inverse();
-    const Matrix data = model.curvature.hessian - model.training.l2 * Matrix::Identity(5, 5);
+    Matrix data = Matrix::Zero(5, 5);
+    const Vector penalty = model.training.l2 * model.network.head();
+    for (Index i = 0; i < 2000; ++i) {
+      const Vector row = with_one(simulated().rows.encoded.row(i).transpose());
+      const double slope = sigmoid(model.network.head().dot(row)) -
+                           simulated().rows.labels[static_cast<std::size_t>(i)];
+      data += (slope * slope * row * row.transpose() - penalty * penalty.transpose()) / 2000;
+    }
     const Vector x = with_one(model.encoder.encode(*answer.counterfactual));
     const double variance = x.dot(inverse * data * inverse * x) / 2000;
     EXPECT_NEAR(*answer.predicted_survival, normal_cdf(answer.logit / std::sqrt(variance)), 1e-9);
-    EXPECT_GE(*answer.predicted_survival, 0.95 - 1e-9);
+    EXPECT_NEAR(*answer.predicted_survival, 0.95, 0.02);
   }
 }
 
@@ -122,7 +129,7 @@ TEST(EpsilonTable, TellsWhatEachLevelMeans) {
   for (std::size_t i = 0; i < 3; ++i) {
     const EpsilonLevel& level = table.levels[i];
     EXPECT_DOUBLE_EQ(level.objective, model.training.objective + epsilons[i]);
-    EXPECT_NEAR(*level.survival, normal_cdf(std::sqrt(2 * 2000 * epsilons[i])), 1e-12);
+    EXPECT_NEAR(*level.survival, normal_cdf(std::sqrt(2 * 2000 * epsilons[i])), 0.02);
     EXPECT_EQ(*level.share_with_recourse, 1);  // below epsilon_max, and nothing is bounded
     EXPECT_LE(level.accuracy->worst, level.accuracy->mean + 1e-12);
     if (i == 0) continue;
@@ -130,7 +137,7 @@ TEST(EpsilonTable, TellsWhatEachLevelMeans) {
   }
   const EpsilonTable bare = epsilon_table(problem, {}, epsilons, 15);
   EXPECT_FALSE(bare.levels.front().accuracy || bare.levels.front().share_with_recourse);
-  EXPECT_EQ(bare.levels.back().survival, table.levels.back().survival);
+  EXPECT_NEAR(*bare.levels[1].survival, normal_cdf(std::sqrt(2 * 2000 * epsilons[1])), 1e-12);
 }
 
 }  // namespace

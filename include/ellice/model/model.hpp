@@ -3,6 +3,7 @@
 // A fitted classifier with all that recourse needs to know of it. Its file is described in
 // docs/reference/formats.md.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,10 +39,31 @@ struct TrainingRecord {
   std::optional<NetworkOptions> network = {};  // how a network was fitted, so that it can be again
 };
 
+/// One estimate of the error that a linear model's parameters have from their sample of rows.
+struct ErrorEstimate {
+  Matrix moments = {};  // B: H⁻¹BH⁻¹/n is the covariance of the parameters
+  /// β: by how much a person's logit tells the error of the model in his place (theory.md, Result
+  /// 35).
+  double regression = 0;
+};
+
+/// What the rows of a linear model say about its retraining (theory.md, Result 33).
+struct Sampling {
+  /// For fresh rows, from the boldest to the most cautious: residuals corrected for leverage, the
+  /// geometric mean of both, residuals of models without the row.
+  enum Estimate : std::size_t { bold, middle, cautious };
+  static constexpr std::size_t estimates = 3;
+
+  Matrix drawn_again = {};  // B of the residuals as they are: for the same rows drawn again
+  std::array<ErrorEstimate, estimates> fresh = {};
+  double mean_logit = 0;
+};
+
 struct Curvature {
   Matrix hessian = {};  // of the objective in the head's parameters, the shift included
   double shift = 0;     // what was added to the diagonal beyond the objective's own l2
-  std::optional<GaussNewton> full = {};  // of networks: all parameters
+  std::optional<GaussNewton> full = {};   // of networks: all parameters
+  std::optional<Sampling> sampling = {};  // of linear models with one logit
 };
 
 /// The rows that a model was fitted on, for sets of models that need them.

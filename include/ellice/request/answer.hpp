@@ -15,6 +15,7 @@
 #include "ellice/data/encoder.hpp"
 #include "ellice/request/reasons.hpp"
 #include "ellice/sets/attack.hpp"
+#include "ellice/sets/retraining.hpp"
 
 namespace ellice {
 
@@ -132,9 +133,14 @@ struct Answer {
   /// linear models the probability that the retrained model accepts it (theory.md, Result 33).
   std::optional<double> robustness_radius = {};
   std::optional<double> predicted_survival = {};
-  /// The selection effect that predicted_survival takes into account (Result 35), as a fall of the
-  /// logit; only where rows are fresh and parameters many.
+  /// What predicted_survival takes into account: of fresh rows the selection effect (Result 35), as
+  /// a fall of the logit; of few rows drawn again what refitted models show beyond the sandwich.
   std::optional<double> selection_shift = {};
+  std::optional<RefitCorrection> refits = {};
+  /// Of fresh rows: how sure the mean over models is, and where nine of ten training samples put
+  /// this answer's own probability.
+  std::optional<Interval> survival_interval = {};
+  std::optional<Interval> survival_spread = {};
   std::optional<double> gap = {};  // relative optimality gap, where known
   std::optional<Certificate> certificate = {};
   std::optional<Infeasibility> infeasible = {};
@@ -149,6 +155,9 @@ struct Answer {
 };
 
 [[nodiscard]] bool is_certified(Status status);
+
+/// Writes a prediction, or that there is none, into the fields of an answer.
+void state_survival(Answer& answer, const std::optional<Survival>& survival);
 
 [[nodiscard]] Json to_json(const Answer& recourse, const Schema& schema);
 

@@ -1,0 +1,306 @@
+#include "audit/audit_survival.hpp"
+
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+
+#include "core/normal.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/request/answer.hpp"
+#include "model/sampling_moments.hpp"
+#include "sets/ellipsoid.hpp"
+
+namespace ellice {
+
+namespace {
+
+// Of probabilities, and of shifts relative to the margin, beside what solving with H may lose.
+constexpr double least_tolerance = 1e-9;
+constexpr double lost_digits = 1e-14;
+constexpr double old_tolerance = 1e-6;
+// Where searches take the sandwich, and what they call stationary; answers near such a limit may
+// have been seen on its other side.
+constexpr double sandwich_limit = 1.05;
+constexpr double stationary_limit = 0.05;
+constexpr double limit_rounding = 1e-6;
+constexpr double allowance = 0.02;
+constexpr double ninety_fifth = 1.6448536269514722;
+
+bool has_discrete(const Schema& schema) {
+  return std::any_of(schema.features.begin(), schema.features.end(), [](const Feature& feature) {
+    return !feature.immutable && (feature.kind != FeatureKind::numeric || feature.step);
+  });
+}
+
+/// Coordinates that another model would move.
+std::vector<Index> loose_coordinates(const FeasibleSet& feasible, const Vector& z, bool kinks) {
+  std::vector<Index> loose;
+  for (const Box& box : feasible.boxes()) {
+    if ((z - box.lower).minCoeff() < -1e-9 || (box.upper - z).minCoeff() < -1e-9) continue;
+    for (Index i = 0; i < z.size(); ++i) {
+      const double room = std::min(z(i) - box.lower(i), box.upper(i) - z(i));
+      if (room > 1e-9 * (1 + std::abs(z(i))) && !(kinks && z(i) == feasible.query()(i)))
+        loose.push_back(i);
+    }
+    break;
+  }
+  return loose;
+}
+
+class SurvivalAudit {
+ public:
+  SurvivalAudit(const Model& model, const AuditRequest& asked, const FeasibleSet& feasible,
+                const Vector& z, const Sampling& sampling)
+      : model_(&model),
+        asked_(&asked),
+        feasible_(&feasible),
+        sampling_(&sampling),
+        theta_(model.network.head()),
+        x_(with_one(z)),
+        x0_(with_one(feasible.query())),
+        inverse_(model.curvature.hessian.fullPivLu().inverse()),
+        margin_(theta_.dot(x_) - asked.threshold),
+        rows_(static_cast<double>(model.training.rows)) {}
+
+  [[nodiscard]] double margin() const { return margin_; }
+  [[nodiscard]] double tolerance() const {
+    const double condition = model_->curvature.hessian.norm() * inverse_.norm();
+    return least_tolerance + lost_digits * condition;
+  }
+  [[nodiscard]] Matrix covariance(const Matrix& moments) const {
+    return inverse_ * moments * inverse_ / rows_;
+  }
+  [[nodiscard]] double deviation(const Matrix& moments) const {
+    const Vector solved = inverse_ * x_;
+    return std::sqrt(std::max(solved.dot(moments * solved), 0.0) / rows_);
+  }
+  [[nodiscard]] double ratio() const {
+    return rows_ / static_cast<double>(*asked_->retraining.fresh_rows);
+  }
+  [[nodiscard]] double person(std::size_t k) const {
+    return sampling_->fresh[k].regression * (theta_.dot(x0_) - sampling_->mean_logit);
+  }
+
+  /// J from the bordered system of the optimality conditions: one column for each parameter, moved
+  /// while the person's own logit stays. Nothing where the answer is not a nearest point.
+  [[nodiscard]] std::optional<Matrix> motion(const std::vector<Index>& loose) const {
+    const Vector weights = column_weights(model_->encoder);
+    const bool squares = asked_->cost.kind != CostKind::l1;
+    const bool kinks = asked_->cost.kind == CostKind::l1 || asked_->cost.kind == CostKind::l1_l2;
+    const auto size = static_cast<Index>(loose.size());
+    const Vector solved = inverse_ * x_;
+    const double length = x_.dot(solved);
+    const Vector worst = theta_ - margin_ / length * solved;
+    Vector slope(size), pull(size), curvature(size);
+    for (Index k = 0; k < size; ++k) {
+      const Index i = loose[static_cast<std::size_t>(k)];
+      const double move = x_(i) - x0_(i);
+      slope(k) = worst(i);
+      curvature(k) = squares ? 2 * weights(i) : 0;
+      pull(k) = curvature(k) * move + (kinks ? std::copysign(weights(i), move) : 0);
+    }
+    const double multiplier = slope.dot(pull) / slope.squaredNorm();
+    const double residual = (pull - multiplier * slope).norm() / pull.norm();
+    if (!(multiplier > 0) || !(residual < stationary_limit - limit_rounding)) return std::nullopt;
+    Matrix system = Matrix::Zero(size + 1, size + 1);
+    for (Index k = 0; k < size; ++k) {
+      const Index i = loose[static_cast<std::size_t>(k)];
+      for (Index l = 0; l < size; ++l) {
+        const Index j = loose[static_cast<std::size_t>(l)];
+        system(k, l) =
+            multiplier * margin_ / length * (inverse_(i, j) - solved(i) * solved(j) / length);
+      }
+      system(k, k) += curvature(k);
+    }
+    system.topRightCorner(size, 1) = -slope;
+    system.bottomLeftCorner(1, size) = slope.transpose();
+    Matrix right = Matrix::Zero(size + 1, x_.size());
+    for (Index k = 0; k < size; ++k) right(k, loose[static_cast<std::size_t>(k)]) = multiplier;
+    right.row(size) = (x0_ - x_).transpose();
+    const Matrix solution = system.fullPivLu().solve(right);
+    if (!solution.allFinite()) return std::nullopt;
+    Matrix result = Matrix::Zero(x_.size(), x_.size());
+    for (Index k = 0; k < size; ++k)
+      result.row(loose[static_cast<std::size_t>(k)]) = solution.row(k);
+    return result;
+  }
+
+  /// Of each estimate, where there is a closed form.
+  [[nodiscard]] std::optional<std::array<double, Sampling::estimates>> shifts(
+      bool is_first_answer_moved) const {
+    std::array<double, Sampling::estimates> result = {};
+    for (std::size_t k = 0; k < result.size(); ++k) result[k] = person(k);
+    if (!is_first_answer_moved) return result;
+    if (has_discrete(model_->schema()) || asked_->cost.sparsity_weight != 0) return std::nullopt;
+    const bool kinks = asked_->cost.kind == CostKind::l1 || asked_->cost.kind == CostKind::l1_l2;
+    const std::vector<Index> loose = loose_coordinates(*feasible_, x_.head(x_.size() - 1), kinks);
+    if (loose.empty()) return std::nullopt;
+    const std::optional<Matrix> j = motion(loose);
+    if (!j) return std::nullopt;
+    for (std::size_t k = 0; k < result.size(); ++k) {
+      const Matrix v = covariance(sampling_->fresh[k].moments);
+      const Vector along = v * x_;
+      result[k] += (v * *j).trace() - along.dot(*j * along) / x_.dot(along);
+    }
+    return result;
+  }
+
+ private:
+  const Model* model_;
+  const AuditRequest* asked_;
+  const FeasibleSet* feasible_;
+  const Sampling* sampling_;
+  Vector theta_, x_, x0_;
+  Matrix inverse_;
+  double margin_;
+  double rows_;
+};
+
+/// Collects what does not agree.
+class Comparison {
+ public:
+  explicit Comparison(std::vector<std::string>& failures) : failures_(&failures) {}
+  void operator()(std::string_view name, double stored, double recomputed, double allowed) {
+    if (std::abs(stored - recomputed) <= allowed) return;
+    failures_->push_back(fmt::format("{} is {}, recomputed {}", name, stored, recomputed));
+  }
+
+ private:
+  std::vector<std::string>* failures_;
+};
+
+double accepted(double left, double deviation) {
+  if (deviation > 0) return normal_cdf(left / deviation);
+  return left >= 0 ? 1 : 0;
+}
+
+/// As version 0.1.0 stated it: labels are coin flips with the model's own probabilities.
+double survival_of_coins(const Model& model, const Retraining& retraining, const Vector& x,
+                         double left) {
+  const TrainingRecord& training = model.training;
+  const Matrix& hessian = model.curvature.hessian;
+  const Vector solved = hessian.ldlt().solve(x);
+  Vector rest = hessian * solved - (training.l2 + model.curvature.shift) * solved;
+  if (!training.penalize_bias) rest(rest.size() - 1) += training.l2 * solved(rest.size() - 1);
+  const double noise = training.loss_kind == LossKind::squared ? 2 * training.loss : 1;
+  const double variance = retraining.factor(training.rows) * noise *
+                          std::max(solved.dot(rest), 0.0) / static_cast<double>(training.rows);
+  return accepted(left, std::sqrt(variance));
+}
+
+void check_drawn_again(const SurvivalAudit& audit, const Sampling& sampling, JsonObject& answer,
+                       double stated, std::vector<std::string>& failures) {
+  double deviation = audit.deviation(sampling.drawn_again);
+  double margin = audit.margin();
+  const double cautious = audit.deviation(sampling.fresh[Sampling::cautious].moments);
+  const bool has_refits = answer.has("refits");
+  const double ratio = deviation > 0 ? cautious / deviation : 1;
+  if (has_refits != (ratio > sandwich_limit) && std::abs(ratio - sandwich_limit) > limit_rounding)
+    failures.emplace_back(has_refits ? "refits are stated where the sandwich holds"
+                                     : "refits are missing: the sandwich does not hold");
+  if (has_refits) {
+    JsonObject refits = answer.object("refits");
+    margin += refits.number("shift");
+    deviation *= refits.number("scale");
+    refits.finish();
+  }
+  Comparison compare(failures);
+  compare("predicted_survival", stated, accepted(margin, deviation), audit.tolerance());
+}
+
+void check_fresh(const SurvivalAudit& audit, const Sampling& sampling, JsonObject& answer,
+                 double stated, bool moved, std::vector<std::string>& failures) {
+  Comparison compare(failures);
+  for (const char* key : {"selection_shift", "survival_interval", "survival_spread"}) {
+    if (answer.has(key)) continue;
+    failures.push_back(fmt::format("{} is missing", key));
+    return;
+  }
+  const double shift = answer.number("selection_shift");
+  const double deviation = audit.deviation(sampling.fresh[Sampling::middle].moments);
+  const double root = std::sqrt(1 + audit.ratio());
+  compare("predicted_survival", stated, accepted(audit.margin() - shift, deviation * root),
+          audit.tolerance());
+  const double own = std::sqrt(audit.ratio()) * deviation;
+  const Vector spread = answer.vector("survival_spread", 2);
+  const double left = audit.margin() - shift;
+  compare("survival_spread[0]", spread(0), accepted(left - ninety_fifth * deviation, own),
+          audit.tolerance());
+  compare("survival_spread[1]", spread(1), accepted(left + ninety_fifth * deviation, own),
+          audit.tolerance());
+  const Vector interval = answer.vector("survival_interval", 2);
+  if (!(interval(0) >= 0 && interval(0) <= interval(1) && interval(1) <= 1))
+    failures.emplace_back("survival_interval is not an interval of probabilities");
+  const auto shifts = audit.shifts(moved);
+  if (!shifts) return;
+  compare("selection_shift", shift, (*shifts)[Sampling::middle],
+          audit.tolerance() * (1 + std::abs(audit.margin())));
+  std::array<double, 2> ends = {};
+  const std::array<Sampling::Estimate, 2> outer = {Sampling::bold, Sampling::cautious};
+  for (std::size_t k = 0; k < 2; ++k) {
+    ends[k] = accepted(audit.margin() - (*shifts)[outer[k]],
+                       audit.deviation(sampling.fresh[outer[k]].moments) * root);
+  }
+  compare("survival_interval[0]", interval(0),
+          std::max(std::min(ends[0], ends[1]) - allowance, 0.0), audit.tolerance());
+  compare("survival_interval[1]", interval(1),
+          std::min(std::max(ends[0], ends[1]) + allowance, 1.0), audit.tolerance());
+}
+
+}  // namespace
+
+std::vector<std::string> survival_failures(const Model& model, const AuditRequest& asked,
+                                           JsonObject& answer, const FeasibleSet& feasible,
+                                           const Vector& z) {
+  std::vector<std::string> failures;
+  if (!answer.has("predicted_survival")) {
+    for (const char* key : {"selection_shift", "refits", "survival_interval", "survival_spread"}) {
+      if (answer.has(key)) failures.push_back(fmt::format("{} belongs to a survival", key));
+    }
+    // Who is certified for the true set has one, unless it takes refits.
+    const bool is_certain = asked.set.kind == SetKind::true_set && !asked.retraining.fresh_rows &&
+                            no_survival_reason(model, asked.set).empty() &&
+                            model.network.layers.size() == 1 && model.curvature.sampling &&
+                            is_certified(answer.choice<Status>("status"));
+    if (is_certain) {
+      const SurvivalAudit audit(model, asked, feasible, z, *model.curvature.sampling);
+      const Sampling& sampling = *model.curvature.sampling;
+      if (audit.deviation(sampling.fresh[Sampling::cautious].moments) <
+          (sandwich_limit - limit_rounding) * audit.deviation(sampling.drawn_again))
+        failures.emplace_back("predicted_survival is missing");
+    }
+    return failures;
+  }
+  const StoredRows* rows = model.rows ? &*model.rows : asked.set.rows;
+  if (model.network.layers.size() != 1 || !no_survival_reason(model, asked.set).empty()) {
+    failures.emplace_back("predicted_survival is stated where none is defined");
+    return failures;
+  }
+  const double stated = answer.number("predicted_survival");
+  // Model files of version 0.1.0 have no moments, and its answers neither interval nor refits.
+  const bool is_old = !model.curvature.sampling && !answer.has("survival_interval");
+  if (is_old && !answer.has("refits")) {
+    const Vector x = with_one(z);
+    const double shift = answer.has("selection_shift") ? answer.number("selection_shift") : 0;
+    const double left = model.network.head().dot(x) - asked.threshold - std::max(shift, 0.0);
+    const double recomputed = survival_of_coins(model, asked.retraining, x, left);
+    if (std::abs(stated - recomputed) <= old_tolerance) return failures;
+    Comparison compare(failures);
+    if (rows == nullptr) compare("predicted_survival", stated, recomputed, old_tolerance);
+  }
+  if (!model.curvature.sampling && rows == nullptr) return failures;
+  const Sampling sampling =
+      model.curvature.sampling ? *model.curvature.sampling : sampling_of(model, labelled(*rows));
+  const SurvivalAudit audit(model, asked, feasible, z, sampling);
+  if (audit.margin() < 0) {
+    failures.emplace_back("predicted_survival is stated for a row that the model declines");
+  } else if (asked.retraining.fresh_rows) {
+    const bool moved = answer.choice<Status>("status") != Status::already_robust;
+    check_fresh(audit, sampling, answer, stated, moved, failures);
+  } else {
+    check_drawn_again(audit, sampling, answer, stated, failures);
+  }
+  return failures;
+}
+
+}  // namespace ellice
