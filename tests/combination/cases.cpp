@@ -83,6 +83,17 @@ std::string draw_reason_codes(const Schema& schema, Random& random) {
   return text;
 }
 
+/// One that there is for such a model, and now and then one that there is not.
+SetKind draw_set(const TrainingOptions& training, Random& random) {
+  while (true) {
+    const auto set = static_cast<SetKind>(random.below(EnumNames<SetKind>::names.size()));
+    const bool fits = training.model == NetworkKind::mlp ||
+                      (!is_first_order(set) &&
+                       (training.model == NetworkKind::logistic || set != SetKind::ensemble));
+    if (fits || once_in(random, 40)) return set;
+  }
+}
+
 /// Everything but models, rows, method and its options.
 void draw_asked(const Population& population, Case& drawn, Random& random) {
   ExplainRequest& asked = drawn.asked;
@@ -92,12 +103,13 @@ void draw_asked(const Population& population, Case& drawn, Random& random) {
                                 attack, reasons, reason_codes, timings] = asked;
   const bool many = !population.schema.target.classes.empty();
   asked.epsilon = draw_epsilon(random);
-  if (once_in(random, 2))
-    asked.set = static_cast<SetKind>(random.below(EnumNames<SetKind>::names.size()));
+  if (once_in(random, 2)) asked.set = draw_set(drawn.training, random);
   drawn.has_member = asked.set == SetKind::ensemble;
-  if (once_in(random, 8)) asked.damping = one_of<double>(random, {0.001, 0.1, 1});
-  asked.cost.kind = static_cast<CostKind>(random.below(EnumNames<CostKind>::names.size()));
-  if (once_in(random, 8)) asked.cost.sparsity_weight = random.uniform();
+  const bool takes_damping = asked.set != SetKind::true_set && asked.set != SetKind::isotropic;
+  if (takes_damping && once_in(random, 8)) asked.damping = one_of<double>(random, {0.001, 0.1, 1});
+  if (once_in(random, 2))
+    asked.cost.kind = static_cast<CostKind>(random.below(EnumNames<CostKind>::names.size()));
+  if (once_in(random, 12)) asked.cost.sparsity_weight = random.uniform();
   asked.constraints = draw_constraints(population, drawn.people.rows(), random);
   if (!many && once_in(random, 4)) asked.threshold = random.normal() / 2;
   if (many && once_in(random, 3)) asked.margin = random.uniform() / 4;
@@ -110,7 +122,7 @@ void draw_asked(const Population& population, Case& drawn, Random& random) {
   asked.reasons = !once_in(random, 4);
   asked.timings = once_in(random, 10);
   if (once_in(random, 8)) drawn.reason_codes = draw_reason_codes(population.schema, random);
-  drawn.gives_rows = once_in(random, 2) || asked.set == SetKind::true_set;
+  drawn.gives_rows = !once_in(random, 4) || asked.set == SetKind::true_set;
 }
 
 Run draw_run(const Method& method, Random& random) {
@@ -146,6 +158,21 @@ Run draw_run(const Method& method, Random& random) {
   return run;
 }
 
+bool has_hidden_layers(const Case& drawn) {
+  return drawn.training.model != NetworkKind::logistic && !drawn.training.network.hidden.empty();
+}
+
+/// One that takes such a model, and now and then one that does not.
+const Method& draw_method(const Case& drawn, Random& random) {
+  while (true) {
+    const Method& method = methods()[random.below(methods().size())];
+    const bool many = drawn.training.model == NetworkKind::softmax;
+    const bool fits =
+        !(many && method.is_baseline()) && !(has_hidden_layers(drawn) && method.name == "exact");
+    if (fits || once_in(random, 40)) return method;
+  }
+}
+
 }  // namespace
 
 Case draw_case(std::uint64_t seed) {
@@ -162,11 +189,10 @@ Case draw_case(std::uint64_t seed) {
   draw_asked(population, drawn, random);
   // What «auto» means, as most people ask, and one or two other ways to ask the same.
   Run usual{.method = std::string(automatic_method)};
-  usual.options.exact.node_limit = 300;
-  if (drawn.training.network.hidden.empty() || drawn.training.model == NetworkKind::logistic)
-    drawn.runs.push_back(usual);
+  if (!has_hidden_layers(drawn)) usual.options.exact.node_limit = 300;
+  drawn.runs.push_back(usual);
   for (std::uint64_t count = 1 + random.below(2); count > 0; --count)
-    drawn.runs.push_back(draw_run(methods()[random.below(methods().size())], random));
+    drawn.runs.push_back(draw_run(draw_method(drawn, random), random));
   return drawn;
 }
 

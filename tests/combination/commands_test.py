@@ -32,6 +32,7 @@ KNOWN = {}
 
 # What an option's type in --help means; options that write files of their own are left out.
 LEFT_OUT = {"output", "help", "refit", "dataset", "threads", "log-level", "quiet"}
+WITH_EQUALS = {"F=LO:HI", "F=DIRECTION", "T|p=P"}
 FILES = {"data": "rows.csv", "ensemble": "model.json", "constraints": "constraints.yaml", "reason-codes": "codes.yaml"}
 
 
@@ -49,7 +50,9 @@ class Option:
         for line in help_text.splitlines():
             match = Option.LINE.match(line)
             if match:
-                kind = "" if match["no"] or not match["type"] else match["type"].strip().split("=")[0]
+                kind = "" if match["no"] or not match["type"] else match["type"].strip().split()[0]
+                if kind not in WITH_EQUALS:  # else what follows is the default
+                    kind = kind.split("=")[0]
                 found.append(Option(match["name"], kind, match["text"] or ""))
             elif found and line.startswith(" " * 20):
                 found[-1].text += line.strip()
@@ -62,7 +65,7 @@ class Option:
         choices = re.search(r"\{(.*)\}", self.kind)
         if choices:
             return [dice.choice(choices[1].split(","))]
-        kind = self.kind.split()[0]
+        kind = self.kind
         if kind in ("INT", "UINT"):
             least = re.search(r"\(>= (\d+)\)", self.text)
             return [str(int(least[1] if least else 0) + dice.choice([0, 0, 1, 2, 7, -1]))]
@@ -105,7 +108,6 @@ class Campaign:
 
     def run(self, case, arguments, allowed):
         """The exit status, or None where the run is a finding."""
-        arguments = ["--on-error=skip" if a == "--on-error" else a for a in arguments]
         try:
             run = subprocess.run([PROGRAM, *arguments], cwd=case.folder, capture_output=True, check=False, timeout=SECONDS)
         except subprocess.TimeoutExpired:

@@ -10,6 +10,7 @@
 #include "ellice/audit/audit.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
+#include "ellice/core/number_text.hpp"
 #include "ellice/explain/explainer.hpp"
 #include "ellice/model/model_file.hpp"
 #include "methods/method_table.hpp"
@@ -79,6 +80,7 @@ class Judge {
     } catch (const Error& error) {
       if (is_documented(error.code())) {
         count("refused: " + what);
+        count("  " + without_numbers(error.what()).substr(0, 70));
       } else {
         fail_with(what + ": internal error: " + without_numbers(error.what()), error.what());
       }
@@ -127,6 +129,7 @@ class Judge {
       told.explainer = std::make_shared<const Explainer>(request);
     } catch (const Error& error) {
       count("refused: " + label);
+      count("  " + without_numbers(error.what()).substr(0, 70));
       if (!is_documented(error.code()))
         fail_with("explain: internal error: " + without_numbers(error.what()), error.what());
       if (!reason.empty() && reason != error.what())
@@ -149,12 +152,14 @@ class Judge {
     for (const Answer& answer : told.answers) {
       count("status: " + std::string(enum_name(answer.status)));
       count("answers: " + told.run.method);
+      count(fmt::format("answers: {}: {}", told.run.method, enum_name(answer.status)));
     }
     demand("recourse file", [&] { told.text = recourse_file_text(*told.explainer, told.answers); });
     if (told.text.empty()) return false;
     demand("verify", [&] { verify(told); });
     demand("rows", [&] { check_rows(told); });
     demand("report", [&] { report(told); });
+    if (case_->seed % 4 == 1) demand("largest epsilon", [&] { check_largest_epsilon(told); });
     if (case_->seed % 8 == 0 && !request.timings) demand("again", [&] { ask_again(told); });
     return true;
   }
@@ -232,11 +237,11 @@ class Judge {
       const std::string breach = oracle.breach(answer.query_index, from, to);
       if (!breach.empty() && answer.status != Status::already_robust)
         fail_with("a row breaks a constraint", place + ": " + breach);
-      check_models(told, answer, oracle.encoded(to), place);
+      check_models(told, answer, to, place);
     }
   }
 
-  void check_models(const Told& told, const Answer& answer, const Vector& z,
+  void check_models(const Told& told, const Answer& answer, const Vector& row,
                     const std::string& place) {
     const Judged judged = judged_by(told, answer);
     std::vector<const Model*> models = {trained_.model.get()};
@@ -244,6 +249,8 @@ class Judge {
       models.push_back(trained_.member.get());
     for (const Model* model : models) {
       const StoredRows* rows = model == trained_.model.get() ? &all_rows_.fitted.rows : nullptr;
+      // A member has means and scales of its own.
+      const Vector z = RowOracle(case_->asked.constraints, case_->asked.cost, *model).encoded(row);
       const std::string rejection =
           ModelOracle(*model, rows).rejection(judged, z, Random(case_->seed).split(2));
       if (!rejection.empty()) {
@@ -291,6 +298,35 @@ class Judge {
         explainer, explainer.explain(case_->people, QueryReader::OnError::skip, {.threads = 2}));
     count("asked again");
     if (text != told.text) fail_with("other answers when asked again: " + told.run.method, text);
+  }
+
+  /// Just below the largest ε of a person without an answer there is one, just above it there is
+  /// none.
+  void check_largest_epsilon(const Told& told) {
+    for (const Answer& answer : told.answers) {
+      if (answer.status != Status::infeasible || answer.infeasible->max_epsilon <= 1e-9) continue;
+      for (const double share : {0.999, 1.001}) {
+        const double epsilon = share * answer.infeasible->max_epsilon;
+        if (epsilon >= told.explainer->epsilon()) continue;
+        ExplainRequest request = told.explainer->request();
+        request.epsilon = number_text(epsilon);
+        if (!why_unsupported(request).empty()) continue;
+        count("largest epsilons tried");
+        const std::vector<Answer> again =
+            Explainer(request).explain(case_->people, QueryReader::OnError::skip);
+        for (const Answer& other : again) {
+          if (other.query_index != answer.query_index || other.plan > 0) continue;
+          const bool has_answer = is_certified(other.status) && other.status != Status::reduced;
+          const bool is_wrong = share < 1 ? other.status == Status::infeasible : has_answer;
+          if (!is_wrong) continue;
+          fail_with(share < 1 ? "no answer below the largest epsilon"
+                              : "an answer above the largest epsilon",
+                    fmt::format("{}, query {}: {} at {}, the largest being {}", told.run.method,
+                                answer.query_index, enum_name(other.status), epsilon,
+                                answer.infeasible->max_epsilon));
+        }
+      }
+    }
   }
 
   void compare_told(const Told& a, const Told& b) {

@@ -3,7 +3,14 @@
 namespace ellice::combination {
 
 const std::vector<KnownFault>& known_faults() {
-  static const std::vector<KnownFault> faults = {};
+  static const std::vector<KnownFault> faults = {
+      {.words = "own file refused: infeasible",
+       .reason = "what answers without recourse say of their largest epsilon, their best row and "
+                 "their proof is being made right, and so is the audit of it"},
+      {.words = "the largest epsilon", .reason = "the same"},
+      {.words = "predicted_survival is",
+       .reason = "the audit has no tolerance for a column that is constant in training"},
+  };
   return faults;
 }
 
