@@ -36,7 +36,8 @@ std::string without_numbers(const std::string& text) {
   std::string result;
   for (const char c : text.substr(0, 120)) {
     const bool is_digit = c >= '0' && c <= '9';
-    if (!is_digit && !(c == '.' && result.ends_with('#'))) result += c;
+    const bool is_plain = c >= ' ' && c <= '~';  // a cut must not leave half a character
+    if (is_plain && !is_digit && !(c == '.' && result.ends_with('#'))) result += c;
     if (is_digit && !result.ends_with('#')) result += '#';
   }
   return result;
