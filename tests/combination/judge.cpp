@@ -154,6 +154,8 @@ class Judge {
       count("status: " + std::string(enum_name(answer.status)));
       count("answers: " + told.run.method);
       count(fmt::format("answers: {}: {}", told.run.method, enum_name(answer.status)));
+      if (answer.status == Status::not_found && told.run.method == "exact")
+        count("  " + without_numbers(answer.message).substr(0, 100));
     }
     demand("recourse file", [&] { told.text = recourse_file_text(*told.explainer, told.answers); });
     if (told.text.empty()) return false;
@@ -332,6 +334,13 @@ class Judge {
 
   void compare_told(const Told& a, const Told& b) {
     count("pairs of methods");
+    for (const Answer& one : a.answers) {
+      for (const Answer& other : b.answers) {
+        const bool is_same = one.query_index == other.query_index && one.plan + other.plan == 0;
+        if (is_same && one.status == Status::not_found && is_certified(other.status))
+          count(fmt::format("not found by {}, certified by {}", a.run.method, b.run.method));
+      }
+    }
     for (const std::string& text : contradictions(a, b)) {
       const std::string kind = text.substr(0, text.find(':'));
       fail_with(kind + ": " + a.run.method + " and " + b.run.method, text);
