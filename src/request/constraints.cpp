@@ -165,7 +165,10 @@ Json to_json(const Constraints& constraints) {
   Json json = {{"range", std::string(enum_name(constraints.range))}};
   put_limits(constraints.features, json);
   for (const auto& [index, limits] : constraints.queries) {
-    put_limits(limits, json["queries"][std::to_string(index)]);
+    Json own = Json::object();
+    put_limits(limits, own);
+    // Limits that limit nothing would be read as a key with nothing under it.
+    if (!own.empty()) json["queries"][std::to_string(index)] = std::move(own);
   }
   return json;
 }

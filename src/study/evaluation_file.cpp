@@ -1,5 +1,7 @@
 #include "study/evaluation_file.hpp"
 
+#include <cmath>
+
 #include "ellice/core/json.hpp"
 #include "report/display.hpp"
 #include "report/text_table.hpp"
@@ -68,7 +70,9 @@ Json answer_json(const EvaluationResult& evaluation, std::size_t i) {
   json["evaluators"] = Json::object();
   for (std::size_t e = 0; e < evaluation.evaluators.size(); ++e) {
     Json judged = {{"holds", or_null(evaluation.holds(i, e))}};
-    if (answer.worst_logits[e]) judged["worst_logit"] = *answer.worst_logits[e];
+    // −∞ where nothing is proved: no number, and no reason to believe that the answer holds.
+    if (answer.worst_logits[e] && std::isfinite(*answer.worst_logits[e]))
+      judged["worst_logit"] = *answer.worst_logits[e];
     if (answer.objectives[e]) judged["objective"] = *answer.objectives[e];
     json["evaluators"][std::string(enum_name(evaluation.evaluators[e].summary.kind))] = judged;
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
@@ -51,6 +52,29 @@ EvaluatorPointer biased(const std::vector<double>& biases) {
     set.models.push_back({.network = linear_network(theta), .objective = 0.4});
   }
   return evaluator_of(EvaluatorKind::retrain, 0.1, std::move(set));
+}
+
+/// Proves nothing of any answer.
+class Unproved final : public Evaluator {
+ public:
+  Unproved() : Evaluator({.kind = EvaluatorKind::true_set, .is_per_answer = true}) {}
+  [[nodiscard]] std::optional<WorstScores> worst(RowMatrixArg points,
+                                                 const Execution& /*execution*/) const override {
+    const Vector logits = Vector::Constant(points.rows(), -std::numeric_limits<double>::infinity());
+    return WorstScores{.logits = logits, .objectives = Vector::Zero(points.rows())};
+  }
+};
+
+TEST(Evaluation, WritesNoWorstLogitWhereNothingIsProved) {
+  const Model model = one_column_model();
+  const AnswerBatch batch = answer_batch({answer(0, -1, 3.0)}, model, 0);
+  const EvaluationResult result =
+      evaluate(batch, {.model = &model, .evaluators = {std::make_shared<const Unproved>()}});
+  const Json written =
+      parse_json(to_text(to_json(result, {.model_sha256 = "x"})), "evaluation.json");
+  const Json& judged = written.at("results").at(0).at("evaluators").at("true");
+  EXPECT_EQ(judged.at("holds"), false);
+  EXPECT_FALSE(judged.contains("worst_logit"));
 }
 
 TEST(Evaluation, CountsWhatWasNotFoundAsNotRobust) {

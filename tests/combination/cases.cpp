@@ -1,0 +1,235 @@
+#include "combination/cases.hpp"
+
+#include <cmath>
+
+#include "combination/draw.hpp"
+#include "combination/schemas.hpp"
+#include "ellice/core/error.hpp"
+#include "ellice/core/number_text.hpp"
+#include "ellice/core/sha256.hpp"
+#include "methods/method_table.hpp"
+
+namespace ellice::combination {
+
+namespace {
+
+TrainingOptions draw_training(const Schema& schema, Random& random) {
+  TrainingOptions options{.folds = 0};
+  const bool many = !schema.target.classes.empty();
+  options.l2 = one_of<double>(random, {1e-3, 1e-2, 1e-2, 0.1, 1e-5});
+  options.penalize_bias = !once_in(random, 4);
+  options.store_rows = once_in(random, 3);
+  options.refit = once_in(random, 2);
+  options.damping = one_of<double>(random, {0.1, 0.1, 0.01, 1});
+  const bool hidden = once_in(random, 3);
+  options.model = many ? NetworkKind::softmax : hidden ? NetworkKind::mlp : NetworkKind::logistic;
+  if (!many && once_in(random, 3)) options.loss = LossKind::squared;
+  if (many) options.network.hidden.clear();
+  if (!hidden) return options;
+  options.network = {.learning_rate = 0.03, .epochs = 20, .patience = 0};
+  options.network.hidden = {static_cast<int>(2 + random.below(3))};
+  if (once_in(random, 3)) options.network.hidden.push_back(2);
+  options.network.activation =
+      static_cast<Activation>(random.below(EnumNames<Activation>::names.size()));
+  return options;
+}
+
+FeatureLimits draw_limits(const Feature& feature, const Spread& spread, Random& random) {
+  FeatureLimits limits;
+  limits.locked = once_in(random, 4);
+  if (feature.is_number() && once_in(random, 2)) {
+    const auto bound = [&](double widths) {
+      const double value = spread.center + widths * spread.width;
+      return feature.kind == FeatureKind::integer ? std::round(value) : value;
+    };
+    if (once_in(random, 2)) limits.min = bound(-0.2 - random.uniform());
+    if (once_in(random, 2)) limits.max = bound(0.2 + random.uniform());
+  }
+  if (feature.kind != FeatureKind::categorical && once_in(random, 3))
+    limits.direction = static_cast<Direction>(random.below(EnumNames<Direction>::names.size()));
+  return limits;
+}
+
+Constraints draw_constraints(const Population& population, std::size_t people, Random& random) {
+  Constraints constraints;
+  if (once_in(random, 4)) constraints.range = RangePolicy::off;
+  if (once_in(random, 2)) return constraints;
+  for (std::size_t j = 0; j < population.schema.features.size(); ++j) {
+    const Feature& feature = population.schema.features[j];
+    if (once_in(random, 3))
+      constraints.features[feature.name] = draw_limits(feature, population.spreads[j], random);
+    if (once_in(random, 6)) {
+      constraints.queries[random.below(people)][feature.name] =
+          draw_limits(feature, population.spreads[j], random);
+    }
+  }
+  return constraints;
+}
+
+std::string draw_epsilon(Random& random) {
+  static const std::vector<std::string> rules = {
+      "0",  "1e-12", "0.001", "0.01", "0.05", "1%",          "1%",           "5%",
+      "5%", "10%",   "25%",   "10",   "auto", "target:0.02", "survival:90%", "accuracy:5%"};
+  return one_of(random, rules);
+}
+
+std::string draw_reason_codes(const Schema& schema, Random& random) {
+  std::string text;
+  for (const Feature& feature : schema.features) {
+    if (once_in(random, 2))
+      text +=
+          fmt::format("\"{}\": {{code: \"{}\", text: Some words}}\n", feature.name, text.size());
+  }
+  return text;
+}
+
+/// One that there is for such a model, and now and then one that there is not.
+SetKind draw_set(const TrainingOptions& training, Random& random) {
+  while (true) {
+    const auto set = static_cast<SetKind>(random.below(EnumNames<SetKind>::names.size()));
+    const bool fits = training.model == NetworkKind::mlp ||
+                      (!is_first_order(set) &&
+                       (training.model == NetworkKind::logistic || set != SetKind::ensemble));
+    if (fits || once_in(random, 40)) return set;
+  }
+}
+
+/// Everything but models, rows, method and its options.
+void draw_asked(const Population& population, Case& drawn, Random& random) {
+  ExplainRequest& asked = drawn.asked;
+  // A further member stops the compiler here, until it is drawn.
+  [[maybe_unused]] const auto& [model, epsilon, set, damping, ensemble, rows, cost, constraints,
+                                threshold, target, margin, retrain, method, options, seed, display,
+                                attack, reasons, reason_codes, timings] = asked;
+  const bool many = !population.schema.target.classes.empty();
+  asked.epsilon = draw_epsilon(random);
+  if (once_in(random, 2)) asked.set = draw_set(drawn.training, random);
+  drawn.has_member = asked.set == SetKind::ensemble;
+  const bool takes_damping = asked.set != SetKind::true_set && asked.set != SetKind::isotropic;
+  if (takes_damping && once_in(random, 8)) asked.damping = one_of<double>(random, {0.001, 0.1, 1});
+  if (once_in(random, 2))
+    asked.cost.kind = static_cast<CostKind>(random.below(EnumNames<CostKind>::names.size()));
+  if (once_in(random, 12)) asked.cost.sparsity_weight = random.uniform();
+  asked.constraints = draw_constraints(population, drawn.people.rows(), random);
+  if (!many && once_in(random, 4)) asked.threshold = random.normal() / 2;
+  if (many && once_in(random, 3)) asked.margin = random.uniform() / 4;
+  if (many && once_in(random, 3)) asked.target = {"later"};
+  if (many && once_in(random, 3)) asked.target.emplace_back("granted");
+  if (once_in(random, 12)) asked.retrain.fresh_rows = static_cast<Index>(1 + random.below(200));
+  asked.seed = random.below(100);
+  asked.display = once_in(random, 5);
+  asked.attack = once_in(random, 30);
+  asked.reasons = !once_in(random, 4);
+  asked.timings = once_in(random, 10);
+  if (once_in(random, 8)) drawn.reason_codes = draw_reason_codes(population.schema, random);
+  drawn.gives_rows = !once_in(random, 4) || asked.set == SetKind::true_set;
+}
+
+Run draw_run(const Method& method, Random& random) {
+  Run run{.method = std::string(method.name)};
+  visit_groups(run.options, [&](std::string_view /*name*/, auto& group) {
+    if (once_in(random, 2)) draw_fields(group, random, 3);
+  });
+  ExactOptions& wishes = run.options.exact;
+  // What another method would know is asked of it now and then only.
+  const ExactOptions none;
+  const bool keeps = once_in(random, 20);
+  if (!method.limits && !keeps) {
+    wishes.node_limit = none.node_limit;
+    wishes.time_limit = none.time_limit;
+  }
+  if (!method.trade_off && !keeps) wishes.trade_off = none.trade_off;
+  if (!method.plans && !keeps) wishes.plans = none.plans;
+  if (!method.few_changes && !keeps) {
+    wishes.max_changes = none.max_changes;
+    wishes.sparse = none.sparse;
+  }
+  if (method.limits && !wishes.node_limit && !once_in(random, 3)) wishes.node_limit = 300;
+  BaselineOptions& baseline = run.options.baseline;
+  if (method.name != "proplace" && !keeps) {
+    const BaselineOptions drawn = baseline;
+    baseline = {.seed = drawn.seed};
+    if (method.is_baseline()) baseline.variant = drawn.variant;
+  }
+  baseline.tau.reset();
+  baseline.delta.reset();
+  if (method.parameter == MethodParameter::tau) baseline.tau = random.uniform();
+  if (method.parameter == MethodParameter::delta) baseline.delta = random.uniform() / 20;
+  return run;
+}
+
+bool has_hidden_layers(const Case& drawn) {
+  return drawn.training.model != NetworkKind::logistic && !drawn.training.network.hidden.empty();
+}
+
+/// One that takes such a model, and now and then one that does not.
+const Method& draw_method(const Case& drawn, Random& random) {
+  while (true) {
+    const Method& method = methods()[random.below(methods().size())];
+    const bool many = drawn.training.model == NetworkKind::softmax;
+    const bool fits =
+        !(many && method.is_baseline()) && !(has_hidden_layers(drawn) && method.name == "exact");
+    if (fits || once_in(random, 40)) return method;
+  }
+}
+
+}  // namespace
+
+Case draw_case(std::uint64_t seed) {
+  Random random = Random(seed).split(1);
+  Case drawn{.seed = seed};
+  const Population population = draw_population(random);
+  drawn.schema = population.schema;
+  drawn.table = draw_rows(population, random);
+  drawn.people = draw_people(population, random);
+  drawn.selection.seed = random.below(1000);
+  drawn.selection.balance = once_in(random, 8);
+  if (once_in(random, 6)) drawn.selection.holdout = 0.2;
+  drawn.training = draw_training(population.schema, random);
+  draw_asked(population, drawn, random);
+  // What «auto» means, as most people ask, and one or two other ways to ask the same.
+  Run usual{.method = std::string(automatic_method)};
+  if (!has_hidden_layers(drawn)) usual.options.exact.node_limit = 300;
+  drawn.runs.push_back(usual);
+  for (std::uint64_t count = 1 + random.below(2); count > 0; --count)
+    drawn.runs.push_back(draw_run(draw_method(drawn, random), random));
+  return drawn;
+}
+
+Trained train_case(const Case& given) {
+  Trained trained;
+  TableSource source(given.table);
+  trained.data = read_dataset(source, given.schema);
+  trained.data.source = given.table.name + ".csv";
+  trained.data.sha256 = sha256_hex(csv_text(given.table));
+  trained.model =
+      std::make_shared<const Model>(train(trained.data, given.selection, given.training).model);
+  if (given.has_member) {
+    Selection other = given.selection;
+    other.seed += 1;
+    other.balance = !other.balance;
+    trained.member =
+        std::make_shared<const Model>(train(trained.data, other, given.training).model);
+  }
+  if (given.gives_rows) {
+    trained.rows =
+        std::make_shared<const TrainingRows>(training_rows_of(trained.data, *trained.model));
+  }
+  return trained;
+}
+
+ExplainRequest request_of(const Case& given, const Trained& trained, const Run& run) {
+  ExplainRequest request = given.asked;
+  request.model = trained.model;
+  if (trained.member) request.ensemble = {trained.member};
+  request.rows = trained.rows;
+  request.method = run.method;
+  request.options = run.options;
+  if (!given.reason_codes.empty()) {
+    request.reason_codes =
+        parse_reason_codes(given.reason_codes, "codes.yaml", trained.model->schema());
+  }
+  return request;
+}
+
+}  // namespace ellice::combination
