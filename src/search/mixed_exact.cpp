@@ -153,8 +153,8 @@ MixedProblem MixedExact::problem_for(const Layout& layout, const FeasibleSet& fe
                      .epsilon = problem_->epsilon,
                      .threshold = problem_->threshold,
                      .margin = margin,
-                     .node_limit = static_cast<std::size_t>(options_.node_limit.value_or(
-                         usual_node_limit(*problem_))),
+                     .node_limit = static_cast<std::size_t>(
+                         options_.node_limit.value_or(usual_node_limit(*problem_))),
                      .time_limit = options_.time_limit};
   if (options_.max_changes) mixed.max_changes = static_cast<std::size_t>(*options_.max_changes);
   for (const std::vector<std::size_t>& plan : earlier) {

@@ -18,7 +18,7 @@ Json or_null(const std::optional<T>& value) {
 }
 
 Json interval_json(const Interval& interval) {
-  return Json::array({interval.lower, interval.upper});
+  return Json::array({interval.low, interval.high});
 }
 
 Json summary_json(const std::optional<Summary>& summary) {
@@ -84,8 +84,8 @@ std::string percent(double share) {
 }
 
 std::string interval_text(const Interval& interval, bool is_share) {
-  return is_share ? fmt::format("{:.1f} – {:.1f} %", 100 * interval.lower, 100 * interval.upper)
-                  : fmt::format("{} – {}", rounded(interval.lower), rounded(interval.upper));
+  return is_share ? fmt::format("{:.1f} – {:.1f} %", 100 * interval.low, 100 * interval.high)
+                  : fmt::format("{} – {}", rounded(interval.low), rounded(interval.high));
 }
 
 std::string_view measure_words(Measure measure) {

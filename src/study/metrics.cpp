@@ -190,7 +190,7 @@ std::optional<Summary> average(Measure measure, const std::vector<MeasuredAnswer
   if (!result && is_published && says_none) {
     result = Summary{.mean = published_none,
                      .median = published_none,
-                     .interval = {.lower = published_none, .upper = published_none}};
+                     .interval = {.low = published_none, .high = published_none}};
   }
   return result;
 }

@@ -44,7 +44,7 @@ Interval bootstrap_interval(std::span<const double> values, const IntervalOption
   std::sort(means.begin(), means.end());
   const double tail = (1 - options.confidence) / 2 * static_cast<double>(means.size());
   const auto cut = static_cast<std::size_t>(tail);
-  return {.lower = means[cut], .upper = means[means.size() - 1 - cut]};
+  return {.low = means[cut], .high = means[means.size() - 1 - cut]};
 }
 
 /// P(at most k heads of n tosses of a coin).
@@ -115,8 +115,8 @@ Interval wilson_interval(std::size_t successes, std::size_t trials, double confi
   const double centre = scale * (share + z * z / (2 * n));
   const double half = scale * z * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
   // At the ends the bound is the end itself; rounding would miss it.
-  return {.lower = successes == 0 ? 0 : std::max(0.0, centre - half),
-          .upper = successes == trials ? 1 : std::min(1.0, centre + half)};
+  return {.low = successes == 0 ? 0 : std::max(0.0, centre - half),
+          .high = successes == trials ? 1 : std::min(1.0, centre + half)};
 }
 
 std::optional<PairedDifference> compare_pairs(std::span<const double> a, std::span<const double> b,

@@ -8,6 +8,7 @@
 
 #include "ellice/core/fields.hpp"
 #include "ellice/core/random.hpp"
+#include "ellice/sets/retraining.hpp"
 
 namespace ellice {
 
@@ -20,11 +21,6 @@ struct IntervalOptions {
     visit("resamples", self.resamples, at_least(100), "bootstrap samples behind an interval");
   }
   bool operator==(const IntervalOptions&) const = default;
-};
-
-struct Interval {
-  double lower = 0;
-  double upper = 0;
 };
 
 /// Of a sample that has at least one value.

@@ -156,8 +156,8 @@ Json to_json(const StudyComparison& comparison) {
     const auto put = [&](const std::string& key, const std::optional<PairedDifference>& result) {
       if (!result) return;
       json[key] = {{"difference", result->difference.mean},
-                   {"lower", result->difference.interval.lower},
-                   {"upper", result->difference.interval.upper},
+                   {"lower", result->difference.interval.low},
+                   {"upper", result->difference.interval.high},
                    {"p", result->permutation_p}};
     };
     put("robustness", method.robustness);

@@ -27,8 +27,8 @@ TEST(Summary, HoldsTheTextbookNumbers) {
   EXPECT_DOUBLE_EQ(summary.median, 3);
   // Squares of the deviations: 0.25 + 6.25 + 12.25 + 2.25 = 21; s² = 7; s/√4.
   EXPECT_DOUBLE_EQ(*summary.standard_error, std::sqrt(7.0) / 2);
-  EXPECT_GE(summary.interval.lower, 1);
-  EXPECT_LE(summary.interval.upper, 7);
+  EXPECT_GE(summary.interval.low, 1);
+  EXPECT_LE(summary.interval.high, 7);
 }
 
 TEST(Summary, OfNothingIsNothingAndOfOneValueHasNoError) {
@@ -37,8 +37,8 @@ TEST(Summary, OfNothingIsNothingAndOfOneValueHasNoError) {
   const Summary summary = *summarise(one, {}, Random(1));
   EXPECT_EQ(summary.median, 2.5);
   EXPECT_FALSE(summary.standard_error.has_value());
-  EXPECT_EQ(summary.interval.lower, 2.5);
-  EXPECT_EQ(summary.interval.upper, 2.5);
+  EXPECT_EQ(summary.interval.low, 2.5);
+  EXPECT_EQ(summary.interval.high, 2.5);
 }
 
 TEST(Summary, DependsOnItsSeedOnly) {
@@ -46,8 +46,8 @@ TEST(Summary, DependsOnItsSeedOnly) {
   const Summary a = *summarise(values, {}, Random(1));
   const Summary b = *summarise(values, {}, Random(1));
   const Summary c = *summarise(values, {}, Random(2));
-  EXPECT_EQ(a.interval.lower, b.interval.lower);
-  EXPECT_NE(a.interval.lower, c.interval.lower);
+  EXPECT_EQ(a.interval.low, b.interval.low);
+  EXPECT_NE(a.interval.low, c.interval.low);
 }
 
 TEST(Summary, RefusesAConfidenceThatIsNone) {
@@ -63,8 +63,8 @@ TEST(BootstrapInterval, CoversAKnownMeanAboutAsOftenAsItSays) {
     const Summary summary =
         *summarise(normal_sample(50, 1.5, static_cast<std::uint64_t>(k)),
                    {.confidence = 0.9, .resamples = 400}, Random(static_cast<std::uint64_t>(k)));
-    covered += summary.interval.lower <= 1.5 && 1.5 <= summary.interval.upper ? 1 : 0;
-    width += (summary.interval.upper - summary.interval.lower) / samples;
+    covered += summary.interval.low <= 1.5 && 1.5 <= summary.interval.high ? 1 : 0;
+    width += (summary.interval.high - summary.interval.low) / samples;
   }
   // The percentile interval of 50 values is a little too narrow: some 89 %, and ±1.2 % by chance.
   EXPECT_GT(covered, 0.85 * samples);
@@ -75,7 +75,7 @@ TEST(BootstrapInterval, CoversAKnownMeanAboutAsOftenAsItSays) {
 TEST(WilsonInterval, EndsWhereTheNormalTestStopsRejecting) {
   for (const std::size_t successes : {1U, 17U, 49U}) {
     const Interval interval = wilson_interval(successes, 50, 0.95);
-    for (const double p : {interval.lower, interval.upper}) {
+    for (const double p : {interval.low, interval.high}) {
       const double z = (static_cast<double>(successes) / 50 - p) / std::sqrt(p * (1 - p) / 50);
       EXPECT_NEAR(std::abs(z), normal_quantile(0.975), 1e-9);
     }
