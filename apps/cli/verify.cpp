@@ -10,7 +10,6 @@
 #include "ellice/core/json.hpp"
 #include "ellice/model/model_file.hpp"
 #include "report/text_table.hpp"
-#include "request/recourse_file.hpp"
 #include "row_arguments.hpp"
 #include "verb.hpp"
 
@@ -74,10 +73,17 @@ Json verification_json(const Model& model, const std::vector<AnswerAudit>& all,
       result["robust_logit"] = one.robust_logit;
     }
     result["failures"] = one.failures;
+    result["unverified"] = one.unverified;
     if (one.breaking_model) result["breaking_model"] = to_json_array(*one.breaking_model);
     document["results"].push_back(result);
   }
   return document;
+}
+
+/// What there is to say about a verdict.
+std::string reason_for(const AnswerAudit& one) {
+  if (!one.holds()) return one.failures.front();
+  return one.unverified.empty() ? "" : "not checked: " + one.unverified.front();
 }
 
 std::string verification_text(const std::vector<AnswerAudit>& all, std::size_t failed) {
@@ -88,11 +94,13 @@ std::string verification_text(const std::vector<AnswerAudit>& all, std::size_t f
   std::size_t shown = 0;
   std::size_t certified = 0;
   std::size_t proofs = 0;
+  std::size_t open = 0;
   for (const AnswerAudit& one : all) {
     const bool has_certificate = is_certified(one.status);
     if (one.holds()) {
       certified += has_certificate ? 1 : 0;
       proofs += one.status == Status::infeasible ? 1 : 0;
+      open += one.unverified.empty() ? 0 : 1;
       if (++shown > most_shown) continue;
     }
     table.row({std::to_string(one.query_index), std::to_string(one.plan),
@@ -101,13 +109,17 @@ std::string verification_text(const std::vector<AnswerAudit>& all, std::size_t f
                : makes_a_claim(one.status) ? "holds"
                                            : "no claim",
                rounded(one.epsilon), rounded(one.threshold),
-               has_certificate ? rounded(one.robust_logit, 6) : "-",
-               one.holds() ? "" : one.failures.front()});
+               has_certificate ? rounded(one.robust_logit, 6) : "-", reason_for(one)});
   }
   std::string text = table.text();
   if (shown > most_shown) text += fmt::format("… and {} more that hold\n", shown - most_shown);
   text += fmt::format("{} answers: {} certificates and {} proofs of infeasibility hold, {} fail\n",
                       all.size(), certified, proofs, failed);
+  if (open > 0) {
+    text += fmt::format(
+        "{} of those that hold state something that could be neither confirmed nor refuted\n",
+        open);
+  }
   return text;
 }
 

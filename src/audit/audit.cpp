@@ -2,7 +2,6 @@
 #include "audit/auditor.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "request/recourse_file.hpp"
 
 namespace ellice {
 

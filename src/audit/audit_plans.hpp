@@ -4,7 +4,6 @@
 
 #include "audit/audit_request.hpp"
 #include "ellice/audit/audit.hpp"
-#include "request/recourse_file.hpp"
 
 namespace ellice {
 

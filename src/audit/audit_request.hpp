@@ -9,7 +9,7 @@
 #include "ellice/request/cost.hpp"
 #include "ellice/request/reasons.hpp"
 #include "ellice/sets/retraining.hpp"
-#include "sets/uncertainty_set.hpp"
+#include "ellice/sets/set_choice.hpp"
 
 namespace ellice {
 

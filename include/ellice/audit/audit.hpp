@@ -1,6 +1,7 @@
 #pragma once
 
-// The auditor of recourse files, who trusts nothing that stands in them.
+// The auditor of recourse files, who trusts nothing that stands in them: nothing here searches for
+// answers, and nothing that does is used here.
 
 #include <optional>
 #include <string>
@@ -27,6 +28,8 @@ struct AnswerAudit {
   std::vector<std::string> changed = {};      // features, sorted
   double cost = 0;                            // recomputed, of the row
   std::vector<std::string> failures = {};
+  /// What is stated and was neither confirmed nor refuted, each with what it is about first.
+  std::vector<std::string> unverified = {};
   [[nodiscard]] bool holds() const { return failures.empty(); }
 };
 
