@@ -227,6 +227,19 @@ CostBounds least_cost(const CostQuestion& question) {
   // Whatever lies beyond costs more than enough.
   const std::optional<Box> box = affordable(question.region->box, *question.cost, question.enough);
   if (!box) return {.proved = question.enough};
+  if ((box->lower.array() >= box->upper.array()).all()) {
+    for (const RuleRow& rule : question.region->rules) {
+      const double value = rule.normal.dot(box->lower);
+      const double slack = 1e-9 * rule.normal.cwiseAbs().dot(box->lower.cwiseAbs());
+      if (value > rule.upper + slack || value < rule.lower - slack)
+        return {.proved = question.enough};
+    }
+    const bool is_robust =
+        robust_logit(*question.cones, extended(box->lower), question.epsilon) >= question.threshold;
+    if (!is_robust) return {.proved = question.enough};
+    const auto paid = static_cast<double>(question.cost->at(box->lower));
+    return {.proved = std::min(paid, question.enough), .found = paid, .point = box->lower};
+  }
   const Region region{.box = *box, .rules = question.region->rules};
   return CostSearch(question, region).run();
 }

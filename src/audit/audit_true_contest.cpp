@@ -12,6 +12,7 @@ namespace ellice::audit {
 namespace {
 
 constexpr int most_rounds = 30;
+constexpr int most_halvings = 12;
 constexpr double closed = 1e-8;
 
 }  // namespace
@@ -33,10 +34,16 @@ class TrueModels::ContestSearch {
     const std::optional<Vector> inside = chart_.inside().nu;
     for (int round = 0; round < most_rounds; ++round) {
       const double before = best_.attained;
-      const double attained = visit(point);
-      if (!(attained > 0)) break;
-      if (weights_.size() > 0) admit();
-      const bool is_settled = round > 1 && !(best_.attained > before * (1 + closed));
+      double attained = visit(point);
+      for (const Weights& weights : weights_) {
+        if (attained > 0) admit(weights, attained);
+      }
+      // Radii are quasi-concave: on the way back to the best point they can only grow.
+      for (int half = 0; half < most_halvings && round > 0 && !(attained > before); ++half) {
+        point = (point + best_.point) / 2;
+        attained = visit(point);
+      }
+      const bool is_settled = !(best_.attained > before * (1 + closed));
       const bool is_closed = best_.admitted <= best_.attained * (1 + closed);
       if (is_settled || is_closed || !inside) break;
       point = next(point, *inside, attained);
@@ -63,28 +70,46 @@ class TrueModels::ContestSearch {
     return attained;
   }
 
-  /// Lowers the models' leads until the half-space of the last weights holds no point of the
-  /// region, and notes their largest excess.
-  void admit() {
-    std::vector<LongVector> lowered = models_;
+  /// What a centre of the path counts: models, and sides of the chart.
+  struct Weights {
+    Vector models = {};
+    Vector sides = {};
+  };
+
+  /// Lowers the models' leads until the half-space of the weights holds no point of the region, and
+  /// notes their largest excess.
+  void admit(const Weights& weights, double attained) {
+    std::vector<LongVector> lowered;
+    for (const LongVector& model : models_) lowered.push_back(no_dearer(model, attained));
     const auto half_space = [&] {
       std::vector<LongVector> seen;
       for (std::size_t k = 0; k < lowered.size(); ++k)
         seen.emplace_back((*lifts_)[k].transpose() * lowered[k]);
-      return chart_.half_space(std::move(seen), weights_, rows_,
+      return chart_.half_space(std::move(seen), weights.models, weights.sides,
                                Vector::Zero(chart_.base().size()));
     };
-    const long double total = weights_.sum();
+    const long double total = weights.models.sum();
     const long double above = half_space().maximum(*region_, threshold_) / total;
     if (!std::isfinite(above)) return;
     long double most = 0;
     for (std::size_t k = 0; k < lowered.size(); ++k) {
       const LongVector bias = (*lifts_)[k].rightCols(1);
       if (above > 0) lowered[k] -= (above * (1 + dust) / bias.squaredNorm()) * bias;
-      if (weights_(static_cast<Index>(k)) > 0) most = std::max(most, set_->excess(lowered[k]));
+      if (weights.models(static_cast<Index>(k)) > 0)
+        most = std::max(most, set_->excess(lowered[k]));
     }
     if (half_space().maximum(*region_, threshold_) > dust * total) return;
     best_.admitted = std::min(best_.admitted, static_cast<double>(most));
+  }
+
+  /// Of a rival that another one keeps from counting, a model nearer to the centre will do.
+  [[nodiscard]] LongVector no_dearer(const LongVector& model, double attained) const {
+    LongVector result = model;
+    for (int step = 0; step < most_halvings && set_->excess(result) > attained; ++step) {
+      const long double share = std::sqrt(attained / set_->excess(result));
+      result = set_->center() + share * (result - set_->center());
+    }
+    return result;
   }
 
   [[nodiscard]] Vector next(const Vector& point, const Vector& inside, double epsilon) {
@@ -96,14 +121,18 @@ class TrueModels::ContestSearch {
       cones.push_back(set_->cone_at(worst, c, (*lifts_)[k], epsilon));
     }
     Vector result = point;
+    weights_.clear();
     Climb(cones, threshold_, chart_).run(epsilon, inside, [&](const ConicPoint& centre) {
       const double total = centre.cones.sum();
       if (!(total > 0) || !std::isfinite(total)) return true;
       result = chart_.point(centre.y.head(chart_.size()));
-      weights_ = centre.cones / total;
-      rows_ = centre.rows / total;
+      weights_.push_back({.models = centre.cones / total, .sides = centre.rows / total});
       return false;
     });
+    // Near its end the path's weights lose their digits.
+    constexpr std::ptrdiff_t most_weights = 6;
+    if (std::ssize(weights_) > most_weights)
+      weights_.erase(weights_.begin(), weights_.end() - most_weights);
     return result;
   }
 
@@ -113,8 +142,7 @@ class TrueModels::ContestSearch {
   const Region* region_;
   Chart chart_;
   std::vector<LongVector> models_;  // the cheapest that refuse the last point, one for each rival
-  Vector weights_;                  // of their half-spaces, and of the sides
-  Vector rows_;
+  std::vector<Weights> weights_;    // of the last path
   Reach best_;
 };
 

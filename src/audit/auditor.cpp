@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "audit/audit_cost.hpp"
 #include "certificate/verification_check.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
@@ -172,6 +173,13 @@ std::size_t Auditor::check_changes(JsonObject& answer, const RawRow& query, cons
     }
     change.finish();
   }
+  if (answer.has("held")) {
+    for (const std::string& name : answer.strings("held")) {
+      const auto j = schema.find(name);
+      if (!j || query[*j] != row.values[*j])
+        result.failures.push_back(fmt::format("held: {} does not keep the query's value", name));
+    }
+  }
   std::size_t differing = 0;
   for (std::size_t j = 0; j < query.size(); ++j) differing += query[j] != row.values[j] ? 1 : 0;
   result.changed.assign(changed.begin(), changed.end());
@@ -189,7 +197,7 @@ void Auditor::check_distance(JsonObject distance, const Row& row,
                              const audit::RowConstraints& constraints, std::size_t differing,
                              AnswerAudit& result) const {
   const Vector move = row.z - constraints.query();
-  result.cost = cost_of(asked_.cost, model_->encoder, constraints.query(), row.z);
+  result.cost = audit::cost_of_move(asked_.cost, model_->encoder, constraints.query(), row.z);
   const auto compare = [&](const char* name, double recomputed) {
     const double stored = distance.number(name);
     if (agree(stored, recomputed)) return;

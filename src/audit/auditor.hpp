@@ -9,6 +9,7 @@
 #include "audit/audit_bounds.hpp"
 #include "audit/audit_cones.hpp"
 #include "audit/audit_constraints.hpp"
+#include "audit/audit_enumeration.hpp"
 #include "audit/audit_reasons.hpp"
 #include "audit/audit_request.hpp"
 #include "audit/audit_true_set.hpp"
@@ -77,6 +78,10 @@ class Auditor {
   /// No robust row may cost less than the stated gap admits (theory.md, Result 9).
   void check_gap(double gap, const Row& row, const audit::RowConstraints& constraints,
                  AnswerAudit& result) const;
+  /// By deciding all that is discrete, where that does not take too long.
+  [[nodiscard]] audit::Enumerated check_by_cases(double gap, const Row& row,
+                                                 const audit::RowConstraints& constraints,
+                                                 const AnswerAudit& result) const;
   /// Whether other numbers, with all that is discrete as it is, may leave the gap as stated; where
   /// nothing is discrete, that is all there is to it.
   [[nodiscard]] bool check_numbers(double gap, const Row& row,
@@ -84,6 +89,12 @@ class Auditor {
                                    AnswerAudit& result) const;
   /// What a gap says that no robust row undercuts; squared where the cost is a root.
   [[nodiscard]] double claimed_cost(double gap, const AnswerAudit& result) const;
+  /// Models that are worst at a row, and what certified rows near it keep from the threshold.
+  struct WorstThere {
+    std::vector<audit::LongVector> models = {};
+    double needed = 0;
+  };
+  [[nodiscard]] WorstThere worst_at(const Row& row, const AnswerAudit& result) const;
   /// The cost of what is not discrete; adds what the rest of the row costs to `spent`.
   [[nodiscard]] audit::ColumnCost cost_of_numbers(const Row& row,
                                                   const audit::RowConstraints& constraints,

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "audit/audit_bounds.hpp"
+#include "audit/audit_cost.hpp"
 #include "audit/audit_retreat.hpp"
 #include "audit/auditor.hpp"
 
@@ -33,9 +34,51 @@ void Auditor::check_gap(double gap, const Row& row, const audit::RowConstraints&
   const bool is_plain = asked_.cost.sparsity_weight == 0 && !asked_.counts_changes &&
                         result.plan == 0 &&
                         !(true_models_ && (asked_.set.contest || !constraints.rules().empty()));
+  if (!is_plain || !constraints.is_continuous()) {
+    const audit::Enumerated outcome = check_by_cases(gap, row, constraints, result);
+    if (outcome == audit::Enumerated::refuted) {
+      result.failures.push_back(
+          fmt::format("gap is {}, but another row passes and costs less than that admits", gap));
+    }
+    if (outcome == audit::Enumerated::proved && asked_.fewest) {
+      result.unverified.emplace_back(
+          "gap: it is proved among rows with no more changes; that fewer do not suffice is what a "
+          "search found");
+    }
+    if (outcome != audit::Enumerated::open) return;
+  }
   if (is_plain && !check_numbers(gap, row, constraints, result)) return;
   if (is_plain && constraints.is_continuous()) return;
   check_not_beaten(gap, row, constraints, result);
+}
+
+audit::Enumerated Auditor::check_by_cases(double gap, const Row& row,
+                                          const audit::RowConstraints& constraints,
+                                          const AnswerAudit& result) const {
+  const bool is_separable = asked_.cost.kind != CostKind::mixed || asked_.cost.sparsity_weight == 0;
+  // Further plans leave out what earlier ones change together.
+  if (!is_separable || (result.plan > 0 && !asked_.trade_off)) return audit::Enumerated::open;
+  const WorstThere worst = worst_at(row, result);
+  audit::EnumerationQuestion question{.constraints = &constraints,
+                                      .encoder = &model_->encoder,
+                                      .cost = asked_.cost,
+                                      .most_changes = asked_.max_changes,
+                                      .models = worst.models,
+                                      .threshold = worst.needed,
+                                      .claimed = claimed_cost(gap, result)};
+  if (asked_.fewest) question.most_changes = static_cast<std::int64_t>(result.changed.size());
+  return audit::enumerate(
+      question, [&](const audit::Region& region, const audit::ColumnCost& cost, double enough) {
+        const Vector start = row.z.cwiseMax(region.box.lower).cwiseMin(region.box.upper);
+        return least_cost({.cones = true_models_ ? nullptr : &cones(result),
+                           .epsilon = result.epsilon,
+                           .threshold = worst.needed,
+                           .region = &region,
+                           .cost = &cost,
+                           .enough = enough,
+                           .wanted = enough},
+                          worst.models, start);
+      });
 }
 
 bool Auditor::check_numbers(double gap, const Row& row, const audit::RowConstraints& constraints,
@@ -71,7 +114,7 @@ double Auditor::claimed_cost(double gap, const AnswerAudit& result) const {
 audit::ColumnCost Auditor::cost_of_numbers(const Row& row, const audit::RowConstraints& constraints,
                                            double& spent) const {
   const Encoder& encoder = model_->encoder;
-  const Vector weights = column_weights(encoder);
+  const Vector weights = audit::weights_by_column(encoder);
   const Vector none = Vector::Zero(weights.size());
   const CostKind kind = asked_.cost.kind;
   audit::ColumnCost cost{
@@ -94,34 +137,44 @@ audit::ColumnCost Auditor::cost_of_numbers(const Row& row, const audit::RowConst
   return cost;
 }
 
-audit::CostBounds Auditor::least_cost(double claimed, const audit::ColumnCost& cost, const Row& row,
-                                      const audit::RowConstraints& constraints,
-                                      const AnswerAudit& result) const {
+Auditor::WorstThere Auditor::worst_at(const Row& row, const AnswerAudit& result) const {
+  WorstThere found;
   const audit::LongVector x = audit::extended(row.z);
-  std::vector<audit::LongVector> worst;  // at the row: enough where it is the best one
   long double terms = 0;
   const auto add = [&](const audit::LongVector& center, audit::LongVector model) {
     terms = std::max(terms, center.cwiseProduct(x).cwiseAbs().sum() + (center - model).dot(x));
-    worst.push_back(std::move(model));
+    found.models.push_back(std::move(model));
   };
-  if (true_models_) {
+  if (!true_models_) {
+    for (const audit::Cone& cone : cones(result)) add(cone.center(), cone.worst(x, result.epsilon));
+  } else if (!asked_.set.contest) {
     const audit::LongVector known = row.certificate->worst_model.cast<long double>();
     add(true_models_->center(), true_models_->worst(x, result.epsilon, &known).model);
   } else {
-    for (const audit::Cone& cone : cones(result)) add(cone.center(), cone.worst(x, result.epsilon));
+    for (const audit::LongMatrix& lift : audit::lifts_of(*model_, *set_of(result).contest)) {
+      const audit::LongVector model = true_models_->worst(lift * x, result.epsilon).model;
+      add(lift.transpose() * true_models_->center(), lift.transpose() * model);
+    }
   }
-  const double needed = result.threshold + certificate_margin * (static_cast<double>(terms) +
-                                                                 std::abs(result.threshold));
+  found.needed = result.threshold +
+                 certificate_margin * (static_cast<double>(terms) + std::abs(result.threshold));
+  return found;
+}
+
+audit::CostBounds Auditor::least_cost(double claimed, const audit::ColumnCost& cost, const Row& row,
+                                      const audit::RowConstraints& constraints,
+                                      const AnswerAudit& result) const {
+  const WorstThere worst = worst_at(row, result);
   audit::CostBounds all{.proved = std::numeric_limits<double>::infinity()};
   for (const audit::Region& region : constraints.regions_holding(row.values)) {
     const audit::CostQuestion question{.cones = true_models_ ? nullptr : &cones(result),
                                        .epsilon = result.epsilon,
-                                       .threshold = needed,
+                                       .threshold = worst.needed,
                                        .region = &region,
                                        .cost = &cost,
                                        .enough = claimed,
                                        .wanted = claimed};
-    const audit::CostBounds own = least_cost(question, worst, row.z);
+    const audit::CostBounds own = least_cost(question, worst.models, row.z);
     all.proved = std::min(all.proved, own.proved);
     all.found = std::min(all.found, own.found);
   }
@@ -136,7 +189,11 @@ audit::CostBounds Auditor::least_cost(const audit::CostQuestion& question,
     if (audit::half_space_cost(plane, question.region->box, *question.cost) >= question.enough)
       return {.proved = question.enough};
   }
-  if (true_models_) return true_models_->least_cost(question, start);
+  if (true_models_) {
+    // Beyond one logit and a box, what the worst models prove is all.
+    const bool is_plain = !asked_.set.contest && question.region->rules.empty();
+    return is_plain ? true_models_->least_cost(question, start) : audit::CostBounds{};
+  }
   return audit::least_cost(question);
 }
 

@@ -112,7 +112,9 @@ Recomputed check_true(const std::shared_ptr<const PlainObjective>& shared, const
   }
   check.threshold("the worst model's", bound);
   if (!result.failures.empty()) {
-    const Vector found = PlainTrueSet(shared, theta).worst(a, stated.epsilon).model.cast<double>();
+    // A little inside, so that it is of the set when it is written.
+    const LongVector lowest = PlainTrueSet(shared, theta).worst(a, stated.epsilon).model;
+    const Vector found = (theta + (1 - 1e-9L) * (lowest - theta)).cast<double>();
     const LongVector breaking = found.cast<long double>();
     const long double level = objective.optimum() + stated.epsilon;
     if (objective.evaluate(breaking).objective <= level && breaking.dot(a) < stated.threshold) {
@@ -131,7 +133,11 @@ Verifier::Verifier(const Model& model, std::vector<const Model*> members, const 
       members_(std::move(members)),
       rows_(rows == nullptr && model.rows ? &*model.rows : rows),
       eliminated_(std::make_shared<EliminatedHessian>(hessian_of(model, {}))) {
-  if (rows_ != nullptr) objective_ = std::make_shared<PlainObjective>(model, *rows_);
+  if (rows_ == nullptr) return;
+  objective_ = std::make_shared<PlainObjective>(model, *rows_);
+  require_input(objective_->rows_fit(),
+                "the rows are not those of the model: their number, or the model's loss or Hessian "
+                "on them, is not that of its file; give the data that it was trained on");
 }
 
 Verification Verifier::verify(const Certificate& certificate) const {
@@ -168,9 +174,6 @@ Verification Verifier::verify(const Certificate& certificate) const {
   require(linearised || is_true || is_ellipsoidal(certificate.set),
           "the set {} has no verifier yet", enum_name(certificate.set));
   if (is_true) {
-    require_input(objective_->rows_fit(),
-                  "the rows are not those of the model: their number, or the model's loss or "
-                  "Hessian on them, is not that of its file; give the data that it was trained on");
     require_input(
         objective_->objective_fits(),
         "the model file contradicts itself: its training.objective, {}, is not the one on "
