@@ -17,7 +17,7 @@ int main() {
 
   Json file = parse_json(read_file("plans.json"), "plans.json");
   const auto failures = [&] {
-    const std::vector<AnswerAudit> all = audit_recourse_file(file, *model, "plans.json");
+    const FileAudit all = audit_recourse_file(file, *model, "plans.json");
     for (const AnswerAudit& one : all) {
       for (const std::string& why : one.failures)
         fmt::print("query {}: {}\n", one.query_index, why);

@@ -6,6 +6,10 @@
 
 Examples and public headers see public headers ("ellice/...") only, as a stranger's project does; the programs in apps, tests and
 benchmarks are built with the library and see everything.
+
+The checker of answers (all of audit, and the verifier in certificate) reaches, through whatever it includes, nothing of solver, sets,
+certificate and request but what CHECKER_SEES names: what was asked, what was answered, and the verifier's own arithmetic. So nothing
+that finds answers or issues certificates takes part in checking them.
 Prints file:line for each breach and exits with 1 if there is one.
 """
 import argparse
@@ -15,6 +19,16 @@ import sys
 
 MODULES = ["core", "data", "solver", "model", "sets", "certificate", "request", "audit", "search", "methods", "radius",
            "explain", "report", "study"]
+# Of the rooms that also find or issue, by the name of a header; of others the checker may see all.
+CHECKER_SEES = {
+    "solver": set(),
+    "sets": {"attack", "contest", "retraining", "set_choice"},
+    "certificate": {"certificate", "eliminated_hessian", "plain_network", "plain_objective", "plain_true_set",
+                    "verification", "verification_check"},
+    "request": {"answer", "constraints", "cost", "reason_codes", "reasons"},
+}
+# Sources of the verifier, beside the room audit.
+VERIFIER = {"eliminated_hessian", "plain_network", "plain_objective", "plain_true_set", "verification", "verification_heads"}
 INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]+)[">]')
 
 
@@ -40,6 +54,39 @@ def breach(place, target):
     return None
 
 
+def includes(path):
+    """Line number and target of every include of a file."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        include = INCLUDE.match(line)
+        if include:
+            yield number, include[1]
+
+
+def room_of(place):
+    """The room of a file at `place` (parts of its path)."""
+    return place[2] if place[0] == "include" else place[1]
+
+
+def checker_breaches(root):
+    """Includes by which a file that the checker reaches leaves what it may see."""
+    waiting = [path for top in ("include/ellice/audit", "src/audit") for path in sorted((root / top).glob("*.[ch]pp"))]
+    waiting += [path for path in sorted((root / "src/certificate").glob("*.cpp")) if path.stem in VERIFIER]
+    reached = set(waiting)
+    while waiting:
+        path = waiting.pop(0)
+        for number, target in includes(path):
+            found = next((place for place in (root / "include" / target, root / "src" / target, path.parent / target)
+                          if place.is_file()), None)
+            if found is None or found in reached:
+                continue
+            allowed = CHECKER_SEES.get(room_of(found.relative_to(root).parts))
+            if allowed is not None and found.stem not in allowed:
+                yield f'{path.relative_to(root)}:{number}: "{target}": the checker of answers would reach what finds them'
+                continue
+            reached.add(found)
+            waiting.append(found)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[1])
@@ -48,12 +95,14 @@ def main():
     for top in ("include", "src", "apps", "examples"):
         for path in sorted((root / top).rglob("*.[chi]pp*")):
             place = path.relative_to(root)
-            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-                include = INCLUDE.match(line)
-                reason = include and breach(place.parts, include[1])
+            for number, target in includes(path):
+                reason = breach(place.parts, target)
                 if reason:
-                    print(f'{place}:{number}: "{include[1]}": {reason}')
+                    print(f'{place}:{number}: "{target}": {reason}')
                     breaches += 1
+    for text in checker_breaches(root):
+        print(text)
+        breaches += 1
     return 1 if breaches else 0
 
 

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -10,7 +12,6 @@
 #include "ellice/core/json.hpp"
 #include "ellice/model/model_file.hpp"
 #include "report/text_table.hpp"
-#include "request/recourse_file.hpp"
 #include "row_arguments.hpp"
 #include "verb.hpp"
 
@@ -37,29 +38,71 @@ bool makes_a_claim(Status status) {
 }
 
 /// A file holds one certificate, or the answers of a whole run.
-std::vector<AnswerAudit> audit(const Json& document, const Model& model,
-                               const std::vector<const Model*>& ensemble, const StoredRows* rows,
-                               const std::string& source) {
+FileAudit audit(const Json& document, const Model& model, const std::vector<const Model*>& ensemble,
+                const StoredRows* rows, const std::string& source) {
   if (document.is_object() && document.value("format", "") == recourse_format) {
     return audit_recourse_file(document, model, source, ensemble, rows);
   }
   const Certificate certificate = certificate_from_json(document, model, source);
   const Verification verification = Verifier(model, ensemble, rows).verify(certificate);
-  return {{.status = Status::certified,
-           .epsilon = certificate.epsilon,
-           .threshold = certificate.threshold,
-           .logit = verification.logit,
-           .robust_logit = verification.robust_logit,
-           .breaking_model = verification.breaking_model,
-           .failures = verification.failures}};
+  AnswerAudit answer{.status = Status::certified,
+                     .epsilon = certificate.epsilon,
+                     .threshold = certificate.threshold,
+                     .logit = verification.logit,
+                     .robust_logit = verification.robust_logit,
+                     .breaking_model = verification.breaking_model,
+                     .failures = verification.failures};
+  if (answer.holds()) answer.fields = {{"certificate", Standing::proved}};
+  return {.answers = {std::move(answer)}};
 }
 
-Json verification_json(const Model& model, const std::vector<AnswerAudit>& all,
-                       std::size_t failed) {
+/// For how many records each field stands how, fields in the order of their names.
+std::map<std::string, std::array<std::size_t, 4>> counted_fields(const FileAudit& all) {
+  std::map<std::string, std::array<std::size_t, 4>> result;
+  const auto add = [&](const std::map<std::string, Standing>& fields) {
+    for (const auto& [name, standing] : fields) ++result[name][static_cast<std::size_t>(standing)];
+  };
+  add(all.fields);
+  for (const AnswerAudit& one : all) add(one.fields);
+  return result;
+}
+
+Json fields_json(const FileAudit& all) {
+  Json result = Json::object();
+  for (const auto& [name, counts] : counted_fields(all)) {
+    for (std::size_t k = 0; k < counts.size(); ++k) {
+      if (counts[k] > 0) result[name][std::string(EnumNames<Standing>::names[k])] = counts[k];
+    }
+  }
+  return result;
+}
+
+/// One line for each standing: which fields have it, and in how many records where not in all.
+std::string fields_text(const FileAudit& all) {
+  const auto fields = counted_fields(all);
+  std::string text;
+  for (std::size_t k = 0; k < EnumNames<Standing>::names.size(); ++k) {
+    std::vector<std::string> names;
+    for (const auto& [name, counts] : fields) {
+      if (counts[k] == 0) continue;
+      const bool is_mixed = std::count(counts.begin(), counts.end(), 0U) < 3;
+      names.push_back(is_mixed ? fmt::format("{} ({})", name, counts[k]) : name);
+    }
+    if (names.empty()) continue;
+    std::string label(EnumNames<Standing>::names[k]);
+    std::replace(label.begin(), label.end(), '_', ' ');
+    text += fmt::format("{}: {}\n", label, fmt::join(names, ", "));
+  }
+  return text;
+}
+
+Json verification_json(const Model& model, const FileAudit& all, std::size_t failed) {
   Json document = make_envelope("ellice.verification", 1);
   document["model_sha256"] = model.sha256;
   document["checked"] = all.size();
   document["failed"] = failed;
+  document["failures"] = all.failures;
+  document["fields"] = fields_json(all);
   document["results"] = Json::array();
   for (const AnswerAudit& one : all) {
     const bool is_sound_without_claim = one.holds() && !makes_a_claim(one.status);
@@ -74,13 +117,20 @@ Json verification_json(const Model& model, const std::vector<AnswerAudit>& all,
       result["robust_logit"] = one.robust_logit;
     }
     result["failures"] = one.failures;
+    result["unverified"] = one.unverified;
     if (one.breaking_model) result["breaking_model"] = to_json_array(*one.breaking_model);
     document["results"].push_back(result);
   }
   return document;
 }
 
-std::string verification_text(const std::vector<AnswerAudit>& all, std::size_t failed) {
+/// What there is to say about a verdict.
+std::string reason_for(const AnswerAudit& one) {
+  if (!one.holds()) return one.failures.front();
+  return one.unverified.empty() ? "" : "not checked: " + one.unverified.front();
+}
+
+std::string verification_text(const FileAudit& all, std::size_t failed) {
   using enum TextTable::Align;
   TextTable table({right, right, left, left, right, right, right, left});
   table.header(
@@ -88,11 +138,13 @@ std::string verification_text(const std::vector<AnswerAudit>& all, std::size_t f
   std::size_t shown = 0;
   std::size_t certified = 0;
   std::size_t proofs = 0;
+  std::size_t open = 0;
   for (const AnswerAudit& one : all) {
     const bool has_certificate = is_certified(one.status);
     if (one.holds()) {
       certified += has_certificate ? 1 : 0;
       proofs += one.status == Status::infeasible ? 1 : 0;
+      open += one.unverified.empty() ? 0 : 1;
       if (++shown > most_shown) continue;
     }
     table.row({std::to_string(one.query_index), std::to_string(one.plan),
@@ -101,13 +153,19 @@ std::string verification_text(const std::vector<AnswerAudit>& all, std::size_t f
                : makes_a_claim(one.status) ? "holds"
                                            : "no claim",
                rounded(one.epsilon), rounded(one.threshold),
-               has_certificate ? rounded(one.robust_logit, 6) : "-",
-               one.holds() ? "" : one.failures.front()});
+               has_certificate ? rounded(one.robust_logit, 6) : "-", reason_for(one)});
   }
   std::string text = table.text();
   if (shown > most_shown) text += fmt::format("… and {} more that hold\n", shown - most_shown);
   text += fmt::format("{} answers: {} certificates and {} proofs of infeasibility hold, {} fail\n",
                       all.size(), certified, proofs, failed);
+  if (open > 0) {
+    text += fmt::format(
+        "{} of those that hold state something that could be neither confirmed nor refuted\n",
+        open);
+  }
+  text += fields_text(all);
+  for (const std::string& failure : all.failures) text += fmt::format("FAILS: {}\n", failure);
   return text;
 }
 
@@ -128,7 +186,7 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
     training =
         read_needed_rows(arguments.rows, model, console, is_true ? "the set true" : "verify");
   }
-  const std::vector<AnswerAudit> all =
+  const FileAudit all =
       audit(document, model, ensemble, training ? &training->fitted.rows : nullptr, source);
   const auto failed = static_cast<std::size_t>(
       std::count_if(all.begin(), all.end(), [](const AnswerAudit& one) { return !one.holds(); }));
@@ -145,7 +203,9 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
   }
   if (failed > 0)
     console.error(fmt::format("{}: {} of {} answers failed", source, failed, all.size()));
-  return failed > 0 ? not_certified : done;
+  for (const std::string& failure : all.failures)
+    console.error(fmt::format("{}: {}", source, failure));
+  return all.holds() ? done : not_certified;
 }
 
 }  // namespace

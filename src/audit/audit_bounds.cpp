@@ -1,310 +1,266 @@
 #include "audit/audit_bounds.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
-#include <utility>
 
-namespace ellice {
+#include "audit/audit_climb.hpp"
+#include "core/normal.hpp"
+
+namespace ellice::audit {
 
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double farthest = 1e7;
-constexpr int most_models = 400;
-constexpr int most_sweeps = 2000;
-// For costs without squares: δ relative to cost and move, and models between moves of the centre.
-constexpr double smoothing = 0.1;
-constexpr int models_per_centre = 8;
+// Points are sought a little beyond what they may cost, so that those that cost just so much lie
+// inside.
+constexpr double leeway = 0.01;
 
-/// The cheapest points of a box on one side of a plane.
-class HalfSpaceProblem {
- public:
-  HalfSpaceProblem(VectorArg query, Box box, const ColumnCost& cost, double threshold)
-      : query_(query), box_(std::move(box)), cost_(&cost), threshold_(threshold), centre_(query) {}
-
-  /// The same with ½δ|x − centre|² added to the cost: its minimum depends smoothly on the model.
-  [[nodiscard]] HalfSpaceProblem smoothed(const Vector& centre) const {
-    HalfSpaceProblem result = *this;
-    const double reach = (centre - query_).cwiseAbs().maxCoeff();
-    result.centre_ = centre;
-    result.delta_ = smoothing * cost_->absolutes.maxCoeff() / (reach > 0 ? reach : 1);
-    return result;
-  }
-
-  struct Minimum {
-    double bound = infinity;  // infinite where the half-space misses the box
-    Vector point = {};        // attains it, up to rounding
-  };
-
-  /// By bisection for the multiplier m ≥ 0 at which the minimiser of cost − m·(θᵀx̃ − t) crosses the
-  /// plane; whatever m it ends with, the value there is a lower bound.
-  [[nodiscard]] Minimum solve(VectorArg theta) const {
-    double low = 0;
-    Vector below = minimizer(theta, low);
-    if (excess(theta, below) >= 0) return {.bound = cost_at(below), .point = below};
-    double high = 1;
-    Vector above = minimizer(theta, high);
-    while (excess(theta, above) < 0) {
-      if (high > 1e100) return {};
-      high *= 8;
-      above = minimizer(theta, high);
+/// min over the box of cost − s·h.
+long double dual_value(const LongVector& plane, long double s, const Box& box,
+                       const ColumnCost& cost) {
+  const Index d = box.lower.size();
+  long double sum = -s * plane(d);
+  for (Index i = 0; i < d; ++i) {
+    const long double x0 = cost.query(i);
+    const long double pull = s * plane(i);
+    const long double low = box.lower(i) - x0;
+    const long double high = box.upper(i) - x0;
+    const long double net = std::max(std::abs(pull) - cost.absolutes(i), 0.0L);
+    long double move = 0;
+    if (net > 0) {
+      const long double free =
+          cost.squares(i) > 0 ? net / (2 * cost.squares(i)) : static_cast<long double>(infinity);
+      move = pull > 0 ? free : -free;
     }
-    for (int step = 0; step < 200; ++step) {
-      const double middle = 0.5 * (low + high);
-      if (middle <= low || middle >= high) break;
-      const Vector point = minimizer(theta, middle);
-      const bool reached = excess(theta, point) >= 0;
-      (reached ? high : low) = middle;
-      (reached ? above : below) = point;
-    }
-    // Costs without squares jump from a bound to the next: the minimum lies between the two.
-    const double short_of = -excess(theta, below);
-    const double beyond = excess(theta, above);
-    const double share = short_of + beyond > 0 ? short_of / (short_of + beyond) : 1;
-    return {.bound = std::max(cost_at(below) + low * short_of, cost_at(above) - high * beyond),
-            .point = below + share * (above - below)};
+    move = std::clamp(move, low, high);
+    if (std::isinf(move)) return -infinity;
+    sum += cost.squares(i) * move * move + cost.absolutes(i) * std::abs(move) - pull * (x0 + move);
   }
+  return sum;
+}
 
- private:
-  /// Of cost − m·θᵀx̃ over the box, one column after the other.
-  [[nodiscard]] Vector minimizer(VectorArg theta, double m) const {
-    Vector x = query_;
-    for (Index i = 0; i < x.size(); ++i) {
-      const double curvature = 2 * cost_->squares(i) + delta_;
-      const double pull = m * theta(i) + delta_ * (centre_(i) - query_(i));
-      const double net = std::max(std::abs(pull) - cost_->absolutes(i), 0.0);
-      if (curvature > 0) {
-        x(i) += std::copysign(net / curvature, pull);
-      } else if (net > 0) {
-        x(i) = pull > 0 ? box_.upper(i) : box_.lower(i);
-      }
-      x(i) = std::clamp(x(i), box_.lower(i), box_.upper(i));
-    }
-    return x;
-  }
-  [[nodiscard]] double excess(VectorArg theta, const Vector& x) const {
-    return theta.head(x.size()).dot(x) + theta(x.size()) - threshold_;
-  }
-  [[nodiscard]] double cost_at(const Vector& x) const {
-    return cost_->squares.dot((x - query_).cwiseAbs2()) +
-           cost_->absolutes.dot((x - query_).cwiseAbs()) +
-           0.5 * delta_ * (x - centre_).squaredNorm();
-  }
-
-  Vector query_;
-  Box box_;
-  const ColumnCost* cost_;
-  double threshold_;
-  Vector centre_;
-  double delta_ = 0;
-};
-
-/// The part of a box in which no single column costs more than `most`, finite in every direction;
-/// nothing if it is empty.
-std::optional<Box> affordable(const Box& box, VectorArg query, const ColumnCost& cost,
-                              double most) {
+/// The part of a box in which no single column costs more than `most`, and a little more; nothing
+/// if it is empty.
+std::optional<Box> affordable(const Box& box, const ColumnCost& cost, double most) {
   Box result = box;
-  for (Index i = 0; i < query.size(); ++i) {
-    const double reach =
-        (1 + 1e-6) * (cost.squares(i) > 0 ? std::sqrt(most / cost.squares(i)) : infinity);
-    const double other = (1 + 1e-6) * (cost.absolutes(i) > 0 ? most / cost.absolutes(i) : infinity);
-    result.lower(i) = std::max(box.lower(i), query(i) - std::min(reach, other));
-    result.upper(i) = std::min(box.upper(i), query(i) + std::min(reach, other));
+  for (Index i = 0; i < box.lower.size(); ++i) {
+    const double by_squares = cost.squares(i) > 0 ? std::sqrt(most / cost.squares(i)) : infinity;
+    const double by_absolutes = cost.absolutes(i) > 0 ? most / cost.absolutes(i) : infinity;
+    const double reach = (1 + leeway) * std::min(by_squares, by_absolutes);
+    result.lower(i) = std::max(box.lower(i), cost.query(i) - reach);
+    result.upper(i) = std::min(box.upper(i), cost.query(i) + reach);
     if (result.lower(i) > result.upper(i)) return std::nullopt;
   }
   return result;
 }
 
-/// The model on the segment from θ whose half-space costs most: by golden sections, because the
-/// cost is quasi-concave in the model.
-Vector best_on_segment(const HalfSpaceProblem& problem, const Vector& theta,
-                       const Vector& towards) {
-  constexpr double golden = 0.6180339887498949;
-  const auto bound = [&](double share) { return problem.solve(theta + share * towards).bound; };
-  double low = 0;
-  double high = 1;
-  double left = 1 - golden;
-  double right = golden;
-  double at_left = bound(left);
-  double at_right = bound(right);
-  while (high - low > 1e-4) {
-    if (at_left < at_right) {
-      low = std::exchange(left, right);
-      at_left = at_right;
-      right = low + golden * (high - low);
-      at_right = bound(right);
-    } else {
-      high = std::exchange(right, left);
-      at_right = at_left;
-      left = high - golden * (high - low);
-      at_left = bound(left);
-    }
+class CostSearch {
+ public:
+  CostSearch(const CostQuestion& question, const Region& region)
+      : asked_(&question),
+        region_(&region),
+        chart_(region),
+        climb_(*question.cones, question.threshold, chart_) {}
+
+  [[nodiscard]] CostBounds run() {
+    if (!chart_.exists()) return best_;
+    const Chart::Inside inside = chart_.inside();
+    if (inside.is_empty) return {.proved = asked_->enough};
+    if (!inside.nu) return best_;
+    const std::optional<Vector> start = robust_start(*inside.nu);
+    if (start) descend(*start);
+    best_.proved = std::min(best_.proved, asked_->enough);
+    return best_;
   }
-  return theta + 0.5 * (low + high) * towards;
-}
 
-double box_lower_bound(const WorstModel& worst_at, const HalfSpaceProblem& problem,
-                       bool has_squares, VectorArg worst, double enough) {
-  Vector theta = worst;
-  HalfSpaceProblem::Minimum cheapest = problem.solve(theta);
-  double best = cheapest.bound;
-  HalfSpaceProblem smooth = problem;
-  for (int model = 0; model < most_models && best < enough; ++model) {
-    if (!has_squares && model % models_per_centre == 0) smooth = problem.smoothed(cheapest.point);
-    cheapest = smooth.solve(theta);
-    theta = best_on_segment(smooth, theta, worst_at(with_one(cheapest.point)) - theta);
-    best = std::max(best, problem.solve(theta).bound);
-  }
-  return best;
-}
-
-}  // namespace
-
-double cost_lower_bound(const WorstModel& worst_at, double threshold, VectorArg query,
-                        const std::vector<Box>& boxes, const ColumnCost& cost, VectorArg worst,
-                        double enough) {
-  double bound = enough;
-  const bool has_squares = (cost.squares.array() > 0).all();
-  for (const Box& box : boxes) {
-    const std::optional<Box> part = affordable(box, query, cost, enough);
-    if (!part) continue;
-    bound = std::min(bound, box_lower_bound(worst_at, {query, *part, cost, threshold}, has_squares,
-                                            worst, enough));
-  }
-  return bound;
-}
-
-namespace {
-
-/// The query's value and the next ones of the grid: what else a feature could be, near by.
-std::vector<double> neighbours(const FeatureRange& range, double value) {
-  std::vector<double> result;
-  if (range.fixed) return result;
-  if (value != range.query) result.push_back(range.query);
-  if (!range.has_grid()) return result;
-  for (const int direction : {1, -1}) {
-    const std::optional<double> next = range.beyond(value, direction);
-    if (next && *next != range.query) result.push_back(*next);
-  }
-  return result;
-}
-
-/// The smallest margin that the worst heads of a certificate's rivals give the winner at a point.
-double known_margin(const Certificate& certificate, const Model& model, const Vector& z) {
-  const Vector h = with_one(model.network.features(z));
-  const Index p = h.size();
-  const Index winner = find_class(model, certificate.target);
-  double least = infinity;
-  for (const RivalCertificate& rival : certificate.rivals) {
-    const Vector& heads = rival.worst_model;
-    const Index other = find_class(model, rival.name);
-    least = std::min(least, (heads.segment(winner * p, p) - heads.segment(other * p, p)).dot(h));
-  }
-  return least;
-}
-
-}  // namespace
-
-std::optional<std::size_t> beaten_by_retreat(const Model& model, const Certifier& certifier,
-                                             const Cost& cost, const FeasibleSet& feasible,
-                                             const RawRow& counterfactual, double claimed) {
-  const Encoder& encoder = feasible.encoder();
-  const Vector raw = encoder.raw(counterfactual);
-  // The heads that are worst at the row refuse most others that cost less, without a search.
-  const std::optional<Certificate> known = certifier.certify(counterfactual);
-  const auto is_refused = [&](const Vector& z) {
-    return known && !known->rivals.empty() && known_margin(*known, model, z) < known->threshold;
-  };
-  const auto beats = [&](const Vector& nearer) {
-    const RawRow row = encoder.values({nearer.data(), static_cast<std::size_t>(nearer.size())});
-    const Vector z = encoder.encode(row);
-    return cost_of(cost, encoder, feasible.query(), z) < claimed &&
-           feasible.violations(nearer).empty() && !is_refused(z) &&
-           certifier.certify(row).has_value();
-  };
-  const std::size_t count = feasible.ranges().size();
-  for (std::size_t j = 0; j < count; ++j) {
-    const auto i = static_cast<Index>(j);
-    if (raw(i) == feasible.ranges()[j].query) continue;
-    for (const double value : neighbours(feasible.ranges()[j], raw(i))) {
-      Vector nearer = raw;
-      nearer(i) = value;
-      if (beats(nearer)) return j;
-      // One that has changed already makes up for it: the number of changes does not grow.
-      for (std::size_t other = 0; other < count; ++other) {
-        const auto k = static_cast<Index>(other);
-        if (other == j || raw(k) == feasible.ranges()[other].query) continue;
-        for (const double step : neighbours(feasible.ranges()[other], raw(k))) {
-          nearer(k) = step;
-          if (beats(nearer)) return j;
-        }
-        nearer(k) = raw(k);
+ private:
+  /// A ν that all cones accept with something to spare; nothing where none is found, and then
+  /// perhaps a proof that there is none.
+  [[nodiscard]] std::optional<Vector> robust_start(const Vector& inside) {
+    std::optional<Vector> result;
+    const Index n = chart_.size();
+    climb_.run(asked_->epsilon, inside, [&](const ConicPoint& centre) {
+      const Vector nu = centre.y.head(n);
+      if (climb_.margin_at(nu, asked_->epsilon) > 0) {
+        result = nu;
+        return true;
       }
-    }
+      const double total = centre.cones.sum();
+      const HalfSpace proof =
+          chart_.half_space(worst_models(chart_.point(nu)), centre.cones / total,
+                            centre.rows / total, Vector::Zero(chart_.base().size()));
+      if (!(proof.maximum(*region_, asked_->threshold) < 0)) return false;
+      best_.proved = asked_->enough;
+      return true;
+    });
+    return result;
   }
-  return std::nullopt;
-}
 
-Vector most_robust_point(const Ellipsoid& set, double threshold, const Box& box) {
-  const Index d = box.lower.size();
-  const Vector& theta = set.center();
-  const Vector lower = box.lower.cwiseMax(-farthest);
-  const Vector upper = box.upper.cwiseMin(farthest);
-  Vector x(d + 1);
-  for (Index i = 0; i < d; ++i) x(i) = theta(i) > 0 ? upper(i) : lower(i);
-  x(d) = 1;
-  const Matrix inverse = set.hessian().ldlt().solve(Matrix::Identity(d + 1, d + 1));
-  double radius = robustness_radius(set, x, threshold);
-  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
-    const Vector before = x;
-    Vector image = inverse * x;
+  [[nodiscard]] std::vector<LongVector> worst_models(const Vector& point) const {
+    std::vector<LongVector> result;
+    const LongVector x = extended(point);
+    for (const Cone& cone : *asked_->cones) {
+      const LongVector image = cone.spread() * x;
+      const long double kappa = std::sqrt(2 * static_cast<long double>(asked_->epsilon));
+      result.emplace_back(cone.center() - kappa / std::sqrt(x.dot(image)) * image);
+    }
+    return result;
+  }
+
+  /// ν, then the absolute move of every column where that counts. In units of what is enough.
+  void descend(const Vector& start) {
+    const ColumnCost& cost = *asked_->cost;
+    const Index n = chart_.size();
+    const Index d = chart_.base().size();
+    std::vector<Index> counted;
     for (Index i = 0; i < d; ++i) {
-      if (!(lower(i) < upper(i))) continue;
-      // λ as a function of this column alone, (a + w·v)/√(p·v² + 2rv + q), has its only stationary
-      // point where w(rv + q) = a(pv + r).
-      const double w = theta(i);
-      const double a = theta.dot(x) - threshold - w * x(i);
-      const double p = inverse(i, i);
-      const double r = image(i) - p * x(i);
-      const double q = x.dot(image) - p * x(i) * x(i) - 2 * r * x(i);
-      const double slope = a * p - w * r;
-      const double rise = w * q - a * r - slope * x(i);  // has the sign of λ′ at the present value
-      double value = rise > 0 ? upper(i) : rise < 0 ? lower(i) : x(i);
-      if (slope > 0) value = std::clamp((w * q - a * r) / slope, lower(i), upper(i));
-      image += (value - x(i)) * inverse.col(i);
-      x(i) = value;
+      if (cost.absolutes(i) > 0 && region_->box.lower(i) < region_->box.upper(i))
+        counted.push_back(i);
     }
-    const double reached = robustness_radius(set, x, threshold);
-    if (!(reached > radius)) {
-      if (reached < radius) x = before;
-      break;
+    const auto extra = static_cast<Index>(counted.size());
+    const Index sides = chart_.rows().rows();
+    const double unit = asked_->enough;
+    ConicProgram program{.curvature = Matrix::Zero(n + extra, n + extra),
+                         .slope = Vector::Zero(n + extra),
+                         .rows = Matrix::Zero(sides + 2 * extra, n + extra),
+                         .bounds = Vector(sides + 2 * extra)};
+    const Matrix weighted = (2 / unit * cost.squares).asDiagonal() * chart_.map();
+    program.curvature.topLeftCorner(n, n) = chart_.map().transpose() * weighted;
+    program.slope.head(n) = weighted.transpose() * (chart_.base() - cost.query);
+    program.rows.topLeftCorner(sides, n) = chart_.rows();
+    program.bounds.head(sides) = chart_.bounds();
+    Vector first(n + extra);
+    first.head(n) = start;
+    const Vector x = chart_.base() + chart_.map() * start;
+    for (Index j = 0; j < extra; ++j) {
+      const Index i = counted[static_cast<std::size_t>(j)];
+      program.slope(n + j) = cost.absolutes(i) / unit;
+      for (const int sign : {1, -1}) {
+        const Index row = sides + 2 * j + (sign > 0 ? 0 : 1);
+        program.rows.row(row).head(n) = sign * chart_.map().row(i);
+        program.rows(row, n + j) = -1;
+        program.bounds(row) = sign * (cost.query(i) - chart_.base()(i));
+      }
+      first(n + j) = std::abs(x(i) - cost.query(i)) + 0.1 * unit / cost.absolutes(i);
     }
-    const bool settled = reached - radius <= 1e-13 * reached;
-    radius = reached;
-    if (settled) break;
+    climb_.add_cones(program, asked_->epsilon, 0);
+    follow_path(program, first, [&](const ConicPoint& centre) {
+      consider(centre, counted);
+      return best_.proved >= asked_->enough || best_.found < asked_->wanted;
+    });
   }
-  return x.head(d);
-}
 
-double maximum_over(const Box& box, const Vector& theta) {
-  double sum = theta(box.lower.size());
-  for (Index i = 0; i < box.lower.size(); ++i) {
-    if (theta(i) != 0) sum += std::max(theta(i) * box.lower(i), theta(i) * box.upper(i));
+  void consider(const ConicPoint& centre, const std::vector<Index>& counted) {
+    const ColumnCost& cost = *asked_->cost;
+    const Index sides = chart_.rows().rows();
+    const Vector point = chart_.point(centre.y.head(chart_.size()));
+    const auto paid = static_cast<double>(cost.at(point));
+    if (paid < best_.found &&
+        robust_logit(*asked_->cones, extended(point), asked_->epsilon) >= asked_->threshold) {
+      best_.found = paid;
+      best_.point = point;
+    }
+    const double unit = asked_->enough;
+    Vector slope = -2 * cost.squares.cwiseProduct(point - cost.query);
+    for (std::size_t j = 0; j < counted.size(); ++j) {
+      const Index row = sides + 2 * static_cast<Index>(j);
+      slope(counted[j]) -= unit * (centre.rows(row) - centre.rows(row + 1));
+    }
+    const HalfSpace proof = chart_.half_space(worst_models(point), unit * centre.cones,
+                                              unit * centre.rows.head(sides), slope);
+    const LongVector plane = proof.plane(*region_, asked_->threshold).entries;
+    best_.proved = std::max(best_.proved, half_space_cost(plane, region_->box, cost));
+  }
+
+  const CostQuestion* asked_;
+  const Region* region_;
+  Chart chart_;
+  Climb climb_;
+  CostBounds best_;
+};
+
+}  // namespace
+
+long double ColumnCost::at(const Vector& x) const {
+  long double sum = 0;
+  for (Index i = 0; i < x.size(); ++i) {
+    const long double move = static_cast<long double>(x(i)) - query(i);
+    sum += squares(i) * move * move + absolutes(i) * std::abs(move);
   }
   return sum;
 }
 
-double admitted_epsilon(const Ellipsoid& set, const Ellipsoid& attained, double threshold,
-                        const Box& box, const Vector& top) {
-  Vector theta = worst_model(attained, top);
-  for (Index i = 0; i < box.lower.size(); ++i) {
-    if (std::isinf(theta(i) > 0 ? box.upper(i) : box.lower(i))) theta(i) = 0;
+double half_space_cost(const LongVector& plane, const Box& box, const ColumnCost& cost) {
+  const auto value = [&](long double s) { return dual_value(plane, s, box, cost); };
+  // Concave in s, and 0 or more at 0: doubled until it falls, then golden sections.
+  long double best = value(0);
+  long double high = 1;
+  while (high < 1e60L && value(2 * high) > value(high)) high *= 2;
+  long double low = 0;
+  high *= 2;
+  constexpr long double golden = 0.6180339887498948482L;
+  long double left = high - golden * (high - low);
+  long double right = low + golden * (high - low);
+  long double at_left = value(left);
+  long double at_right = value(right);
+  for (int step = 0; step < 100; ++step) {
+    best = std::max({best, at_left, at_right});
+    if (at_left < at_right) {
+      low = left;
+      left = right;
+      at_left = at_right;
+      right = low + golden * (high - low);
+      at_right = value(right);
+    } else {
+      high = right;
+      right = left;
+      at_right = at_left;
+      left = high - golden * (high - low);
+      at_left = value(left);
+    }
   }
-  theta(box.lower.size()) -= maximum_over(box, theta) - threshold;
-  return excess_objective(set, theta);
+  return static_cast<double>(best);
 }
 
-}  // namespace ellice
+CostBounds least_cost(const CostQuestion& question) {
+  // Whatever lies beyond costs more than enough.
+  const std::optional<Box> box = affordable(question.region->box, *question.cost, question.enough);
+  if (!box) return {.proved = question.enough};
+  if ((box->lower.array() >= box->upper.array()).all()) {
+    for (const RuleRow& rule : question.region->rules) {
+      const double value = rule.normal.dot(box->lower);
+      const double slack = 1e-9 * rule.normal.cwiseAbs().dot(box->lower.cwiseAbs());
+      if (value > rule.upper + slack || value < rule.lower - slack)
+        return {.proved = question.enough};
+    }
+    const bool is_robust =
+        robust_logit(*question.cones, extended(box->lower), question.epsilon) >= question.threshold;
+    if (!is_robust) return {.proved = question.enough};
+    const auto paid = static_cast<double>(question.cost->at(box->lower));
+    return {.proved = std::min(paid, question.enough), .found = paid, .point = box->lower};
+  }
+  const Region region{.box = *box, .rules = question.region->rules};
+  return CostSearch(question, region).run();
+}
+
+Survival plain_survival(const Model& model, const Cone& cone, const Retraining& retraining,
+                        const LongVector& x_tilde, double margin) {
+  const TrainingRecord& training = model.training;
+  const LongVector solved = cone.solve(x_tilde);
+  const LongVector image = cone.hessian() * solved;
+  const long double penalty = static_cast<long double>(training.l2) + model.curvature.shift;
+  LongVector rest = image - penalty * solved;
+  const Index bias = rest.size() - 1;
+  if (!training.penalize_bias) rest(bias) += training.l2 * solved(bias);
+  const long double noise =
+      training.loss_kind == LossKind::squared ? 2 * static_cast<long double>(training.loss) : 1;
+  const long double part = std::max(solved.dot(rest), 0.0L);
+  const long double variance =
+      retraining.factor(training.rows) * noise * part / static_cast<long double>(training.rows);
+  if (!(variance > 0)) return {.probability = margin >= 0 ? 1.0 : 0.0};
+  return {.probability = normal_cdf(static_cast<double>(margin / std::sqrt(variance))),
+          .amplification = static_cast<double>(solved.dot(image) / part)};
+}
+
+}  // namespace ellice::audit

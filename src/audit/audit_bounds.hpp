@@ -1,59 +1,58 @@
 #pragma once
 
-// What an answer claims about all other points: that none is much cheaper, and up to which ε there
-// is one. Recomputed here by methods that share nothing with those that find answers.
+// How little a robust point can cost, from both sides: a point that costs so much, and half-spaces
+// that hold all robust points and prove that none costs less (theory.md, Result 6 and Result 16).
 
-#include <functional>
-#include <optional>
+#include <limits>
 #include <vector>
 
-#include "ellice/certificate/certificate.hpp"
-#include "ellice/request/cost.hpp"
-#include "request/feasible_set.hpp"
-#include "sets/ellipsoid.hpp"
+#include "audit/audit_chart.hpp"
+#include "ellice/sets/retraining.hpp"
 
-namespace ellice {
+namespace ellice::audit {
 
 /// Σ qᵢ(xᵢ−x0ᵢ)² + cᵢ|xᵢ−x0ᵢ| on columns.
 struct ColumnCost {
+  Vector query = {};      // x0
   Vector squares = {};    // q
   Vector absolutes = {};  // c; where q = 0, positive
+  [[nodiscard]] long double at(const Vector& x) const;
 };
 
-/// The worst model of a convex set of models at x̃, or another model of the set.
-using WorstModel = std::function<Vector(const Vector& x_tilde)>;
+/// A lower bound on the cost of the points of a box with h(x̃) ≥ 0, h linear: whatever multiple of h
+/// is subtracted, what is left has its minimum column by column.
+[[nodiscard]] double half_space_cost(const LongVector& plane, const Box& box,
+                                     const ColumnCost& cost);
 
-/// A lower bound on the cost of the points of the boxes with a robust logit of at least t, or on
-/// `enough` if that is smaller: it stops as soon as the bound reaches it.
-///
-/// Any model θ of the set bounds the cost from below by that of the half-space θᵀx̃ ≥ t within the
-/// box, which is a matter of one multiplier (theory.md, Result 6). `worst` is the first θ: that of
-/// an optimal answer gives its own cost. Where it does not, θ moves towards the worst model at the
-/// cheapest point of the half-space (Frank and Wolfe, 1956): on the segment between the two the
-/// bound can only grow, and the set is convex.
-[[nodiscard]] double cost_lower_bound(const WorstModel& worst_at, double threshold, VectorArg query,
-                                      const std::vector<Box>& boxes, const ColumnCost& cost,
-                                      VectorArg worst, double enough);
+struct CostBounds {
+  double proved = 0;  // no robust point costs less, or `enough` if that is smaller
+  double found = std::numeric_limits<double>::infinity();  // one costs this
+  Vector point = {};                                       // that one
+};
 
-/// A changed feature that can go back to the query's value, or by a step of its grid, while at most
-/// one other takes a step of its own, in a row that is allowed, certified and costs less than
-/// `claimed`; nothing if there is none.
-[[nodiscard]] std::optional<std::size_t> beaten_by_retreat(
-    const Model& model, const Certifier& certifier, const Cost& cost, const FeasibleSet& feasible,
-    const RawRow& counterfactual, double claimed);
+/// Of the points of a region that all cones accept at ε. Ends as soon as `enough` is proved, or
+/// `wanted` undercut.
+struct CostQuestion {
+  const std::vector<Cone>* cones = nullptr;
+  double epsilon = 0;
+  double threshold = 0;
+  const Region* region = nullptr;
+  const ColumnCost* cost = nullptr;
+  double enough = 0;
+  double wanted = 0;
+};
+[[nodiscard]] CostBounds least_cost(const CostQuestion& question);
 
-/// A point of the box that is robust up to as large an ε as cyclic maximisation over its columns
-/// finds (theory.md, Result 8: λ is quasi-concave, so that this ends at the maximum); infinite
-/// bounds are cut at ±1e7.
-[[nodiscard]] Vector most_robust_point(const Ellipsoid& set, double threshold, const Box& box);
+/// The probability that a retrained model accepts a row, from V as Result 33 defines it.
+struct Survival {
+  double probability = 0;
+  /// By how much more than a solve with H the variance may lose in double precision: it is a part
+  /// of what the solve gives.
+  double amplification = 1;
+};
+/// Of a row that scores `margin` above the threshold; `cone` has the model's own H.
+[[nodiscard]] Survival plain_survival(const Model& model, const Cone& cone,
+                                      const Retraining& retraining, const LongVector& x_tilde,
+                                      double margin);
 
-/// max θᵀx̃ over the box.
-[[nodiscard]] double maximum_over(const Box& box, const Vector& theta);
-
-/// An ε of the set beyond which no point of the box is robust: `top` is the box's most robust point
-/// and `attained` the set of the ε that it attains. Brought below the threshold everywhere, the
-/// worst model there shows that no larger set than the one which then holds it has an answer.
-[[nodiscard]] double admitted_epsilon(const Ellipsoid& set, const Ellipsoid& attained,
-                                      double threshold, const Box& box, const Vector& top);
-
-}  // namespace ellice
+}  // namespace ellice::audit

@@ -1,84 +1,109 @@
 #include "audit/audit_proof.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 
 #include "ellice/core/json.hpp"
-#include "model/softmax_objective.hpp"
-#include "sets/ellipsoid.hpp"
 
-namespace ellice {
+namespace ellice::audit {
 
 namespace {
 
-constexpr double tolerance = 1e-9;
+constexpr long double tolerance = 1e-9L;
 // What is left of a coefficient by cancellation, relative to what it was summed from.
-constexpr double rounding = 1e-12;
-
-/// max planeᵀx̃ over the box; rounding dust does not count on infinite sides.
-double maximum(const Box& box, const Vector& plane, const Vector& size) {
-  const Index d = box.lower.size();
-  double sum = plane[d];
-  for (Index i = 0; i < d; ++i) {
-    if (plane[i] == 0) continue;
-    const double side = plane[i] > 0 ? box.upper[i] : box.lower[i];
-    if (std::isinf(side) && std::abs(plane[i]) <= rounding * size[i]) continue;
-    sum += plane[i] * side;
-  }
-  return sum;
-}
-
-/// The least excess of a model of all classes for which the winner's parameters exceed the rival's
-/// by θ, with the dense inverse of H (theory.md, Result 38).
-double pair_excess(const Model& model, const SetChoice& set, const Vector& theta, Index rival) {
-  const Index p = theta.size();
-  const Index winner = set.contest->winner;
-  const Vector head = model.network.head();
-  const Matrix inverse =
-      with_gauge(damped_hessian(model, set.damping), model.network.outputs()).inverse();
-  const auto block = [&](Index j, Index k) { return inverse.block(j * p, k * p, p, p); };
-  const Matrix spread =
-      block(winner, winner) - block(winner, rival) - block(rival, winner) + block(rival, rival);
-  const Vector away = theta - (head.segment(winner * p, p) - head.segment(rival * p, p));
-  return 0.5 * away.dot(spread.ldlt().solve(away));
-}
+constexpr long double cancelled = 1e-12L;
+// Of ε: how far outside its set rounding may leave a model, where H is all but singular.
+constexpr long double outside = 1e-6L;
 
 }  // namespace
 
-void ProofChecker::check_membership(const Vector& theta, std::size_t member) {
-  const double epsilon = result_->epsilon;
-  double excess = 0;
-  if (true_set_ != nullptr) {
-    excess = true_set_->objective(theta) - true_set_->optimum();
-  } else if (set_->contest) {
-    excess = pair_excess(*model_, *set_, theta, set_->contest->rivals[member]);
-  } else {
-    // In the member's own space its score of the same rows is the same.
-    const Model& own = member == 0 ? *model_ : *set_->members[member - 1];
-    const Index d = model_->encoder.columns();
-    Vector moved = theta;
-    for (Index i = 0; i < d; ++i) {
-      const double stretch = model_->encoder.scale()(i) / own.encoder.scale()(i);
-      const double offset =
-          (model_->encoder.mean()(i) - own.encoder.mean()(i)) / own.encoder.scale()(i);
-      moved(i) = theta(i) / stretch;
-      moved(d) -= moved(i) * offset;
-    }
-    const Vector away = moved - own.network.head();
-    excess = 0.5 * away.dot(damped_hessian(own, set_->damping) * away);
-  }
-  if (excess > epsilon * (1 + tolerance) + 1e-15) fault("the model does not belong to the set");
+bool ProofChecker::Stated::refuses(const Box& box, double threshold) const {
+  return maximum_over(box, sure, size, cancelled) < total * static_cast<long double>(threshold);
 }
 
-void ProofChecker::add_rules(std::vector<JsonObject> rules, Vector& plane, Vector& size) {
+bool ProofChecker::Stated::is_bound_over(const Box& box) const {
+  const long double bound = maximum_over(box, plane, size, cancelled);
+  const long double scale = std::max({std::abs(static_cast<long double>(upper_bound)),
+                                      std::abs(bound), 1e-6L, cancelled * size.sum()});
+  return std::abs(upper_bound - bound) <= tolerance * scale;
+}
+
+LongVector ProofChecker::member_of_set(const LongVector& theta, std::size_t member) {
+  const auto excess = [&](const LongVector& model) {
+    return true_models_ != nullptr ? true_models_->excess(model) : (*cones_)[member].excess(model);
+  };
+  const long double epsilon = result_->epsilon;
+  const long double own = excess(theta);
+  if (own <= epsilon) return theta;
+  if (own > epsilon * (1 + outside) + 1e-15L) fault("the model does not belong to the set");
+  // A higher bias brings a worst model nearer to the centre and leaves its columns as they are, so
+  // that those without weight stay so, whose sides may be infinite.
+  LongVector raised = theta;
+  const Index p = model_->encoder.columns() + 1;
+  const Index bias = (has_all_heads() ? set_->contest->winner : 0) * p + p - 1;
+  const long double start = theta(bias);
+  for (long double step = 1e-17L * (1 + std::abs(start)); step < 1; step *= 2) {
+    raised(bias) = start + step;
+    if (excess(raised) <= epsilon) return raised;
+  }
+  const LongVector& center =
+      true_models_ != nullptr ? true_models_->center() : (*cones_)[member].center();
+  return center + epsilon / own * (1 - dust) * (theta - center);
+}
+
+void ProofChecker::add_models(JsonObject& proof, Stated& stated) {
+  const Index d = model_->encoder.columns();
+  if (!proof.has("models")) {
+    if (!proof.has("model")) return;  // the rules alone leave nothing
+    if (has_all_heads()) {
+      (void)proof.at("model");
+      return fault("the heads of all classes are missing");
+    }
+    stated.plane = proof.vector("model", d + 1).cast<long double>();
+    stated.size = stated.plane.cwiseAbs();
+    stated.sure = member_of_set(stated.plane, 0);
+    stated.total = 1;
+    return;
+  }
+  for (JsonObject& entry : proof.objects("models")) {
+    const auto member = entry.integer("member");
+    const double weight = entry.number("weight");
+    const Index size = has_all_heads() ? (d + 1) * model_->network.outputs() : d + 1;
+    const LongVector theta = entry.vector("model", size).cast<long double>();
+    entry.finish();
+    if (member < 0 || static_cast<std::size_t>(member) >= member_count() || !(weight >= 0)) {
+      fault(fmt::format("member {} with the weight {} does not exist", member, weight));
+      continue;
+    }
+    const auto index = static_cast<std::size_t>(member);
+    const LongVector plane = seen(theta, index);
+    stated.sure += weight * seen(member_of_set(theta, index), index);
+    stated.plane += weight * plane;
+    stated.size += weight * plane.cwiseAbs();
+    stated.total += weight;
+  }
+  if (std::abs(stated.total - 1) > tolerance) fault("the weights of the models do not add up to 1");
+}
+
+LongVector ProofChecker::seen(const LongVector& theta, std::size_t member) const {
+  if (!has_all_heads()) return theta;
+  const Index p = model_->encoder.columns() + 1;
+  return theta.segment(set_->contest->winner * p, p) -
+         theta.segment(set_->contest->rivals[member] * p, p);
+}
+
+std::size_t ProofChecker::member_count() const {
+  if (set_->contest) return set_->contest->rivals.size();
+  return set_->members.size() + 1;
+}
+
+void ProofChecker::add_rules(std::vector<JsonObject> rules, Stated& stated) {
   const Schema& schema = model_->schema();
   const Encoder& encoder = model_->encoder;
   const Index d = encoder.columns();
   for (JsonObject& entry : rules) {
     const std::string text = entry.string("rule");
-    const double multiplier = entry.number("multiplier");
+    const long double multiplier = entry.number("multiplier");
     entry.finish();
     const auto rule = std::find_if(schema.constraints.begin(), schema.constraints.end(),
                                    [&](const Rule& known) { return known.text == text; });
@@ -89,83 +114,80 @@ void ProofChecker::add_rules(std::vector<JsonObject> rules, Vector& plane, Vecto
     const bool has_side = multiplier > 0 ? rule->relation != Rule::Relation::at_least
                                          : rule->relation != Rule::Relation::at_most;
     if (!has_side) {
-      fault(fmt::format("the rule \"{}\" has no side for the multiplier {}", text, multiplier));
+      fault(fmt::format("the rule \"{}\" has no side for the multiplier {}", text,
+                        static_cast<double>(multiplier)));
       continue;
     }
     // multiplier·(bound − Σ coefficient·raw) ≥ 0 for every row that keeps the rule.
-    plane(d) += multiplier * rule->bound;
-    size(d) += std::abs(multiplier * rule->bound);
+    const auto add = [&](Index at, long double value) {
+      stated.plane(at) += value;
+      stated.sure(at) += value;
+      stated.size(at) += std::abs(value);
+    };
+    add(d, multiplier * rule->bound);
     for (const auto& [name, coefficient] : rule->terms) {
       const Index column = encoder.first_column(*schema.find(name));
-      const double slope = multiplier * coefficient * encoder.scale()(column);
-      plane(column) -= slope;
-      size(column) += std::abs(slope);
-      plane(d) -= multiplier * coefficient * encoder.mean()(column);
-      size(d) += std::abs(multiplier * coefficient * encoder.mean()(column));
+      add(column, -multiplier * coefficient * encoder.scale()(column));
+      add(d, -multiplier * coefficient * encoder.mean()(column));
     }
   }
 }
 
-void ProofChecker::check(JsonObject proof, const FeasibleSet& feasible) {
+ProofChecker::Stated ProofChecker::read(JsonObject proof) {
   const Index d = model_->encoder.columns();
-  const double stated = proof.number("upper_bound");
-  if (proof.has("supposes")) (void)proof.strings("supposes");
-  Vector plane = Vector::Zero(d + 1);
-  Vector size = Vector::Zero(d + 1);
-  double total = 0;
-  if (proof.has("models")) {
-    for (JsonObject& entry : proof.objects("models")) {
-      const auto member = entry.integer("member");
-      const double weight = entry.number("weight");
-      // Of the true set of several classes: heads of all of them, which alone show that they belong
-      // to it.
-      const bool of_all = true_set_ != nullptr && set_->contest;
-      Vector theta = entry.vector("model", of_all ? (d + 1) * model_->network.outputs() : d + 1);
-      entry.finish();
-      const std::size_t last =
-          set_->contest ? set_->contest->rivals.size() - 1 : set_->members.size();
-      if (member < 0 || static_cast<std::size_t>(member) > last || weight < 0) {
-        fault(fmt::format("member {} with the weight {} does not exist", member, weight));
-        continue;
-      }
-      check_membership(theta, static_cast<std::size_t>(member));
-      if (of_all) {
-        const Index rival = set_->contest->rivals[static_cast<std::size_t>(member)];
-        theta = (theta.segment(set_->contest->winner * (d + 1), d + 1) -
-                 theta.segment(rival * (d + 1), d + 1))
-                    .eval();
-      }
-      plane += weight * theta;
-      size += weight * theta.cwiseAbs();
-      total += weight;
-    }
-    if (std::abs(total - 1) > tolerance) fault("the weights of the models do not add up to 1");
-  } else if (proof.has("model")) {
-    plane = proof.vector("model", d + 1);
-    size = plane.cwiseAbs();
-    total = 1;
-    check_membership(plane, 0);
-  }
-  if (proof.has("rules")) add_rules(proof.objects("rules"), plane, size);
+  Stated stated{.upper_bound = proof.number("upper_bound"),
+                .plane = LongVector::Zero(d + 1),
+                .size = LongVector::Zero(d + 1),
+                .sure = LongVector::Zero(d + 1)};
+  if (proof.has("supposes")) stated.supposes = proof.strings("supposes");
+  add_models(proof, stated);
+  if (proof.has("rules")) add_rules(proof.objects("rules"), stated);
   proof.finish();
-  const double bound = maximum(feasible.relaxed(), plane, size);
-  const double scale = std::max({std::abs(stated), std::abs(bound), 1e-6, rounding * size.sum()});
-  if (!(std::abs(stated - bound) <= tolerance * scale))
-    fault(fmt::format("upper_bound is {}, recomputed {}", stated, bound));
-  if (!(bound < total * result_->threshold)) fault("the model does not stay below the threshold");
+  return stated;
 }
 
-void ProofChecker::check_cases(std::vector<JsonObject> proofs, const FeasibleSet& feasible) {
-  const std::vector<FeasibleSet> cases = feasible.branches();
-  if (proofs.size() != cases.size()) {
-    fault(fmt::format("{} cases are proved, and the rules make {}", proofs.size(), cases.size()));
-    return;
+void ProofChecker::check(std::vector<JsonObject> proofs, const RowConstraints& constraints) {
+  std::vector<Stated> stated;
+  for (const JsonObject& proof : proofs) stated.push_back(read(proof));
+  const std::vector<Case> cases = constraints.cases();
+  // Every case must be refused by one of them, whichever it was made for.
+  for (const Case& one : cases) {
+    const Box box = constraints.around(one.values);
+    const bool is_refused = std::any_of(stated.begin(), stated.end(), [&](const Stated& proof) {
+      return proof.refuses(box, result_->threshold);
+    });
+    if (is_refused) continue;
+    fault(one.supposes.empty() ? "the model does not stay below the threshold"
+                               : fmt::format("no model stays below the threshold where {}",
+                                             fmt::join(one.supposes, " and ")));
   }
-  for (std::size_t k = 0; k < cases.size(); ++k) {
-    if (!proofs[k].has("supposes") || proofs[k].strings("supposes") != cases[k].supposes())
-      fault("a case is not the one that the rules make");
-    check(proofs[k], cases[k]);
+  check_bounds(stated, cases, constraints);
+}
+
+void ProofChecker::check_bounds(const std::vector<Stated>& proofs, const std::vector<Case>& cases,
+                                const RowConstraints& constraints) {
+  std::vector<std::vector<std::string>> seen;
+  for (const Stated& proof : proofs) {
+    if (std::find(seen.begin(), seen.end(), proof.supposes) != seen.end())
+      fault("two proofs are about the same case");
+    seen.push_back(proof.supposes);
+    bool is_a_case = proof.supposes.empty();
+    bool is_bound = is_a_case && proof.is_bound_over(constraints.around(constraints.values()));
+    for (const Case& one : cases) {
+      // A proof that names no case may be about the only one that is left.
+      if (!proof.supposes.empty() && proof.supposes != one.supposes) continue;
+      is_a_case = true;
+      is_bound = is_bound || proof.is_bound_over(constraints.around(one.values));
+    }
+    if (!is_a_case) {
+      fault("a case is not one that the rules make");
+    } else if (!is_bound) {
+      const Box box = constraints.around(constraints.values());
+      fault(
+          fmt::format("upper_bound is {}, recomputed {}", proof.upper_bound,
+                      static_cast<double>(maximum_over(box, proof.plane, proof.size, cancelled))));
+    }
   }
 }
 
-}  // namespace ellice
+}  // namespace ellice::audit

@@ -1,16 +1,25 @@
 #pragma once
 
-#include "ellice/audit/audit.hpp"
-#include "request/feasible_set.hpp"
-#include "request/recourse_file.hpp"
-#include "sets/uncertainty_set.hpp"
+// The largest ε for which somebody has an answer, found again without the search that stated it.
 
-namespace ellice {
+#include <functional>
+#include <limits>
 
-/// Whether a stated largest ε can be, where rules or several models take part: nothing robust may
-/// be found a little above it, and nothing may prove that there is nothing a little below it. Asks
-/// the solver that also finds answers; what it finds is a point or a proof either way.
-void check_largest_epsilon(double stated, const Model& model, const SetChoice& set,
-                           const FeasibleSet& feasible, AnswerAudit& result);
+#include "audit/audit_region.hpp"
 
-}  // namespace ellice
+namespace ellice::audit {
+
+/// Bounds of the largest ε for which a point is robust that constraints allow, grids and levels
+/// between two whole ones left out.
+struct LargestEpsilon {
+  double attained = 0;  // by a point that was found
+  double admitted = 0;  // models refuse every point beyond it
+};
+
+using ReachIn = std::function<Reach(const Region&)>;
+
+/// Over all cases.
+[[nodiscard]] LargestEpsilon largest_epsilon(const RowConstraints& constraints,
+                                             const ReachIn& reach);
+
+}  // namespace ellice::audit

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <set>
 
+#include "audit/audit_cost.hpp"
+#include "certificate/verification_check.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "sets/uncertainty_set.hpp"
+#include "ellice/sets/set_choice.hpp"
 
 namespace ellice {
 
@@ -43,15 +45,7 @@ Auditor::Auditor(const Model& model, AuditRequest asked, std::string source)
                : model.rows               ? &*model.rows
                                           : nullptr) {
   if (asked_.set.kind == SetKind::true_set)
-    (asked_.set.contest ? true_classes_ : true_set_) =
-        true_set(model, training_rows(asked_.set, model), asked_.epsilon);
-  std::vector<Index> winners = {0};
-  if (asked_.set.contest) winners = acceptable_classes(model, *asked_.set.contest);
-  for (const Index winner : winners) {
-    SetChoice set = asked_.set;
-    if (set.contest) set.contest->winner = winner;
-    certifiers_.emplace(winner, Certifier(model, set, asked_.epsilon, asked_.threshold));
-  }
+    true_models_.emplace(model, training_rows(asked_.set, model), asked_.epsilon);
 }
 
 AnswerAudit Auditor::audit(JsonObject answer) const {
@@ -86,13 +80,6 @@ AnswerAudit Auditor::audit(JsonObject answer) const {
   if (answer.has("query")) check_with_query(answer, result);
   answer.finish();
   return result;
-}
-
-Certifier Auditor::certifier(const AnswerAudit& result) const {
-  const SetChoice set = set_of(result);
-  if (result.epsilon == asked_.epsilon)
-    return certifiers_.at(set.contest ? set.contest->winner : 0);
-  return {*model_, set, result.epsilon, asked_.threshold};
 }
 
 SetChoice Auditor::set_of(const AnswerAudit& result) const {
@@ -130,34 +117,50 @@ double Auditor::attained_epsilon(JsonObject& answer, AnswerAudit& result) const 
 
 void Auditor::check_with_query(JsonObject& answer, AnswerAudit& result) const {
   const RawRow query = row(answer, "query");
-  const FeasibleSet feasible(model_->encoder, asked_.constraints, result.query_index,
-                             model_->encoder.raw(query));
+  const audit::RowConstraints constraints(model_->encoder, asked_.constraints, result.query_index,
+                                          query);
   const std::vector<std::string> stated = answer.has("query_violations")
                                               ? answer.strings("query_violations")
                                               : std::vector<std::string>{};
-  if (stated != feasible.query_violations())
+  if (stated != constraints.broken_by_query() && stated != constraints.broken_by_query(true))
     result.failures.emplace_back("query_violations are not those of the query");
   reasons_.check(answer, query, result.failures);
-  if (answer.has("counterfactual")) {
-    const RawRow counterfactual = row(answer, "counterfactual");
-    if (result.status == Status::already_robust && query != counterfactual)
-      result.failures.emplace_back("who is robust already changes nothing, but the rows differ");
-    check_numbers(answer, query, counterfactual, feasible, result);
-    if (is_certified(result.status)) {
-      check_constraints(query, counterfactual, feasible, result);
-      if (answer.has("certificate")) check_certificate(answer, counterfactual, result);
-      if (answer.has("gap") && result.status != Status::already_robust)
-        check_gap(answer.number("gap"), counterfactual, feasible, result);
-    }
-  }
-  if (answer.has("infeasible")) check_proof(answer.object("infeasible"), feasible, result);
+  if (answer.has("counterfactual")) check_row(answer, query, constraints, result);
+  if (answer.has("infeasible")) check_proof(answer.object("infeasible"), constraints, result);
 }
 
-void Auditor::check_numbers(JsonObject& answer, const RawRow& query, const RawRow& counterfactual,
-                            const FeasibleSet& feasible, AnswerAudit& result) const {
+void Auditor::check_row(JsonObject& answer, const RawRow& query,
+                        const audit::RowConstraints& constraints, AnswerAudit& result) const {
+  Row stated{.values = row(answer, "counterfactual")};
+  stated.z = model_->encoder.encode(stated.values);
+  const bool is_same = query == stated.values;
+  if (result.status == Status::already_robust && !is_same)
+    result.failures.emplace_back("who is robust already changes nothing, but the rows differ");
+  if (is_certified(result.status) && answer.has("certificate")) {
+    stated.certificate =
+        certificate_from_json(answer.at("certificate"), *model_, source_,
+                              fmt::format("results[{}].certificate", result.query_index));
+  }
+  const std::size_t differing = check_changes(answer, query, stated, result);
+  check_distance(answer.object("distance"), stated, constraints, differing, result);
+  const Evaluation found =
+      stated.certificate ? check_certificate(stated, result) : evaluate(stated, result);
+  check_logits(answer, stated, found, result);
+  check_endurance(answer, stated, result);
+  if (!is_certified(result.status)) return;
+  if (!is_same) {  // who is robust already changes nothing
+    for (const std::string& broken : constraints.broken_by(stated.values))
+      result.failures.push_back("constraint broken: " + broken);
+  }
+  if (stated.certificate && answer.has("gap") && result.status != Status::already_robust)
+    check_gap(answer.number("gap"), stated, constraints, result);
+}
+
+std::size_t Auditor::check_changes(JsonObject& answer, const RawRow& query, const Row& row,
+                                   AnswerAudit& result) const {
   const Schema& schema = model_->schema();
   const Json from = row_to_json(schema, query);
-  const Json to = row_to_json(schema, counterfactual);
+  const Json to = row_to_json(schema, row.values);
   std::set<std::string> changed;
   for (JsonObject change : answer.objects("changes")) {
     const std::string name = change.string("feature");
@@ -170,8 +173,15 @@ void Auditor::check_numbers(JsonObject& answer, const RawRow& query, const RawRo
     }
     change.finish();
   }
+  if (answer.has("held")) {
+    for (const std::string& name : answer.strings("held")) {
+      const auto j = schema.find(name);
+      if (!j || query[*j] != row.values[*j])
+        result.failures.push_back(fmt::format("held: {} does not keep the query's value", name));
+    }
+  }
   std::size_t differing = 0;
-  for (std::size_t j = 0; j < query.size(); ++j) differing += query[j] != counterfactual[j] ? 1 : 0;
+  for (std::size_t j = 0; j < query.size(); ++j) differing += query[j] != row.values[j] ? 1 : 0;
   result.changed.assign(changed.begin(), changed.end());
   if (differing != changed.size())
     result.failures.emplace_back("changes: not all of them are listed");
@@ -180,26 +190,30 @@ void Auditor::check_numbers(JsonObject& answer, const RawRow& query, const RawRo
     result.failures.push_back(
         fmt::format("changes: {}, but at most {} were asked for", differing, *asked_.max_changes));
   }
+  return differing;
+}
 
-  const Vector z = model_->encoder.encode(counterfactual);
-  const Vector move = z - feasible.query();
-  result.cost = cost_of(asked_.cost, model_->encoder, feasible.query(), z);
-  JsonObject distance = answer.object("distance");
-  const auto compare = [&](const char* name, double stored, double recomputed,
-                           double floor = 1e-6) {
-    if (agree(stored, recomputed, floor)) return;
-    result.failures.push_back(fmt::format("{} is {}, recomputed {}", name, stored, recomputed));
+void Auditor::check_distance(JsonObject distance, const Row& row,
+                             const audit::RowConstraints& constraints, std::size_t differing,
+                             AnswerAudit& result) const {
+  const Vector move = row.z - constraints.query();
+  result.cost = audit::cost_of_move(asked_.cost, model_->encoder, constraints.query(), row.z);
+  const auto compare = [&](const char* name, double recomputed) {
+    const double stored = distance.number(name);
+    if (agree(stored, recomputed)) return;
+    result.failures.push_back(
+        fmt::format("distance.{} is {}, recomputed {}", name, stored, recomputed));
   };
-  compare("distance.l2", distance.number("l2"), move.norm());
-  compare("distance.l1", distance.number("l1"), move.lpNorm<1>());
-  compare("distance.weighted", distance.number("weighted"), result.cost);
-  compare("distance.changed", distance.number("changed"), static_cast<double>(differing));
+  compare("l2", move.norm());
+  compare("l1", move.lpNorm<1>());
+  compare("weighted", result.cost);
+  compare("changed", static_cast<double>(differing));
   distance.finish();
-  // In the arithmetic of certificates: next to a unit's kink, where g jumps, another may see the
-  // other side.
-  const Evaluation found = certifier(result).evaluate(counterfactual);
-  check_endurance(answer, feasible, z, result);
-  const Vector features = with_one(model_->network.features(z)).cwiseAbs();
+}
+
+void Auditor::check_logits(JsonObject& answer, const Row& row, const Evaluation& found,
+                           AnswerAudit& result) const {
+  const Vector features = verification::features_of(*model_, row.z).cast<double>().cwiseAbs();
   const Index outputs = model_->network.outputs();
   const Vector sizes = model_->network.head().cwiseAbs();  // of each class in turn
   const double terms =
@@ -207,26 +221,19 @@ void Auditor::check_numbers(JsonObject& answer, const RawRow& query, const RawRo
           .sum();
   const double rounding =
       1e-4 * (terms + std::abs(found.logit - found.robust_logit));  // times 1e-9
-  compare("logit", answer.number("logit"), found.logit, rounding);
+  const auto compare = [&](const char* name, double recomputed, double floor) {
+    const double stored = answer.number(name);
+    if (agree(stored, recomputed, floor)) return;
+    result.failures.push_back(fmt::format("{} is {}, recomputed {}", name, stored, recomputed));
+  };
+  compare("logit", found.logit, rounding);
   // The bound over the true set depends on where Newton's method began, in its last digits.
-  compare("robust_logit", answer.number("robust_logit"), found.robust_logit,
-          asked_.set.kind == SetKind::true_set ? 1e4 * rounding : rounding);
+  compare("robust_logit", found.robust_logit, true_models_ ? 1e4 * rounding : rounding);
 }
 
-void Auditor::check_constraints(const RawRow& query, const RawRow& counterfactual,
-                                const FeasibleSet& feasible, AnswerAudit& result) const {
-  if (query == counterfactual) return;  // who is robust already changes nothing
-  for (const std::string& broken : feasible.violations(model_->encoder.raw(counterfactual))) {
-    result.failures.push_back("constraint broken: " + broken);
-  }
-}
-
-void Auditor::check_certificate(JsonObject& answer, const RawRow& counterfactual,
-                                AnswerAudit& result) const {
-  const Certificate certificate =
-      certificate_from_json(answer.at("certificate"), *model_, source_,
-                            fmt::format("results[{}].certificate", result.query_index));
-  if (certificate.point != counterfactual)
+Evaluation Auditor::check_certificate(const Row& row, AnswerAudit& result) const {
+  const Certificate& certificate = *row.certificate;
+  if (certificate.point != row.values)
     result.failures.emplace_back("the certificate is for another row");
   if (asked_.set.contest) check_contest(certificate, result);
   if (certificate.set != asked_.set.kind)
@@ -241,6 +248,7 @@ void Auditor::check_certificate(JsonObject& answer, const RawRow& counterfactual
   result.breaking_model = verification.breaking_model;
   result.failures.insert(result.failures.end(), verification.failures.begin(),
                          verification.failures.end());
+  return {.logit = verification.logit, .robust_logit = verification.robust_logit};
 }
 
 void Auditor::check_contest(const Certificate& certificate, AnswerAudit& result) const {

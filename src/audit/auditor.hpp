@@ -7,16 +7,16 @@
 #include <string>
 
 #include "audit/audit_bounds.hpp"
+#include "audit/audit_cones.hpp"
+#include "audit/audit_constraints.hpp"
+#include "audit/audit_enumeration.hpp"
 #include "audit/audit_reasons.hpp"
 #include "audit/audit_request.hpp"
+#include "audit/audit_true_set.hpp"
 #include "ellice/audit/audit.hpp"
 #include "ellice/certificate/certificate.hpp"
 #include "ellice/certificate/verification.hpp"
 #include "ellice/core/json_fwd.hpp"
-#include "request/feasible_set.hpp"
-#include "request/recourse_file.hpp"
-#include "sets/ellipsoid.hpp"
-#include "sets/true_set.hpp"
 
 namespace ellice {
 
@@ -28,43 +28,97 @@ class Auditor {
   [[nodiscard]] AnswerAudit audit(JsonObject answer) const;
 
  private:
+  /// A row as an answer states it, and its certificate where there is one.
+  struct Row {
+    RawRow values = {};
+    Vector z = {};  // model space
+    std::optional<Certificate> certificate = {};
+  };
+
   /// Relative to the numbers themselves, or to `floor` where they are what larger numbers leave
   /// over.
   [[nodiscard]] static bool agree(double stored, double recomputed, double floor = 1e-6);
-  [[nodiscard]] Ellipsoid ellipsoid(double epsilon) const;
   /// For the class that the answer names, where there are many.
-  [[nodiscard]] Certifier certifier(const AnswerAudit& result) const;
   [[nodiscard]] SetChoice set_of(const AnswerAudit& result) const;
+  /// The set's ellipsoids for that class; of linear models over their columns, of others over the
+  /// features of their last layer.
+  [[nodiscard]] const std::vector<audit::Cone>& cones(const AnswerAudit& result) const;
+  /// The ellipsoid of the model's own H, whatever the set.
+  [[nodiscard]] const audit::Cone& own_cone() const;
+  /// The score cᵀθ of the true set's heads, one for each rival where there are many classes.
+  [[nodiscard]] std::vector<audit::LongVector> scores(const Vector& z,
+                                                      const AnswerAudit& result) const;
+  /// Logit and robust logit of any row, by the verifier's arithmetic.
+  [[nodiscard]] Evaluation evaluate(const Row& row, const AnswerAudit& result) const;
+  [[nodiscard]] Evaluation evaluate_true(const Row& row, const AnswerAudit& result) const;
+
   /// The answer names one of the classes that were asked for.
   void check_target(JsonObject& answer, AnswerAudit& result) const;
-  [[nodiscard]] WorstModel worst_models(double epsilon) const;
   [[nodiscard]] RawRow row(JsonObject& answer, const char* key) const;
   [[nodiscard]] double attained_epsilon(JsonObject& answer, AnswerAudit& result) const;
   void check_with_query(JsonObject& answer, AnswerAudit& result) const;
-  void check_numbers(JsonObject& answer, const RawRow& query, const RawRow& counterfactual,
-                     const FeasibleSet& feasible, AnswerAudit& result) const;
-  /// Radius and survival, from a factor of H made here and the definition of both.
-  void check_endurance(JsonObject& answer, const FeasibleSet& feasible, const Vector& z,
-                       AnswerAudit& result) const;
-  void check_constraints(const RawRow& query, const RawRow& counterfactual,
-                         const FeasibleSet& feasible, AnswerAudit& result) const;
-  void check_certificate(JsonObject& answer, const RawRow& counterfactual,
-                         AnswerAudit& result) const;
+  void check_row(JsonObject& answer, const RawRow& query, const audit::RowConstraints& constraints,
+                 AnswerAudit& result) const;
+  /// How many features differ.
+  [[nodiscard]] std::size_t check_changes(JsonObject& answer, const RawRow& query, const Row& row,
+                                          AnswerAudit& result) const;
+  void check_distance(JsonObject distance, const Row& row, const audit::RowConstraints& constraints,
+                      std::size_t differing, AnswerAudit& result) const;
+  void check_logits(JsonObject& answer, const Row& row, const Evaluation& found,
+                    AnswerAudit& result) const;
+  /// Radius and survival, from the definition of both.
+  void check_endurance(JsonObject& answer, const Row& row, AnswerAudit& result) const;
+  void check_radius(JsonObject& answer, const Row& row, AnswerAudit& result) const;
+  [[nodiscard]] double ellipsoid_radius(const Row& row, const AnswerAudit& result) const;
+  /// The certificate by itself, and that it is about this row and what was asked for.
+  [[nodiscard]] Evaluation check_certificate(const Row& row, AnswerAudit& result) const;
   /// The certificate is for the answer's class and against all that are not acceptable.
   void check_contest(const Certificate& certificate, AnswerAudit& result) const;
+
   /// No robust row may cost less than the stated gap admits (theory.md, Result 9).
-  void check_gap(double gap, const RawRow& counterfactual, const FeasibleSet& feasible,
+  void check_gap(double gap, const Row& row, const audit::RowConstraints& constraints,
                  AnswerAudit& result) const;
+  /// By deciding all that is discrete, where that does not take too long.
+  [[nodiscard]] audit::Enumerated check_by_cases(double gap, const Row& row,
+                                                 const audit::RowConstraints& constraints,
+                                                 const AnswerAudit& result) const;
+  /// Whether other numbers, with all that is discrete as it is, may leave the gap as stated; where
+  /// nothing is discrete, that is all there is to it.
+  [[nodiscard]] bool check_numbers(double gap, const Row& row,
+                                   const audit::RowConstraints& constraints,
+                                   AnswerAudit& result) const;
+  /// What a gap says that no robust row undercuts; squared where the cost is a root.
+  [[nodiscard]] double claimed_cost(double gap, const AnswerAudit& result) const;
+  /// Models that are worst at a row, and what certified rows near it keep from the threshold.
+  struct WorstThere {
+    std::vector<audit::LongVector> models = {};
+    double needed = 0;
+  };
+  [[nodiscard]] WorstThere worst_at(const Row& row, const AnswerAudit& result) const;
+  /// The cost of what is not discrete; adds what the rest of the row costs to `spent`.
+  [[nodiscard]] audit::ColumnCost cost_of_numbers(const Row& row,
+                                                  const audit::RowConstraints& constraints,
+                                                  double& spent) const;
+  [[nodiscard]] audit::CostBounds least_cost(double claimed, const audit::ColumnCost& cost,
+                                             const Row& row,
+                                             const audit::RowConstraints& constraints,
+                                             const AnswerAudit& result) const;
+  /// `worst` are models of the set that are worst at `start`.
+  [[nodiscard]] audit::CostBounds least_cost(const audit::CostQuestion& question,
+                                             const std::vector<audit::LongVector>& worst,
+                                             const Vector& start) const;
   /// What is discrete was searched, and no short proof shows that nothing cheaper exists; but
   /// nothing near may contradict the gap.
-  void check_not_beaten(double gap, const RawRow& counterfactual, const FeasibleSet& feasible,
+  void check_not_beaten(double gap, const Row& row, const audit::RowConstraints& constraints,
                         AnswerAudit& result) const;
+  [[nodiscard]] bool is_robust(const RawRow& row, const Vector& z, const Certificate& known,
+                               const AnswerAudit& result) const;
   [[nodiscard]] bool has_rules() const;
-  void check_proof(JsonObject infeasible, const FeasibleSet& feasible, AnswerAudit& result) const;
-  [[nodiscard]] bool has_several() const;
+  void check_proof(JsonObject infeasible, const audit::RowConstraints& constraints,
+                   AnswerAudit& result) const;
   void check_best(JsonObject best, AnswerAudit& result) const;
-  /// The bounds of the largest ε: that the lower one has the answer that is stated.
-  void check_max_epsilon(JsonObject bounds, double stated, const FeasibleSet& feasible,
+  /// Below the ε asked for, no less than a point attains, no more than models admit.
+  void check_max_epsilon(double stated, const audit::RowConstraints& constraints,
                          AnswerAudit& result) const;
 
   const Model* model_;
@@ -72,10 +126,10 @@ class Auditor {
   std::string source_;
   bool is_exact_;  // gaps and infeasibility can be proved
   Verifier verifier_;
-  std::map<Index, Certifier> certifiers_;  // by the class that wins; one logit has one, 0
   ReasonAudit reasons_;
-  std::optional<TrueSet> true_set_;      // of one logit
-  std::optional<TrueSet> true_classes_;  // of several classes
+  std::optional<audit::TrueModels> true_models_;
+  mutable std::map<Index, std::vector<audit::Cone>> cones_;  // by the class that wins, as needed
+  mutable std::optional<audit::Cone> own_cone_;
 };
 
 }  // namespace ellice

@@ -37,12 +37,13 @@ class PlainObjective {
   /// (e_y − e_r) ⊗ x̃ for the difference of two classes' scores.
   [[nodiscard]] long double lower_bound(const LongVector& at, const LongVector& c,
                                         long double epsilon) const;
-
- private:
-  /// δ: how far r = ∇F(θ) leaves F above its minimum, at most.
+  /// δ: how far r = ∇F(θ) leaves F = L + τ·cᵀθ above its minimum, at most.
   [[nodiscard]] long double suboptimality(const LongVector& at, const LongVector& residual) const;
   [[nodiscard]] LongMatrix hessian(const LongVector& at) const;
+  /// With a curvature of its own for what all classes have in common, where there are many.
   [[nodiscard]] LongMatrix with_gauge(LongMatrix hessian) const;
+
+ private:
   /// Of a row, one for each class.
   void find_scores(const LongVector& theta, Index row, LongVector& scores) const;
   [[nodiscard]] bool is_penalized(Index parameter) const {

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "certificate/plain_network.hpp"
-#include "certificate/plain_objective.hpp"
+#include "certificate/plain_true_set.hpp"
 #include "certificate/verification_check.hpp"
 #include "ellice/core/error.hpp"
-#include "sets/true_set.hpp"
 
 namespace ellice {
 
@@ -85,15 +83,12 @@ Recomputed check_first_order(const Model& model, const Certificate& certificate,
   return {.logit = static_cast<double>(logit), .robust_logit = static_cast<double>(robust)};
 }
 
-/// Looks for a model of the true set with a low score aᵀθ.
-using FindWorst = std::function<Vector()>;
-
 /// Everything that a certificate says of the true set and the score aᵀθ of its models. Where
-/// something is wrong, `find_worst` of the code under scrutiny may find a model that rejects the
-/// row; what it finds is evaluated here.
-Recomputed check_true(const PlainObjective& objective, const LongVector& theta, const LongVector& a,
-                      const Stated& stated, const Vector& worst_model, const FindWorst& find_worst,
+/// something is wrong, a model of the set may be found that rejects the row.
+Recomputed check_true(const std::shared_ptr<const PlainObjective>& shared, const LongVector& theta,
+                      const LongVector& a, const Stated& stated, const Vector& worst_model,
                       Verification& result) {
+  const PlainObjective& objective = *shared;
   Check check(stated, result.failures);
   const long double logit = theta.dot(a);
   const long double scale = theta.cwiseProduct(a).cwiseAbs().sum();
@@ -117,7 +112,9 @@ Recomputed check_true(const PlainObjective& objective, const LongVector& theta, 
   }
   check.threshold("the worst model's", bound);
   if (!result.failures.empty()) {
-    const Vector found = find_worst();
+    // A little inside, so that it is of the set when it is written.
+    const LongVector lowest = PlainTrueSet(shared, theta).worst(a, stated.epsilon).model;
+    const Vector found = (theta + (1 - 1e-9L) * (lowest - theta)).cast<double>();
     const LongVector breaking = found.cast<long double>();
     const long double level = objective.optimum() + stated.epsilon;
     if (objective.evaluate(breaking).objective <= level && breaking.dot(a) < stated.threshold) {
@@ -136,7 +133,11 @@ Verifier::Verifier(const Model& model, std::vector<const Model*> members, const 
       members_(std::move(members)),
       rows_(rows == nullptr && model.rows ? &*model.rows : rows),
       eliminated_(std::make_shared<EliminatedHessian>(hessian_of(model, {}))) {
-  if (rows_ != nullptr) objective_ = std::make_shared<PlainObjective>(model, *rows_);
+  if (rows_ == nullptr) return;
+  objective_ = std::make_shared<PlainObjective>(model, *rows_);
+  require_input(objective_->rows_fit(),
+                "the rows are not those of the model: their number, or the model's loss or Hessian "
+                "on them, is not that of its file; give the data that it was trained on");
 }
 
 Verification Verifier::verify(const Certificate& certificate) const {
@@ -173,9 +174,6 @@ Verification Verifier::verify(const Certificate& certificate) const {
   require(linearised || is_true || is_ellipsoidal(certificate.set),
           "the set {} has no verifier yet", enum_name(certificate.set));
   if (is_true) {
-    require_input(objective_->rows_fit(),
-                  "the rows are not those of the model: their number, or the model's loss or "
-                  "Hessian on them, is not that of its file; give the data that it was trained on");
     require_input(
         objective_->objective_fits(),
         "the model file contradicts itself: its training.objective, {}, is not the one on "
@@ -198,11 +196,7 @@ Verification Verifier::verify(const Certificate& certificate) const {
   Recomputed recomputed;
   if (has_many && is_true) {
     const auto check_rival = [&](const RivalPart& part) {
-      const auto find_worst = [&] {
-        return true_set(*model_, *rows_, stated.epsilon).worst(part.a.cast<double>()).model;
-      };
-      return check_true(*objective_, part.theta, part.a, part.stated, part.worst_model, find_worst,
-                        result);
+      return check_true(objective_, part.theta, part.a, part.stated, part.worst_model, result);
     };
     recomputed = check_contest(*model_, *choice.contest, check_rival, z, certificate, stated,
                                result.failures);
@@ -216,12 +210,8 @@ Verification Verifier::verify(const Certificate& certificate) const {
   } else if (linearised) {
     recomputed = check_first_order(*model_, certificate, z, stated, result.failures);
   } else if (is_true) {
-    const LongVector h_tilde = features_of(*model_, z);
-    const auto find_worst = [&] {
-      return true_set(*model_, *rows_, stated.epsilon).worst(h_tilde.cast<double>()).model;
-    };
-    recomputed = check_true(*objective_, head_of(*model_), h_tilde, stated, certificate.worst_model,
-                            find_worst, result);
+    recomputed = check_true(objective_, head_of(*model_), features_of(*model_, z), stated,
+                            certificate.worst_model, result);
   } else if (certificate.damping) {
     const EliminatedHessian eliminated(hessian_of(*model_, certificate.damping));
     recomputed =

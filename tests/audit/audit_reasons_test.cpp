@@ -109,19 +109,20 @@ TEST(ReasonAudit, FindsAnotherReference) {
 }
 
 TEST(ReasonAudit, RecomputesTheMeanOfAcceptedRowsWhereRowsAreAtHand) {
-  Model model = numeric_model(6, 41);
-  Random random(8);
-  StoredRows rows{.encoded = RowMatrix(50, 6), .labels = std::vector<int>(50, 0)};
-  for (double& number : rows.encoded.reshaped()) number = random.normal();
-  const File file = file_with_reasons(model, &rows);
-  ASSERT_EQ(file.json["reasons"]["kind"], "accepted");
-  const auto holds = [&](const StoredRows* given) {
+  const Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(400, 6, 41));
+  const Model model = train(data, {}, {.l2 = 1e-2, .folds = 0}).model;
+  const StoredRows rows{.encoded = model.encoder.encode(data.raw), .labels = data.labels};
+  StoredRows others = rows;
+  others.encoded.array() += 0.25;
+  const auto holds = [&](const StoredRows& stated, const StoredRows* given) {
+    const File file = file_with_reasons(model, &stated);
+    EXPECT_EQ(file.json["reasons"]["kind"], "accepted");
     return audit_recourse_file(file.json, model, "r", {}, given)[file.declined].holds();
   };
-  EXPECT_TRUE(holds(nullptr));  // taken as stated
-  EXPECT_TRUE(holds(&rows));
-  rows.encoded(0, 0) += 100;
-  EXPECT_FALSE(holds(&rows));
+  EXPECT_TRUE(holds(rows, &rows));
+  EXPECT_TRUE(holds(others, nullptr));  // taken as stated
+  EXPECT_FALSE(holds(others, &rows));
+  EXPECT_THROW((void)holds(rows, &others), Error);  // not those of the model
 }
 
 }  // namespace

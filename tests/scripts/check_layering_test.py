@@ -47,6 +47,38 @@ class CheckLayering(ScriptTestCase):
     def test_catches_a_way_around(self):
         self.expect_breach("src/core/json.cpp", '"../data/rows.hpp"', "climbs out of its folder")
 
+    def test_lets_the_checker_of_answers_see_requests_and_itself(self):
+        self.write("include/ellice/request/cost.hpp", '#include "ellice/core/types.hpp"\n')
+        self.write("include/ellice/core/types.hpp", "#pragma once\n")
+        self.write("src/audit/audit_bounds.hpp", '#include "ellice/request/cost.hpp"\n')
+        self.write("src/audit/auditor.cpp", '#include "audit/audit_bounds.hpp"\n')
+        self.assertEqual(self.check(), (0, []))
+
+    def test_catches_what_the_checker_of_answers_includes_of_a_finder(self):
+        for header in ("request/feasible_set", "solver/cone_intersection", "certificate/certifier", "sets/true_set",
+                       "request/problem", "sets/question"):
+            with self.subTest(header):
+                self.write(f"src/{header}.hpp", "#pragma once\n")
+                self.write("src/audit/auditor.cpp", f'#include "{header}.hpp"\n')
+                self.assertEqual(self.check(), (1, [
+                    f'src/audit/auditor.cpp:1: "{header}.hpp": the checker of answers would reach what finds them']))
+
+    def test_catches_what_it_reaches_through_others(self):
+        self.write("src/request/feasible_set.hpp", "#pragma once\n")
+        self.write("src/request/cost.hpp", '#include "request/feasible_set.hpp"\n')
+        self.write("src/search/search.cpp", '#include "request/feasible_set.hpp"\n')
+        self.write("src/audit/audit_bounds.cpp", '#include "request/cost.hpp"\n')
+        self.assertEqual(self.check(), (1, [
+            'src/request/cost.hpp:1: "request/feasible_set.hpp": the checker of answers would reach what finds them']))
+
+    def test_catches_a_verifier_that_asks_the_set_of_the_issuer(self):
+        self.write("src/sets/true_set.hpp", "#pragma once\n")
+        self.write("src/certificate/certifier.cpp", '#include "sets/true_set.hpp"\n')
+        self.assertEqual(self.check(), (0, []))
+        self.write("src/certificate/verification.cpp", '#include "sets/true_set.hpp"\n')
+        self.assertEqual(self.check(), (1, [
+            'src/certificate/verification.cpp:1: "sets/true_set.hpp": the checker of answers would reach what finds them']))
+
     def test_catches_an_unknown_module(self):
         self.expect_breach("src/utils/all.cpp", '"ellice/core/types.hpp"', "utils is not a module")
 

@@ -1,17 +1,35 @@
 #pragma once
 
-// The auditor of recourse files, who trusts nothing that stands in them.
+// The auditor of recourse files, who trusts nothing that stands in them: nothing here searches for
+// answers, and nothing that does is used here.
 
+#include <array>
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ellice/core/fields.hpp"
 #include "ellice/core/json_fwd.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/request/answer.hpp"
 
 namespace ellice {
+
+/// How well what a field says is known after an audit.
+enum class Standing {
+  proved,       // for every model of the set, or every row that is allowed
+  recomputed,   // equal to what the model, the rows and the rest of the file give
+  consistent,   // held against the rest of the file, which would contradict most other values
+  not_checked,  // taken as it stands
+};
+template <>
+struct EnumNames<Standing> {
+  static constexpr std::array<std::string_view, 4> names = {"proved", "recomputed", "consistent",
+                                                            "not_checked"};
+};
 
 /// What an independent look at one answer of a file found.
 struct AnswerAudit {
@@ -27,19 +45,38 @@ struct AnswerAudit {
   std::vector<std::string> changed = {};      // features, sorted
   double cost = 0;                            // recomputed, of the row
   std::vector<std::string> failures = {};
+  /// What is stated and was neither confirmed nor refuted, each with what it is about first.
+  std::vector<std::string> unverified = {};
+  /// By field of the record, where nothing failed.
+  std::map<std::string, Standing> fields = {};
   [[nodiscard]] bool holds() const { return failures.empty(); }
+};
+
+/// What it found about a whole file.
+struct FileAudit {
+  std::vector<AnswerAudit> answers = {};
+  std::vector<std::string> failures = {};       // of what stands around the answers
+  std::map<std::string, Standing> fields = {};  // of the same, where nothing failed
+  [[nodiscard]] bool holds() const;             // it, and every answer
+  [[nodiscard]] std::size_t size() const { return answers.size(); }
+  [[nodiscard]] const AnswerAudit& operator[](std::size_t i) const { return answers[i]; }
+  [[nodiscard]] auto begin() const { return answers.begin(); }
+  [[nodiscard]] auto end() const { return answers.end(); }
 };
 
 /// Re-checks every answer of a recourse file against the model: certificates (by the independent
 /// Verifier), that they speak of the ε, the threshold and the row of the answer, that the row keeps
 /// the schema's and the request's constraints, that changes, distances and logits are those of the
 /// row, that plans differ as they should, that no cheaper row contradicts the stated gap, the
-/// proofs of infeasibility with their largest ε, and the reasons of refusals. Throws Error{input}
+/// proofs of infeasibility with their largest ε, and the reasons of refusals; and that nobody is
+/// missing, and that ε, method and options go together. A file without answers holds nothing. Where
+/// rows are at hand the model's curvature and loss must be theirs. Throws Error{input}
 /// for a file that is not one, or for another model, Error{argument} where the answers are for an
 /// ensemble and not all its other models are given as `members`, or for the true set and neither
 /// `rows` are given nor does the model file hold them.
-[[nodiscard]] std::vector<AnswerAudit> audit_recourse_file(
-    const Json& file, const Model& model, const std::string& source,
-    const std::vector<const Model*>& members = {}, const StoredRows* rows = nullptr);
+[[nodiscard]] FileAudit audit_recourse_file(const Json& file, const Model& model,
+                                            const std::string& source,
+                                            const std::vector<const Model*>& members = {},
+                                            const StoredRows* rows = nullptr);
 
 }  // namespace ellice

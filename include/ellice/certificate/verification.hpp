@@ -38,14 +38,14 @@ class Verifier {
  public:
   /// The members are the other models of ensembles; any order.
   /// `rows`: the training rows, for the true set, where the model file holds none; they must
-  /// outlive the verifier.
+  /// outlive the verifier. Throws Error{input} where they are not those of the model: then its
+  /// curvature is not the one that its loss has on them.
   explicit Verifier(const Model& model, std::vector<const Model*> members = {},
                     const StoredRows* rows = nullptr);
 
   /// Recomputes everything: each stored number must agree to 1e-9 relative, and g ≥ t. Throws
   /// Error{argument} when the certificate is not one of this model, or is one of an ensemble whose
-  /// models are not all given, or of the true set without rows; Error{input} when the rows are not
-  /// those of the model.
+  /// models are not all given, or of the true set without rows.
   [[nodiscard]] Verification verify(const Certificate& certificate) const;
 
  private:

@@ -1,0 +1,167 @@
+#include "audit/audit_cones.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "certificate/verification_check.hpp"
+
+namespace ellice::audit {
+
+namespace {
+
+bool is_identity(const LongMatrix& matrix) {
+  return matrix.rows() == matrix.cols() && matrix.isIdentity(0);
+}
+
+/// x̃ in the columns of another model: raw = z·scale + mean, z′ = (raw − mean′)/scale′.
+LongMatrix move_to(const Encoder& from, const Encoder& to) {
+  const Index d = from.columns();
+  LongMatrix result = LongMatrix::Identity(d + 1, d + 1);
+  for (Index i = 0; i < d; ++i) {
+    const long double scale = to.scale()(i);
+    result(i, i) = from.scale()(i) / scale;
+    result(i, d) = (static_cast<long double>(from.mean()(i)) - to.mean()(i)) / scale;
+  }
+  return result;
+}
+
+std::shared_ptr<const EliminatedHessian> eliminated(const Model& model, const SetChoice& set) {
+  return std::make_shared<const EliminatedHessian>(verification::hessian_of(model, set.damping));
+}
+
+}  // namespace
+
+Cone::Cone(std::shared_ptr<const EliminatedHessian> hessian, LongVector center, LongMatrix lift)
+    : hessian_(std::move(hessian)),
+      center_(std::move(center)),
+      lift_(std::move(lift)),
+      theta_(lift_.transpose() * center_) {}
+
+double Cone::Score::robust(double epsilon) const {
+  return static_cast<double>(logit - std::sqrt(2 * static_cast<long double>(epsilon)) * spread);
+}
+
+LongVector Cone::solve(const LongVector& x_tilde) const {
+  return hessian_->solve(lift_ * x_tilde);
+}
+
+Cone::Score Cone::score(const LongVector& x_tilde) const {
+  const LongVector a = lift_ * x_tilde;
+  const long double square = a.dot(hessian_->solve(a));
+  return {.logit = center_.dot(a), .spread = std::sqrt(std::max(square, 0.0L))};
+}
+
+double Cone::radius(const LongVector& x_tilde, double threshold) const {
+  const Score own = score(x_tilde);
+  const long double margin = own.logit - threshold;
+  if (!(margin > 0)) return 0;
+  const long double ratio = margin / own.spread;
+  return static_cast<double>(ratio * ratio / 2);
+}
+
+LongVector Cone::worst(const LongVector& x_tilde, double epsilon) const {
+  const LongVector a = lift_ * x_tilde;
+  const LongVector image = hessian_->solve(a);
+  const long double spread = std::sqrt(a.dot(image));
+  const long double kappa = std::sqrt(2 * static_cast<long double>(epsilon));
+  return theta_ - (kappa / spread) * (lift_.transpose() * image);
+}
+
+const LongMatrix& Cone::spread() const {
+  if (spread_.size() > 0) return spread_;
+  LongMatrix images(lift_.rows(), lift_.cols());
+  for (Index j = 0; j < lift_.cols(); ++j) images.col(j) = hessian_->solve(lift_.col(j));
+  const LongMatrix raw = lift_.transpose() * images;
+  spread_ = (raw + raw.transpose()) / 2;
+  return spread_;
+}
+
+Matrix Cone::root() const {
+  const LongMatrix upper = spread().llt().matrixU();
+  return upper.cast<double>();
+}
+
+double Cone::rounding() const {
+  constexpr long double unit_roundoff = 0x1p-53L;
+  LongMatrix inverse(hessian().rows(), hessian().cols());
+  for (Index j = 0; j < inverse.cols(); ++j)
+    inverse.col(j) = hessian_->solve(LongVector::Unit(inverse.rows(), j));
+  const auto size = static_cast<long double>(inverse.rows());
+  return static_cast<double>(size * unit_roundoff * hessian().norm() * inverse.norm());
+}
+
+long double Cone::excess(const LongVector& theta) const {
+  const LongVector away = theta - theta_;
+  if (is_identity(lift_)) return away.dot(hessian_->hessian() * away) / 2;
+  if (lift_.rows() == lift_.cols()) {
+    const LongVector moved = lift_.transpose().partialPivLu().solve(away);
+    return moved.dot(hessian_->hessian() * moved) / 2;
+  }
+  // All other parameters adapt: the inverse of S, not a part of H (Result 38).
+  if (!eliminated_spread_) eliminated_spread_ = std::make_shared<EliminatedHessian>(spread());
+  return away.dot(eliminated_spread_->solve(away)) / 2;
+}
+
+std::vector<LongMatrix> lifts_of(const Model& model, const Contest& contest) {
+  std::vector<LongMatrix> result;
+  const Index p = model.network.layers.back().weights.cols() + 1;
+  for (const Index rival : contest.rivals) {
+    LongMatrix lift = LongMatrix::Zero(p * model.network.outputs(), p);
+    lift.middleRows(contest.winner * p, p).setIdentity();
+    lift.middleRows(rival * p, p) = -LongMatrix::Identity(p, p);
+    result.push_back(std::move(lift));
+  }
+  return result;
+}
+
+std::vector<Cone> cones_of(const Model& model, const SetChoice& set) {
+  std::vector<Cone> result;
+  const LongVector head = verification::head_of(model);
+  const auto hessian = eliminated(model, set);
+  if (set.contest) {
+    for (LongMatrix& lift : lifts_of(model, *set.contest))
+      result.emplace_back(hessian, head, std::move(lift));
+    return result;
+  }
+  result.emplace_back(hessian, head, LongMatrix::Identity(head.size(), head.size()));
+  const bool is_linear =
+      model.network.layers.size() == 1 &&
+      std::all_of(set.members.begin(), set.members.end(),
+                  [](const Model* member) { return member->network.layers.size() == 1; });
+  for (const Model* member : set.members) {
+    const LongVector own = verification::head_of(*member);
+    result.emplace_back(eliminated(*member, set), own,
+                        is_linear ? move_to(model.encoder, member->encoder)
+                                  : LongMatrix::Identity(own.size(), own.size()));
+  }
+  return result;
+}
+
+double radius(const std::vector<Cone>& cones, const LongVector& x_tilde, double threshold) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Cone& cone : cones) least = std::min(least, cone.radius(x_tilde, threshold));
+  return least;
+}
+
+double robust_logit(const std::vector<Cone>& cones, const LongVector& x_tilde, double epsilon) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Cone& cone : cones) least = std::min(least, cone.score(x_tilde).robust(epsilon));
+  return least;
+}
+
+double rounding(const std::vector<Cone>& cones) {
+  double most = 0;
+  for (const Cone& cone : cones) most = std::max(most, cone.rounding());
+  return most;
+}
+
+LongVector extended(VectorArg x) {
+  LongVector result(x.size() + 1);
+  result << x.cast<long double>(), 1.0L;
+  return result;
+}
+
+}  // namespace ellice::audit

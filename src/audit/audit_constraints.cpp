@@ -1,0 +1,271 @@
+#include "audit/audit_constraints.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ellice/core/number_text.hpp"
+
+namespace ellice::audit {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+// A value counts as one of a grid if it is so to this share of the step, or to its own last digits.
+constexpr long double grid_rounding = 1e-9L;
+constexpr long double last_digits = 0x1p-51L;
+// A rule counts as kept if what it lacks is this share of the sizes of its terms.
+constexpr long double rule_rounding = 1e-12L;
+
+double number_of(const Feature& feature, const Value& value) {
+  if (const double* number = std::get_if<double>(&value)) return *number;
+  const auto at =
+      std::find(feature.levels.begin(), feature.levels.end(), std::get<std::string>(value));
+  return static_cast<double>(at - feature.levels.begin());
+}
+
+bool is_named(const Rule& rule, const std::string& feature) {
+  return std::any_of(rule.terms.begin(), rule.terms.end(),
+                     [&](const auto& term) { return term.first == feature; });
+}
+
+/// How far a row is from a rule's bound: Σ coefficient·value − bound, and the sizes of its terms.
+struct Excess {
+  long double value = 0;
+  long double size = 0;
+};
+
+Excess excess_of(const Rule& rule, const Schema& schema, VectorArg raw) {
+  Excess result{.value = -static_cast<long double>(rule.bound), .size = std::abs(rule.bound)};
+  for (const auto& [name, coefficient] : rule.terms) {
+    const long double term =
+        static_cast<long double>(coefficient) * raw(static_cast<Index>(*schema.find(name)));
+    result.value += term;
+    result.size += std::abs(term);
+  }
+  return result;
+}
+
+bool keeps(const Rule& rule, const Schema& schema, VectorArg raw) {
+  const Excess excess = excess_of(rule, schema, raw);
+  const long double slack = rule_rounding * excess.size;
+  const bool low_enough = rule.relation == Rule::Relation::at_least || excess.value <= slack;
+  const bool high_enough = rule.relation == Rule::Relation::at_most || excess.value >= -slack;
+  return low_enough && high_enough;
+}
+
+RuleRow row_of(const Rule& rule, const Encoder& encoder) {
+  RuleRow result{.normal = Vector::Zero(encoder.columns()), .lower = -infinity, .upper = infinity};
+  long double bound = rule.bound;
+  for (const auto& [name, coefficient] : rule.terms) {
+    const Index column = encoder.first_column(*encoder.schema().find(name));
+    result.normal(column) = coefficient * encoder.scale()(column);
+    bound -= static_cast<long double>(coefficient) * encoder.mean()(column);
+  }
+  if (rule.relation != Rule::Relation::at_least) result.upper = static_cast<double>(bound);
+  if (rule.relation != Rule::Relation::at_most) result.lower = static_cast<double>(bound);
+  return result;
+}
+
+}  // namespace
+
+bool FeatureValues::is_on_grid(double value) const {
+  const long double steps = (static_cast<long double>(value) - origin) / *step;
+  const long double off = std::abs(steps - std::round(steps)) * *step;
+  return off <= grid_rounding * *step + last_digits * (std::abs(value) + std::abs(origin));
+}
+
+bool FeatureValues::admits(double value) const {
+  if (value == own) return keeps_own;
+  if (!may_change || !(value >= lower && value <= upper)) return false;
+  if (listed) return std::find(listed->begin(), listed->end(), value) != listed->end();
+  return !step || is_on_grid(value);
+}
+
+std::optional<double> FeatureValues::next(double value, int side) const {
+  if (!may_change || !is_discrete()) return std::nullopt;
+  std::optional<double> nearest;
+  const auto consider = [&](double candidate) {
+    const bool is_beyond = side > 0 ? candidate > value : candidate < value;
+    if (!is_beyond || candidate == own || !admits(candidate)) return;
+    if (!nearest || (side > 0 ? candidate < *nearest : candidate > *nearest)) nearest = candidate;
+  };
+  if (listed) {
+    for (const double candidate : *listed) consider(candidate);
+    return nearest;
+  }
+  // The own value may be one of the grid, and a quotient may round to either side.
+  const double from = side > 0 ? std::max(value, lower) : std::min(value, upper);
+  const long double first = std::round((static_cast<long double>(from) - origin) / *step);
+  for (int k = -3; k <= 3; ++k) {
+    consider(static_cast<double>(origin + (first + k) * static_cast<long double>(*step)));
+  }
+  return nearest;
+}
+
+bool FeatureValues::is_empty() const {
+  if (keeps_own) return false;
+  return !may_change || lower > upper || (is_discrete() && !has_others());
+}
+
+RowConstraints::RowConstraints(const Encoder& encoder, const Constraints& constraints,
+                               std::size_t query_index, const RawRow& query,
+                               const std::vector<std::optional<double>>& display_steps)
+    : encoder_(&encoder),
+      constraints_(&constraints),
+      query_index_(query_index),
+      raw_(numbers_of(query)),
+      query_(encoder.encode(query)) {
+  const Schema& schema = encoder.schema();
+  for (std::size_t j = 0; j < query.size(); ++j) {
+    const bool has_display = j < display_steps.size();
+    values_.push_back(
+        values_of(j, query_index, has_display ? display_steps[j] : std::optional<double>()));
+  }
+  for (const Rule& rule : schema.constraints) rules_.push_back(row_of(rule, encoder));
+}
+
+FeatureValues RowConstraints::values_of(std::size_t j, std::size_t query_index,
+                                        std::optional<double> display_step) const {
+  const Schema& schema = encoder_->schema();
+  const Feature& feature = schema.features[j];
+  const FeatureLimits limits = constraints_->of(query_index, feature.name);
+  FeatureValues result{.own = raw_(static_cast<Index>(j))};
+  result.may_change = !feature.immutable && !limits.locked;
+  result.lower = -infinity;
+  result.upper = infinity;
+  if (feature.is_number()) {
+    // A run's bounds stand in place of the schema's, and its own side only.
+    result.lower = limits.min.value_or(feature.min.value_or(-infinity));
+    result.upper = limits.max.value_or(feature.max.value_or(infinity));
+    if (constraints_->range == RangePolicy::train) {
+      const Index column = encoder_->first_column(j);
+      result.lower = std::max(result.lower, std::min(encoder_->min()(column), result.own));
+      result.upper = std::min(result.upper, std::max(encoder_->max()(column), result.own));
+    }
+  } else {
+    result.lower = 0;
+    result.upper = static_cast<double>(feature.levels.size()) - 1;
+    result.listed.emplace();
+    for (double level = 0; level <= result.upper; ++level) result.listed->push_back(level);
+  }
+  const Direction direction = limits.direction.value_or(feature.direction);
+  if (feature.kind != FeatureKind::categorical) {
+    if (direction == Direction::increase) result.lower = std::max(result.lower, result.own);
+    if (direction == Direction::decrease) result.upper = std::min(result.upper, result.own);
+  }
+  // The grid is the schema's: what a run bounds does not move it.
+  result.origin = feature.min.value_or(0);
+  result.step = feature.step;
+  if (feature.kind == FeatureKind::integer && !result.step) result.step = 1;
+  if (feature.kind == FeatureKind::numeric && !result.step && feature.allowed.empty()) {
+    const bool is_equated =
+        std::any_of(schema.constraints.begin(), schema.constraints.end(), [&](const Rule& rule) {
+          return rule.relation == Rule::Relation::equal && is_named(rule, feature.name);
+        });
+    if (display_step && !is_equated) {
+      result.step = display_step;
+      result.origin = 0;
+    }
+  }
+  if (feature.allowed.empty()) return result;
+  // Values that a list allows must be of the grid as well, where there is one.
+  std::vector<double> listed;
+  for (const Value& value : feature.allowed) {
+    const double number = number_of(feature, value);
+    if (!result.step || result.is_on_grid(number)) listed.push_back(number);
+  }
+  std::sort(listed.begin(), listed.end());
+  if (feature.is_number()) {
+    result.lower = listed.empty() ? infinity : std::max(result.lower, listed.front());
+    result.upper = listed.empty() ? -infinity : std::min(result.upper, listed.back());
+  }
+  result.step.reset();
+  result.listed = std::move(listed);
+  return result;
+}
+
+Vector RowConstraints::numbers_of(const RawRow& row) const {
+  Vector raw(static_cast<Index>(row.size()));
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    raw(static_cast<Index>(j)) = number_of(encoder_->schema().features[j], row[j]);
+  }
+  return raw;
+}
+
+std::vector<std::string> RowConstraints::broken_by(const RawRow& row) const {
+  return broken_by(numbers_of(row));
+}
+
+std::vector<std::string> RowConstraints::broken_by(VectorArg raw) const {
+  const Schema& schema = encoder_->schema();
+  std::vector<std::string> result;
+  for (std::size_t j = 0; j < values_.size(); ++j) {
+    const double value = raw(static_cast<Index>(j));
+    if (!values_[j].admits(value)) result.push_back(fault(j, value));
+  }
+  for (const Rule& rule : schema.constraints) {
+    if (!keeps(rule, schema, raw)) result.push_back("rule " + rule.text);
+  }
+  for (const Implication& implication : schema.implications) {
+    if (does(implication.condition, raw, true) && !does(implication.consequence, raw, false))
+      result.push_back("rule " + implication.text);
+  }
+  return result;
+}
+
+std::string RowConstraints::fault(std::size_t j, double value) const {
+  const Feature& feature = encoder_->schema().features[j];
+  const FeatureValues& values = values_[j];
+  const auto text = [&](double number) {
+    return feature.is_number() ? number_text(number)
+                               : feature.levels.at(static_cast<std::size_t>(number));
+  };
+  if (!values.may_change) {
+    return fmt::format("{}: changed from {} although it may not change", feature.name,
+                       text(values.own));
+  }
+  if (value >= values.lower && value <= values.upper)
+    return fmt::format("{}: {} is not an allowed value", feature.name, text(value));
+  if (!feature.is_number()) {
+    return fmt::format("{}: {} is not on the side of {} to which it may move", feature.name,
+                       text(value), text(values.own));
+  }
+  return fmt::format("{}: {} lies outside {} to {}", feature.name, text(value), values.lower,
+                     values.upper);
+}
+
+std::vector<std::string> RowConstraints::broken_by_query(bool as_of_0_1_0) const {
+  const Schema& schema = encoder_->schema();
+  std::vector<std::string> result;
+  for (std::size_t j = 0; j < schema.features.size(); ++j) {
+    const Feature& feature = schema.features[j];
+    const FeatureLimits limits = constraints_->of(query_index_, feature.name);
+    const double own = raw_(static_cast<Index>(j));
+    const double least = limits.min.value_or(feature.min.value_or(-infinity));
+    const double most = limits.max.value_or(feature.max.value_or(infinity));
+    if (own < least) result.push_back(fmt::format("{}: {} is below {}", feature.name, own, least));
+    if (own > most) result.push_back(fmt::format("{}: {} is above {}", feature.name, own, most));
+    const bool is_listed =
+        std::any_of(feature.allowed.begin(), feature.allowed.end(),
+                    [&](const Value& value) { return number_of(feature, value) == own; });
+    const bool is_named = values_[j].may_change || !as_of_0_1_0;
+    if (!feature.allowed.empty() && !is_listed && is_named) {
+      result.push_back(fmt::format("{}: {} is not an allowed value", feature.name,
+                                   feature.is_number()
+                                       ? number_text(own)
+                                       : feature.levels.at(static_cast<std::size_t>(own))));
+    }
+  }
+  for (const Rule& rule : schema.constraints) {
+    if (!keeps(rule, schema, raw_)) result.push_back("rule " + rule.text);
+  }
+  return result;
+}
+
+bool RowConstraints::is_continuous() const {
+  return std::none_of(values_.begin(), values_.end(),
+                      [](const FeatureValues& values) { return values.has_others(); });
+}
+
+}  // namespace ellice::audit

@@ -1,0 +1,116 @@
+#include "audit/audit_fields.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "ellice/core/json.hpp"
+
+namespace ellice::audit {
+
+namespace {
+
+using enum Standing;
+
+struct Known {
+  std::string_view name;
+  Standing standing;
+};
+
+// What is asked is held against everything that the records say.
+constexpr std::array<Known, 11> of_the_file = {{{"model_sha256", recomputed},
+                                                {"epsilon.value", consistent},
+                                                {"set", consistent},
+                                                {"cost", consistent},
+                                                {"method", consistent},
+                                                {"options", consistent},
+                                                {"not_stated", not_checked},
+                                                {"explained", recomputed},
+                                                {"epsilon.rule", not_checked},
+                                                {"seed", not_checked},
+                                                {"reasons", consistent}}};
+
+// Rows, ids and times are taken as they stand: nothing is claimed of them. Messages and blocking
+// constraints say something, and are not checked.
+constexpr std::array<Known, 27> of_a_record = {{{"query_index", consistent},
+                                                {"plan", consistent},
+                                                {"status", proved},
+                                                {"id", not_checked},
+                                                {"target", consistent},
+                                                {"query", not_checked},
+                                                {"query_violations", recomputed},
+                                                {"reasons", recomputed},
+                                                {"held", consistent},
+                                                {"counterfactual", proved},
+                                                {"changes", recomputed},
+                                                {"distance", recomputed},
+                                                {"logit", recomputed},
+                                                {"robust_logit", proved},
+                                                {"robustness_radius", recomputed},
+                                                {"predicted_survival", recomputed},
+                                                {"selection_shift", not_checked},
+                                                {"gap", proved},
+                                                {"attained_epsilon", proved},
+                                                {"infeasible.proof", proved},
+                                                {"infeasible.proofs", proved},
+                                                {"infeasible.max_epsilon", proved},
+                                                {"infeasible.best", recomputed},
+                                                {"certificate", proved},
+                                                {"reason", recomputed},
+                                                {"message", not_checked},
+                                                {"seconds", not_checked}}};
+
+template <std::size_t N>
+Standing find(const std::array<Known, N>& all, std::string_view name) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Known& known) { return known.name == name; });
+  return found == all.end() ? not_checked : found->standing;
+}
+
+/// Whether the audit left open what a field says.
+bool is_open(const AnswerAudit& result, std::string_view field) {
+  return std::any_of(result.unverified.begin(), result.unverified.end(),
+                     [&](const std::string& text) { return text.starts_with(field); });
+}
+
+}  // namespace
+
+std::map<std::string, Standing> file_standings(const Json& file, const AuditRequest& asked,
+                                               bool has_rows) {
+  std::map<std::string, Standing> result;
+  for (const auto& [key, value] : file.items()) {
+    if (key == "format" || key == "version" || key == "results") continue;
+    if (key == "epsilon") {
+      result["epsilon.value"] = find(of_the_file, "epsilon.value");
+      result["epsilon.rule"] = asked.rule_is_recomputed ? recomputed : not_checked;
+    } else {
+      result[key] = find(of_the_file, key);
+    }
+  }
+  if (asked.seed_is_repeated) result["seed"] = consistent;
+  if (asked.reference && has_rows) result["reasons"] = recomputed;
+  return result;
+}
+
+std::map<std::string, Standing> record_standings(const Json& record, const AnswerAudit& audited) {
+  std::map<std::string, Standing> result;
+  const bool is_certain = is_certified(audited.status) || audited.status == Status::infeasible;
+  const auto note = [&](const std::string& name, std::string_view last) {
+    Standing standing = is_open(audited, last) ? not_checked : find(of_a_record, name);
+    // Of a row that no certificate is about the numbers are recomputed, and nothing is proved.
+    if (standing == proved && !is_certain)
+      standing = name == "robust_logit" ? recomputed : not_checked;
+    result[name] = standing;
+  };
+  for (const auto& [key, value] : record.items()) {
+    if (key != "infeasible" || !value.is_object()) {
+      note(key, key);
+      continue;
+    }
+    for (const auto& [inner, unused] : value.items()) note("infeasible." + inner, inner);
+  }
+  if (audited.status == Status::optimal && is_open(audited, "gap")) result["status"] = not_checked;
+  return result;
+}
+
+}  // namespace ellice::audit

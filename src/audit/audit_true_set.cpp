@@ -1,0 +1,130 @@
+#include "audit/audit_true_set.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "certificate/verification_check.hpp"
+#include "ellice/core/error.hpp"
+
+namespace ellice::audit {
+
+namespace {
+
+constexpr int most_models = 30;
+// Of the objective: what its numbers in the file are known to. Who issues asks for twice as much.
+constexpr long double known_share = 0.5e-10L;
+// Of ε: how far above the minimum the model may be.
+constexpr long double allowed_above = 0.02L;
+
+}  // namespace
+
+TrueModels::TrueModels(const Model& model, const StoredRows& rows, double epsilon)
+    : PlainTrueSet(std::make_shared<PlainObjective>(model, rows), verification::head_of(model)) {
+  require_input(objective().rows_fit(),
+                "the rows are not those of the model: their number, or the model's loss or Hessian "
+                "on them, is not that of its file; give the data that it was trained on");
+  require_input(objective().objective_fits(),
+                "the model file contradicts itself: its training.objective, {}, is not the one on "
+                "the rows of its training; it was altered after training: train it again",
+                model.training.objective);
+  const LongVector gradient = objective().evaluate(center()).gradient;
+  const long double above = gradient.dot(center_inverse() * gradient) / 2;  // the minimum
+  const auto smallest = static_cast<double>(
+      std::max(known_share * (1 + objective().optimum()), above / allowed_above));
+  require(epsilon >= smallest,
+          "epsilon = {} must be at least {:.2g} for the true set of this model, which is as well "
+          "as its objective and the minimum of that are known",
+          epsilon, smallest);
+}
+
+Cone TrueModels::cone_at(const LongVector& model, const LongVector& c, const LongMatrix& lift,
+                         double epsilon) const {
+  const LongMatrix curvature = objective().with_gauge(objective().hessian(model));
+  const LongVector gradient = objective().evaluate(model).gradient;
+  const long double tau = -gradient.dot(c) / c.squaredNorm();
+  const LongVector image = EliminatedHessian(curvature).solve(c);
+  const long double own = tau * tau * c.dot(image) / 2;
+  return {std::make_shared<const EliminatedHessian>(epsilon / own * curvature), model + tau * image,
+          lift};
+}
+
+CostBounds TrueModels::least_cost(const CostQuestion& question, const Vector& start) const {
+  CostBounds result;
+  Vector point = start;
+  LongVector model = center();
+  for (int round = 0; round < most_models; ++round) {
+    const LongVector x = extended(point);
+    const Worst worst = this->worst(x, question.epsilon, round > 0 ? &model : nullptr);
+    model = worst.model;
+    LongVector plane = model;
+    plane(plane.size() - 1) -= question.threshold;
+    result.proved =
+        std::max(result.proved, half_space_cost(plane, question.region->box, *question.cost));
+    const auto paid = static_cast<double>(question.cost->at(point));
+    if (worst.proved >= question.threshold && paid < result.found) {
+      result.found = paid;
+      result.point = point;
+    }
+    if (result.proved >= question.enough || result.found < question.wanted) break;
+    const std::vector<Cone> picture = {
+        cone_at(model, x, LongMatrix::Identity(x.size(), x.size()), question.epsilon)};
+    CostQuestion next = question;
+    next.cones = &picture;
+    next.enough = 2 * question.enough;  // to the end, wherever that is
+    next.wanted = 0;
+    const CostBounds of_picture = audit::least_cost(next);
+    if (of_picture.point.size() == 0 || of_picture.point == point) break;
+    point = of_picture.point;
+  }
+  result.proved = std::min(result.proved, question.enough);
+  return result;
+}
+
+Reach TrueModels::find_reach(double threshold, const Region& region, double near) const {
+  // The cheapest model that refuses the whole region, by quadratic pictures of the objective around
+  // the last one; the point that is most robust to the picture is a candidate for the set itself.
+  const Index p = center().size();
+  Reach result;
+  LongVector theta = center();
+  long double value = 0;
+  const auto consider = [&](const Vector& point, const LongVector& start) {
+    if (point.size() == 0) return;
+    const LongVector x = extended(point);
+    if (!(center().dot(x) > threshold)) return;
+    const auto attained = static_cast<double>(cheapest(x, threshold, &start).proved);
+    if (attained <= result.attained && result.point.size() > 0) return;
+    result.attained = attained;
+    result.point = point;
+  };
+  for (int round = 0; round < most_models; ++round) {
+    const PlainObjective::Value here = objective().evaluate(theta);
+    auto hessian = std::make_shared<const EliminatedHessian>(objective().hessian(theta));
+    const std::vector<Cone> picture = {
+        Cone(hessian, theta - hessian->solve(here.gradient), LongMatrix::Identity(p, p))};
+    const Reach of_picture = audit::find_reach(picture, threshold, region, near);
+    if (of_picture.admitted == 0 && of_picture.model.size() == 0) {
+      result.admitted = 0;  // the rules leave nothing
+      return result;
+    }
+    if (of_picture.model.size() == 0) return result;
+    consider(of_picture.point, of_picture.model);
+    LongVector next = of_picture.model;
+    long double there = excess(next);
+    // Both refuse the region, and so do the models between them.
+    for (int half = 0; half < 40 && round > 0 && there > value; ++half) {
+      next = (theta + next) / 2;
+      there = excess(next);
+    }
+    if (round > 0 && !(there < value)) break;
+    const bool is_settled = round > 0 && there > value * (1 - 1e-12L);
+    theta = next;
+    value = there;
+    result.admitted = static_cast<double>(value);
+    result.model = theta;
+    near = of_picture.attained > 0 ? of_picture.attained : near;
+    if (is_settled || result.admitted <= result.attained * (1 + 1e-8)) break;
+  }
+  return result;
+}
+
+}  // namespace ellice::audit

@@ -1,0 +1,220 @@
+// What an answer claims about all other rows: that none is much cheaper.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "audit/audit_bounds.hpp"
+#include "audit/audit_cost.hpp"
+#include "audit/audit_retreat.hpp"
+#include "audit/auditor.hpp"
+
+namespace ellice {
+
+namespace {
+
+// A stated gap may be this much too small: an answer called optimal is so to 1e-9, and the bound is
+// computed from the answer as written.
+constexpr double gap_tolerance = 1e-8;
+// Certified rows keep this share of the terms of their score from the threshold.
+constexpr double certificate_margin = 1e-12;
+
+bool is_category(const Feature& feature) {
+  return feature.kind == FeatureKind::categorical || feature.kind == FeatureKind::binary;
+}
+
+}  // namespace
+
+void Auditor::check_gap(double gap, const Row& row, const audit::RowConstraints& constraints,
+                        AnswerAudit& result) const {
+  if (!is_exact_) {
+    result.failures.emplace_back("a gap is stated where the cost has no bound that proves it");
+    return;
+  }
+  const bool is_plain = asked_.cost.sparsity_weight == 0 && !asked_.counts_changes &&
+                        result.plan == 0 &&
+                        !(true_models_ && (asked_.set.contest || !constraints.rules().empty()));
+  if (!is_plain || !constraints.is_continuous()) {
+    const audit::Enumerated outcome = check_by_cases(gap, row, constraints, result);
+    if (outcome == audit::Enumerated::refuted) {
+      result.failures.push_back(
+          fmt::format("gap is {}, but another row passes and costs less than that admits", gap));
+    }
+    if (outcome == audit::Enumerated::proved && asked_.fewest) {
+      result.unverified.emplace_back(
+          "gap: it is proved among rows with no more changes; that fewer do not suffice is what a "
+          "search found");
+    }
+    if (outcome != audit::Enumerated::open) return;
+  }
+  if (is_plain && !check_numbers(gap, row, constraints, result)) return;
+  if (is_plain && constraints.is_continuous()) return;
+  check_not_beaten(gap, row, constraints, result);
+}
+
+audit::Enumerated Auditor::check_by_cases(double gap, const Row& row,
+                                          const audit::RowConstraints& constraints,
+                                          const AnswerAudit& result) const {
+  const bool is_separable = asked_.cost.kind != CostKind::mixed || asked_.cost.sparsity_weight == 0;
+  // Further plans leave out what earlier ones change together.
+  if (!is_separable || (result.plan > 0 && !asked_.trade_off)) return audit::Enumerated::open;
+  const WorstThere worst = worst_at(row, result);
+  audit::EnumerationQuestion question{.constraints = &constraints,
+                                      .encoder = &model_->encoder,
+                                      .cost = asked_.cost,
+                                      .most_changes = asked_.max_changes,
+                                      .models = worst.models,
+                                      .threshold = worst.needed,
+                                      .claimed = claimed_cost(gap, result)};
+  if (asked_.fewest) question.most_changes = static_cast<std::int64_t>(result.changed.size());
+  return audit::enumerate(
+      question, [&](const audit::Region& region, const audit::ColumnCost& cost, double enough) {
+        const Vector start = row.z.cwiseMax(region.box.lower).cwiseMin(region.box.upper);
+        return least_cost({.cones = true_models_ ? nullptr : &cones(result),
+                           .epsilon = result.epsilon,
+                           .threshold = worst.needed,
+                           .region = &region,
+                           .cost = &cost,
+                           .enough = enough,
+                           .wanted = enough},
+                          worst.models, start);
+      });
+}
+
+bool Auditor::check_numbers(double gap, const Row& row, const audit::RowConstraints& constraints,
+                            AnswerAudit& result) const {
+  const double claimed = claimed_cost(gap, result);
+  double spent = 0;  // for what is held
+  const audit::ColumnCost cost = cost_of_numbers(row, constraints, spent);
+  if (!(claimed > spent)) return true;
+  const audit::CostBounds bounds = least_cost(claimed - spent, cost, row, constraints, result);
+  if (bounds.proved >= claimed - spent) return true;
+  const auto as_gap = [&](double one) {
+    const double all = std::max(0.0, one + spent);
+    return 1 - (asked_.cost.kind == CostKind::mixed ? std::sqrt(all) : all) / result.cost;
+  };
+  if (bounds.found < claimed - spent) {
+    result.failures.push_back(
+        fmt::format("gap is {}, but with other numbers a row passes that makes it {:.9g}", gap,
+                    as_gap(bounds.found)));
+    return false;
+  }
+  if (constraints.is_continuous()) {
+    result.unverified.push_back(
+        fmt::format("gap: {} is stated, and {:.9g} was proved", gap, as_gap(bounds.proved)));
+  }
+  return true;
+}
+
+double Auditor::claimed_cost(double gap, const AnswerAudit& result) const {
+  const double least = result.cost * std::max(0.0, 1 - gap - gap_tolerance);
+  return asked_.cost.kind == CostKind::mixed ? least * least : least;
+}
+
+audit::ColumnCost Auditor::cost_of_numbers(const Row& row, const audit::RowConstraints& constraints,
+                                           double& spent) const {
+  const Encoder& encoder = model_->encoder;
+  const Vector weights = audit::weights_by_column(encoder);
+  const Vector none = Vector::Zero(weights.size());
+  const CostKind kind = asked_.cost.kind;
+  audit::ColumnCost cost{
+      .query = constraints.query(),
+      .squares = kind != CostKind::l1 ? weights : none,
+      .absolutes = kind == CostKind::l1 || kind == CostKind::l1_l2 ? weights : none};
+  for (std::size_t j = 0; j < constraints.values().size(); ++j) {
+    if (!constraints.values()[j].has_others()) continue;
+    double own = 0;
+    for (Index i = encoder.first_column(j); i < encoder.first_column(j) + encoder.column_count(j);
+         ++i) {
+      const double move = std::abs(row.z(i) - cost.query(i));
+      own += cost.squares(i) * move * move + cost.absolutes(i) * move;
+      cost.squares(i) = cost.absolutes(i) = 0;
+    }
+    const Feature& feature = encoder.schema().features[j];
+    const bool counts_once = kind == CostKind::mixed && is_category(feature) && own > 0;
+    spent += counts_once ? feature.weight : own;
+  }
+  return cost;
+}
+
+Auditor::WorstThere Auditor::worst_at(const Row& row, const AnswerAudit& result) const {
+  WorstThere found;
+  const audit::LongVector x = audit::extended(row.z);
+  long double terms = 0;
+  const auto add = [&](const audit::LongVector& center, audit::LongVector model) {
+    terms = std::max(terms, center.cwiseProduct(x).cwiseAbs().sum() + (center - model).dot(x));
+    found.models.push_back(std::move(model));
+  };
+  if (!true_models_) {
+    for (const audit::Cone& cone : cones(result)) add(cone.center(), cone.worst(x, result.epsilon));
+  } else if (!asked_.set.contest) {
+    const audit::LongVector known = row.certificate->worst_model.cast<long double>();
+    add(true_models_->center(), true_models_->worst(x, result.epsilon, &known).model);
+  } else {
+    for (const audit::LongMatrix& lift : audit::lifts_of(*model_, *set_of(result).contest)) {
+      const audit::LongVector model = true_models_->worst(lift * x, result.epsilon).model;
+      add(lift.transpose() * true_models_->center(), lift.transpose() * model);
+    }
+  }
+  found.needed = result.threshold +
+                 certificate_margin * (static_cast<double>(terms) + std::abs(result.threshold));
+  return found;
+}
+
+audit::CostBounds Auditor::least_cost(double claimed, const audit::ColumnCost& cost, const Row& row,
+                                      const audit::RowConstraints& constraints,
+                                      const AnswerAudit& result) const {
+  const WorstThere worst = worst_at(row, result);
+  audit::CostBounds all{.proved = std::numeric_limits<double>::infinity()};
+  for (const audit::Region& region : constraints.regions_holding(row.values)) {
+    const audit::CostQuestion question{.cones = true_models_ ? nullptr : &cones(result),
+                                       .epsilon = result.epsilon,
+                                       .threshold = worst.needed,
+                                       .region = &region,
+                                       .cost = &cost,
+                                       .enough = claimed,
+                                       .wanted = claimed};
+    const audit::CostBounds own = least_cost(question, worst.models, row.z);
+    all.proved = std::min(all.proved, own.proved);
+    all.found = std::min(all.found, own.found);
+  }
+  return all;
+}
+
+audit::CostBounds Auditor::least_cost(const audit::CostQuestion& question,
+                                      const std::vector<audit::LongVector>& worst,
+                                      const Vector& start) const {
+  for (audit::LongVector plane : worst) {
+    plane(plane.size() - 1) -= question.threshold;
+    if (audit::half_space_cost(plane, question.region->box, *question.cost) >= question.enough)
+      return {.proved = question.enough};
+  }
+  if (true_models_) {
+    // Beyond one logit and a box, what the worst models prove is all.
+    const bool is_plain = !asked_.set.contest && question.region->rules.empty();
+    return is_plain ? true_models_->least_cost(question, start) : audit::CostBounds{};
+  }
+  return audit::least_cost(question);
+}
+
+void Auditor::check_not_beaten(double gap, const Row& row, const audit::RowConstraints& constraints,
+                               AnswerAudit& result) const {
+  const auto feature = audit::beaten_by_retreat(
+      constraints, model_->encoder, asked_.cost, row.values,
+      result.cost * (1 - gap - gap_tolerance), [&](const RawRow& other, const Vector& z) {
+        return is_robust(other, z, *row.certificate, result);
+      });
+  if (feature) {
+    result.failures.push_back(
+        fmt::format("gap is {}, but a row that changes {} less passes and costs less than that "
+                    "admits",
+                    gap, model_->schema().features[*feature].name));
+    return;
+  }
+  result.unverified.push_back(
+      fmt::format("gap: {} is what a search found, of which no short proof exists; rows nearby do "
+                  "not contradict it",
+                  gap));
+}
+
+}  // namespace ellice

@@ -1,0 +1,209 @@
+// The set of models that was asked for, in the verifier's arithmetic.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "audit/auditor.hpp"
+#include "certificate/verification_check.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/sets/set_choice.hpp"
+
+namespace ellice {
+
+const std::vector<audit::Cone>& Auditor::cones(const AnswerAudit& result) const {
+  const SetChoice set = set_of(result);
+  const Index winner = set.contest ? set.contest->winner : 0;
+  const auto found = cones_.find(winner);
+  if (found != cones_.end()) return found->second;
+  return cones_.emplace(winner, audit::cones_of(*model_, set)).first->second;
+}
+
+const audit::Cone& Auditor::own_cone() const {
+  if (!own_cone_) own_cone_ = audit::cones_of(*model_, {}).front();
+  return *own_cone_;
+}
+
+std::vector<audit::LongVector> Auditor::scores(const Vector& z, const AnswerAudit& result) const {
+  const audit::LongVector features = verification::features_of(*model_, z);
+  const SetChoice set = set_of(result);
+  if (!set.contest) return {features};
+  std::vector<audit::LongVector> parts;
+  for (const audit::LongMatrix& lift : audit::lifts_of(*model_, *set.contest))
+    parts.emplace_back(lift * features);
+  return parts;
+}
+
+Evaluation Auditor::evaluate(const Row& row, const AnswerAudit& result) const {
+  if (true_models_) return evaluate_true(row, result);
+  // A certificate whose numbers are to be found: the verifier recomputes them whatever is stated.
+  const SetChoice set = with_stated_damping(set_of(result), *model_);
+  const Index head = model_->network.head().size();
+  Certificate blank{.model_sha256 = model_->sha256,
+                    .set = set.kind,
+                    .epsilon = result.epsilon,
+                    .threshold = result.threshold,
+                    .point = row.values,
+                    .encoded = row.z,
+                    .damping = set.damping};
+  const auto name = [&](Index k) { return model_->decision.classes[static_cast<std::size_t>(k)]; };
+  if (set.contest) {
+    blank.target = name(set.contest->winner);
+    const std::vector<Index> acceptable = acceptable_classes(*model_, *set.contest);
+    for (const Index k : acceptable) {
+      if (acceptable.size() > 1) blank.acceptable.push_back(name(k));
+    }
+    for (const Index k : set.contest->rivals)
+      blank.rivals.push_back({.name = name(k), .worst_model = Vector::Zero(head)});
+  } else if (!is_first_order(set.kind)) {
+    blank.worst_model = Vector::Zero(head);
+  }
+  for (const Model* member : set.members) {
+    blank.members.push_back({.model_sha256 = member->sha256,
+                             .worst_model = Vector::Zero(member->network.head().size())});
+  }
+  const Verification found = verifier_.verify(blank);
+  return {.logit = found.logit, .robust_logit = found.robust_logit};
+}
+
+Evaluation Auditor::evaluate_true(const Row& row, const AnswerAudit& result) const {
+  Evaluation found{.logit = std::numeric_limits<double>::infinity(),
+                   .robust_logit = std::numeric_limits<double>::infinity()};
+  for (const audit::LongVector& c : scores(row.z, result)) {
+    const auto logit = static_cast<double>(true_models_->center().dot(c));
+    const auto robust = static_cast<double>(true_models_->worst(c, result.epsilon).proved);
+    found.logit = std::min(found.logit, logit);
+    found.robust_logit = std::min(found.robust_logit, robust);
+  }
+  return found;
+}
+
+bool Auditor::is_robust(const RawRow& row, const Vector& z, const Certificate& known,
+                        const AnswerAudit& result) const {
+  // Certified rows keep this share of the terms from the threshold.
+  constexpr long double margin = 1e-12L;
+  const std::vector<audit::LongVector> parts = scores(z, result);
+  const audit::LongVector head = verification::head_of(*model_);
+  const auto needed = [&](long double size, long double penalty) {
+    const long double threshold = result.threshold;
+    return threshold + margin * (size + penalty + std::abs(threshold));
+  };
+  // Models of the set that are worst at the row refuse most others, without a search.
+  for (std::size_t k = 0; k < known.rivals.size() && k < parts.size(); ++k) {
+    if (known.rivals[k].worst_model.cast<long double>().dot(parts[k]) < result.threshold)
+      return false;
+  }
+  if (known.rivals.empty() &&
+      known.worst_model.cast<long double>().dot(parts.front()) < result.threshold) {
+    return false;
+  }
+  if (true_models_) {
+    return std::all_of(parts.begin(), parts.end(), [&](const audit::LongVector& c) {
+      const long double bound = true_models_->worst(c, result.epsilon).proved;
+      const long double size = head.cwiseProduct(c).cwiseAbs().sum();
+      return bound >= needed(size, head.dot(c) - bound);
+    });
+  }
+  const audit::LongVector x = verification::features_of(*model_, z);
+  const std::vector<audit::Cone>& all = cones(result);
+  const bool is_clear = std::all_of(all.begin(), all.end(), [&](const audit::Cone& cone) {
+    const audit::Cone::Score score = cone.score(x);
+    const double robust = score.robust(result.epsilon);
+    const long double size = cone.center().cwiseProduct(x).cwiseAbs().sum();
+    return robust >= needed(size, score.logit - robust);
+  });
+  return is_clear && evaluate({.values = row, .z = z}, result).robust_logit >= result.threshold;
+}
+
+void Auditor::check_endurance(JsonObject& answer, const Row& row, AnswerAudit& result) const {
+  check_radius(answer, row, result);
+  std::optional<audit::Survival> survival;
+  const bool has_radius = asked_.set.kind == SetKind::last_layer || true_models_;
+  if (has_radius && !asked_.set.contest && is_exact_ &&
+      no_survival_reason(*model_, asked_.set).empty()) {
+    const audit::LongVector x = audit::extended(row.z);
+    const auto margin = static_cast<double>(own_cone().center().dot(x) - asked_.threshold);
+    const double shift = answer.has("selection_shift") ? answer.number("selection_shift") : 0;
+    if (margin >= 0) {
+      survival = audit::plain_survival(*model_, own_cone(), asked_.retraining, x,
+                                       margin - std::max(shift, 0.0));
+    }
+  }
+  if (!answer.has("predicted_survival")) {
+    if (survival && true_models_ && is_certified(result.status))
+      result.failures.emplace_back("predicted_survival is missing");
+    return;
+  }
+  const double stored = answer.number("predicted_survival");
+  if (!survival) {
+    result.failures.emplace_back("predicted_survival is stated where none is defined");
+    return;
+  }
+  const double own = survival->probability;
+  if (agree(stored, own, 1e-12) ||
+      std::abs(stored - own) <= survival->amplification * own_cone().rounding() * own) {
+    return;
+  }
+  result.failures.push_back(fmt::format("predicted_survival is {}, recomputed {}", stored, own));
+}
+
+double Auditor::ellipsoid_radius(const Row& row, const AnswerAudit& result) const {
+  const std::vector<audit::Cone>& all = cones(result);
+  const audit::LongVector features = verification::features_of(*model_, row.z);
+  if (is_exact_ || asked_.set.members.empty())
+    return audit::radius(all, features, asked_.threshold);
+  // Networks of an ensemble see the row each by its own hidden layers.
+  double least = all.front().radius(features, asked_.threshold);
+  for (std::size_t k = 0; k < asked_.set.members.size(); ++k) {
+    const Model& member = *asked_.set.members[k];
+    const Vector z = member.encoder.encode(row.values);
+    least =
+        std::min(least, all[k + 1].radius(verification::features_of(member, z), asked_.threshold));
+  }
+  return least;
+}
+
+void Auditor::check_radius(JsonObject& answer, const Row& row, AnswerAudit& result) const {
+  // From both sides: of ellipsoids the two are one.
+  double least = std::numeric_limits<double>::infinity();
+  double most = least;
+  const bool is_defined = !is_first_order(asked_.set.kind);
+  if (true_models_) {
+    const std::vector<audit::LongVector> parts = scores(row.z, result);
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      if (!(true_models_->center().dot(parts[k]) > asked_.threshold)) {
+        least = most = 0;
+        break;
+      }
+      audit::LongVector start = true_models_->center();
+      if (row.certificate && row.certificate->rivals.size() > k) {
+        start = row.certificate->rivals[k].worst_model.cast<long double>();
+      } else if (row.certificate && row.certificate->rivals.empty()) {
+        start = row.certificate->worst_model.cast<long double>();
+      }
+      const auto cheapest = true_models_->cheapest(parts[k], asked_.threshold, &start);
+      least = std::min(least, static_cast<double>(cheapest.proved));
+      most = std::min(most, static_cast<double>(cheapest.excess));
+    }
+  } else if (is_defined) {
+    least = most = ellipsoid_radius(row, result);
+  }
+  if (!answer.has("robustness_radius")) {
+    if (true_models_ && is_certified(result.status))
+      result.failures.emplace_back("robustness_radius is missing");
+    return;
+  }
+  const double stored = answer.number("robustness_radius");
+  if (!is_defined) {
+    result.failures.emplace_back("robustness_radius is stated where none is defined");
+    return;
+  }
+  // The true set's own is a proved bound, within the rounding of an objective in double precision.
+  const double floor = true_models_ ? 1e-4 * (1 + model_->training.objective) : 1e-12;
+  const bool is_between = stored >= least && stored <= most;
+  if (is_between || agree(stored, least, floor) || agree(stored, most, floor)) return;
+  if (!true_models_ && std::abs(stored - least) <= audit::rounding(cones(result)) * least) return;
+  result.failures.push_back(fmt::format("robustness_radius is {}, recomputed {}", stored, least));
+}
+
+}  // namespace ellice

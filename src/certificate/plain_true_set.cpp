@@ -1,0 +1,109 @@
+#include "certificate/plain_true_set.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace ellice {
+
+namespace {
+
+constexpr int most_steps = 60;
+constexpr int most_models = 30;
+// A step that leaves more than this of the error asks for the curvature of where it is.
+constexpr long double slow = 0.1L;
+
+}  // namespace
+
+PlainTrueSet::PlainTrueSet(std::shared_ptr<const PlainObjective> objective, LongVector center)
+    : objective_(std::move(objective)),
+      center_(std::move(center)),
+      center_inverse_(inverse_curvature(center_)) {}
+
+PlainTrueSet::LongMatrix PlainTrueSet::inverse_curvature(const LongVector& at) const {
+  const Eigen::LDLT<LongMatrix> factor(objective_->with_gauge(objective_->hessian(at)));
+  return factor.solve(LongMatrix::Identity(at.size(), at.size()));
+}
+
+long double PlainTrueSet::excess(const LongVector& theta) const {
+  return objective_->evaluate(theta).objective - objective_->optimum();
+}
+
+PlainTrueSet::Cheapest PlainTrueSet::cheapest(const LongVector& c, long double score,
+                                              const LongVector* start) const {
+  LongMatrix inverse = center_inverse_;
+  LongVector image = inverse * c;
+  const auto onto_score = [&](const LongVector& theta) -> LongVector {
+    return theta + (score - c.dot(theta)) / c.dot(image) * image;
+  };
+  LongVector theta = onto_score(start != nullptr ? *start : center_);
+  PlainObjective::Value value = objective_->evaluate(theta);
+  long double last = std::numeric_limits<long double>::infinity();
+  for (int step = 0; step < most_steps; ++step) {
+    // Newton's step within the plane cᵀθ = t.
+    const LongVector full = -(inverse * value.gradient);
+    LongVector move = full - c.dot(full) / c.dot(image) * image;
+    const long double decrease = -value.gradient.dot(move);
+    const long double scale = 1 + objective_->optimum();
+    if (!(decrease > 1e-36L * scale)) break;
+    bool moved = false;
+    for (long double length = 1; length > 1e-6L; length /= 2) {
+      const LongVector next = theta + length * move;
+      PlainObjective::Value there = objective_->evaluate(next);
+      const bool is_lower = there.objective <= value.objective - 1e-4L * length * decrease;
+      // What is left to gain may be below the rounding of the objective.
+      const bool is_rounding = decrease <= 1e-17L * scale && length == 1;
+      if (!is_lower && !is_rounding) continue;
+      theta = next;
+      value = std::move(there);
+      moved = true;
+      break;
+    }
+    if (!moved || (decrease <= 1e-17L * scale && !(decrease < slow * last))) break;
+    if (decrease > slow * slow * last) {
+      inverse = inverse_curvature(theta);
+      image = inverse * c;
+    }
+    last = decrease;
+  }
+  Cheapest result{.model = theta, .excess = value.objective - objective_->optimum()};
+  // L(θ′) = F(θ′) − τ·cᵀθ′ ≥ F(θ) − δ − τ·t for every θ′ that scores no more than t.
+  const long double tau = -value.gradient.dot(c) / c.squaredNorm();
+  if (!(tau > 0)) return result;
+  const LongVector residual = value.gradient + tau * c;
+  const long double missed = objective_->suboptimality(theta, residual);
+  result.proved = std::min(result.excess - missed + tau * (c.dot(theta) - score), result.excess);
+  return result;
+}
+
+PlainTrueSet::Worst PlainTrueSet::worst(const LongVector& c, double epsilon,
+                                        const LongVector* start) const {
+  const long double kappa = std::sqrt(2 * static_cast<long double>(epsilon));
+  const long double at_center = c.dot(center_);
+  // √(2·excess) is nearly linear in the score: Newton's method from the ellipsoid's.
+  long double score = at_center - kappa * std::sqrt(c.dot(center_inverse_ * c));
+  LongVector model = start != nullptr ? *start : center_;
+  if (start != nullptr) score = c.dot(*start);
+  for (int round = 0; round < most_models; ++round) {
+    model = cheapest(c, score, &model).model;
+    const PlainObjective::Value value = objective_->evaluate(model);
+    const long double level =
+        std::sqrt(2 * std::max(value.objective - objective_->optimum(), 0.0L));
+    const long double tau = -value.gradient.dot(c) / c.squaredNorm();
+    if (!(tau > 0) || !(level > 0)) break;
+    const long double step = (kappa - level) * level / tau;
+    score = c.dot(model) - step;
+    if (std::abs(level - kappa) <= 1e-15L * kappa) break;
+  }
+  Worst result{.model = model, .proved = objective_->lower_bound(model, c, epsilon)};
+  // Towards the centre until it belongs: the set is convex.
+  for (int round = 0; round < 60 && excess(result.model) > epsilon; ++round) {
+    const long double share = epsilon / excess(result.model);
+    result.model =
+        center_ + std::min(share, 1 - 1e-18L * (1LL << round)) * (result.model - center_);
+  }
+  return result;
+}
+
+}  // namespace ellice

@@ -1,0 +1,179 @@
+// Whether an answer with discrete values is the cheapest: against all rows there are, and where
+// numbers may change beside them, against answers that are known to be optimal.
+
+#include "audit/audit_enumeration.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ellice/audit/audit.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/core/random.hpp"
+#include "ellice/model/training.hpp"
+#include "request/feasible_set.hpp"
+#include "support/exact_answers.hpp"
+#include "support/recourse_cases.hpp"
+
+namespace ellice {
+namespace {
+
+using problem_zoo::plain_robust_logit;
+using problem_zoo::recourse_file;
+using problem_zoo::solve;
+
+/// Features of every kind; `has_number` adds one without a grid.
+Dataset discrete_dataset(std::uint64_t seed, bool has_number) {
+  Random random(seed);
+  Dataset data;
+  data.schema.target = {.column = "outcome", .favourable = "yes"};
+  data.schema.features = {
+      {.name = "whole", .kind = FeatureKind::integer, .min = 0, .max = 3},
+      {.name = "grade", .kind = FeatureKind::ordinal, .levels = {"low", "middle", "high"}},
+      {.name = "flag", .kind = FeatureKind::binary, .levels = {"no", "yes"}, .weight = 0.5},
+      {.name = "kind", .kind = FeatureKind::categorical, .levels = {"a", "b", "c"}},
+      {.name = "grid", .min = -2, .max = 2, .step = 0.5, .weight = 2}};
+  if (has_number) data.schema.features.push_back({.name = "free"});
+  const auto columns = static_cast<Index>(data.schema.features.size());
+  data.raw.resize(200, columns);
+  for (Index i = 0; i < data.raw.rows(); ++i) {
+    data.raw.row(i).head(5) << static_cast<double>(random.below(4)),
+        static_cast<double>(random.below(3)), static_cast<double>(random.below(2)),
+        static_cast<double>(random.below(3)), -2 + 0.5 * static_cast<double>(random.below(9));
+    if (has_number) data.raw(i, 5) = random.normal();
+    const double score = data.raw.row(i).sum() - 4 + 1.5 * random.normal();
+    data.labels.push_back(score > 0 ? 1 : 0);
+  }
+  data.classes = {"no", "yes"};
+  data.source = "generated rows";
+  data.sha256 = std::string(64, '0');
+  return data;
+}
+
+/// Every row of the five discrete features.
+std::vector<Vector> all_rows() {
+  std::vector<Vector> rows;
+  for (int whole = 0; whole < 4; ++whole)
+    for (int grade = 0; grade < 3; ++grade)
+      for (int flag = 0; flag < 2; ++flag)
+        for (int kind = 0; kind < 3; ++kind)
+          for (int grid = 0; grid < 9; ++grid)
+            rows.push_back(
+                Vector{{static_cast<double>(whole), static_cast<double>(grade),
+                        static_cast<double>(flag), static_cast<double>(kind), -2 + 0.5 * grid}});
+  return rows;
+}
+
+/// What formats.md says a move costs, feature by feature.
+double plain_cost(CostKind kind, const Model& model, const Vector& from, const Vector& to) {
+  double sum = 0;
+  for (Index j = 0; j < from.size(); ++j) {
+    if (from(j) == to(j)) continue;
+    const auto feature = static_cast<std::size_t>(j);
+    const double weight = model.schema().features[feature].weight;
+    const bool is_level = j == 2 || j == 3;
+    if (is_level && kind == CostKind::mixed) {
+      sum += weight;
+      continue;
+    }
+    // A category leaves one 0/1 column and enters another.
+    const double move =
+        is_level ? 1
+                 : (to(j) - from(j)) / model.encoder.scale()(model.encoder.first_column(feature));
+    const double term = kind == CostKind::l1 ? std::abs(move) : move * move;
+    sum += weight * (j == 3 ? 2 * term : term);
+  }
+  return kind == CostKind::mixed ? std::sqrt(sum) : sum;
+}
+
+bool speaks_of_the_gap(const AnswerAudit& audit) {
+  return std::any_of(audit.failures.begin(), audit.failures.end(),
+                     [](const std::string& text) { return text.starts_with("gap is"); });
+}
+
+TEST(AuditEnumeration, CallsOptimalWhatIsTheCheapestOfAllRows) {
+  const std::vector<Vector> rows = all_rows();
+  int optimal = 0;
+  int dearer = 0;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const Model model = train(discrete_dataset(seed, false), {}, {.l2 = 1e-2, .folds = 0}).model;
+    for (const CostKind kind : {CostKind::l2, CostKind::l1, CostKind::mixed}) {
+      for (const int most : {5, 2}) {
+        const Problem problem{.model = &model, .epsilon = 0.01, .cost = {.kind = kind}};
+        const Assembler assembler(problem);
+        Random random(seed);
+        const Vector query = rows[random.below(rows.size() / 4)];
+        const FeasibleSet feasible(model.encoder, problem.constraints, 0, query);
+        std::vector<std::pair<double, Vector>> robust;
+        for (const Vector& row : rows) {
+          const RawRow values =
+              model.encoder.values({row.data(), static_cast<std::size_t>(row.size())});
+          const bool few = (row.array() != query.array()).count() <= most;
+          if (few && plain_robust_logit(model, 0.01, model.encoder.encode(values)) > 1e-9)
+            robust.emplace_back(plain_cost(kind, model, query, row), row);
+        }
+        if (robust.empty()) continue;
+        std::sort(robust.begin(), robust.end(),
+                  [](const auto& one, const auto& other) { return one.first < other.first; });
+        for (std::size_t k : {std::size_t{0}, random.below(robust.size()), random.below(5)}) {
+          k = std::min(k, robust.size() - 1);
+          Answer answer = assembler.begin({.index = 0, .raw = query}, feasible);
+          if (!assembler.accept(answer, robust[k].second, feasible)) continue;
+          answer.status = Status::optimal;
+          answer.gap = 0;
+          Json file = recourse_file(problem, {answer});
+          if (most < 5) file["options"]["exact"] = {{"max_changes", most}};
+          const AnswerAudit audit = audit_recourse_file(file, model, "r.json")[0];
+          const bool is_best = robust[k].first <= robust[0].first * (1 + 1e-9);
+          EXPECT_EQ(audit.holds(), is_best) << seed << " " << enum_name(kind) << " " << most;
+          EXPECT_EQ(speaks_of_the_gap(audit), !is_best);
+          EXPECT_TRUE(audit.unverified.empty()) << audit.unverified.front();
+          ++(is_best ? optimal : dearer);
+        }
+      }
+    }
+  }
+  EXPECT_GT(optimal, 15);
+  EXPECT_GT(dearer, 15);
+}
+
+TEST(AuditEnumeration, ProvesHonestAnswersWhoseNumbersChange) {
+  int proved = 0;
+  int all = 0;
+  int refused = 0;
+  for (const CostKind kind : {CostKind::l2, CostKind::l1, CostKind::mixed}) {
+    const Dataset data = discrete_dataset(9, true);
+    const Model model = train(data, {}, {.l2 = 1e-2, .folds = 0}).model;
+    const Problem problem{.model = &model, .epsilon = 0.01, .cost = {.kind = kind}};
+    const Assembler assembler(problem);
+    for (const Answer& answer : solve(problem, problem_zoo::queries_of(data, 30))) {
+      if (answer.status != Status::optimal) continue;
+      ++all;
+      const auto audited = [&](const Answer& one) {
+        return audit_recourse_file(recourse_file(problem, {one}), model, "r.json")[0];
+      };
+      const AnswerAudit honest = audited(answer);
+      EXPECT_TRUE(honest.holds()) << honest.failures.front();
+      proved += honest.unverified.empty() ? 1 : 0;
+      const FeasibleSet feasible(model.encoder, problem.constraints, answer.query_index,
+                                 model.encoder.raw(answer.query));
+      Vector farther = model.encoder.raw(*answer.counterfactual);
+      farther(5) += 0.05;
+      Answer worse = answer;
+      if (!assembler.accept(worse, farther, feasible)) continue;
+      if (!(worse.distance.weighted > answer.distance.weighted * (1 + 1e-6))) continue;
+      worse.status = Status::optimal;
+      worse.gap = 0;
+      EXPECT_TRUE(speaks_of_the_gap(audited(worse)));
+      ++refused;
+    }
+  }
+  EXPECT_GT(all, 20);
+  EXPECT_GT(proved, 9 * all / 10);
+  EXPECT_GT(refused, 10);
+}
+
+}  // namespace
+}  // namespace ellice

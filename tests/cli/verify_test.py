@@ -1,0 +1,127 @@
+"""What verify says of whole files: altered ones fail, and what it cannot check it names."""
+import json
+import unittest
+
+from cli_test_case import BAD_INPUT, DONE, NOT_CERTIFIED, CliTestCase
+
+
+class Verify(CliTestCase):
+    def setUp(self):
+        super().setUp()
+        self.train_loans()
+        self.write("people.csv", "income,debt,purpose,city\n30000,8,car,Bonn\n")
+
+    def explain(self, *options):
+        self.ellice("explain", "m.json", "people.csv", *options, "--format", "json", "-o", "plans.json")
+        return self.read_json("plans.json")
+
+    def verdict(self, plans, *options):
+        """Exit status and the first result."""
+        self.write("altered.json", plans)
+        run = self.run_ellice("verify", "m.json", "altered.json", "--format", "json", *options)
+        return run.returncode, json.loads(run.stdout)["results"][0]
+
+    def test_says_what_it_could_not_check(self):
+        plans = self.explain("--epsilon", "0.01", "--sparse")  # fewer changes were ruled out by a search
+        status, result = self.verdict(plans)
+        self.assertEqual((status, result["holds"], result["failures"]), (DONE, True, []))
+        self.assertTrue(result["unverified"][0].startswith("gap"), result)
+        table = self.ellice("verify", "m.json", "altered.json")
+        self.assertIn("not checked: gap", table)
+        self.assertIn("1 of those that hold", table)
+        for lock in ("purpose", "city"):  # nothing but numbers, and a category besides
+            plans = self.explain("--epsilon", "0.01", "--lock", lock)
+            status, result = self.verdict(plans)
+            self.assertEqual((status, result["unverified"]), (DONE, []))
+            self.assertNotIn("not checked: gap", self.ellice("verify", "m.json", "altered.json"))
+
+    def test_finds_an_answer_whose_constraints_were_taken_from_the_request(self):
+        plans = self.explain("--epsilon", "0.01", "--lock", "debt")
+        self.assertEqual(plans["results"][0]["status"], "optimal")
+        self.assertEqual(self.verdict(plans)[0], DONE)
+        del plans["options"]["lock"]
+        status, result = self.verdict(plans)
+        self.assertEqual(status, NOT_CERTIFIED)
+        self.assertIn("gap", result["failures"][0])
+
+    def test_finds_another_largest_epsilon_of_the_true_set(self):
+        plans = self.explain("--epsilon", "0.5", "--set", "true", "--data", "loans.csv")
+        why = plans["results"][0]["infeasible"]
+        status, result = self.verdict(plans, "--data", "loans.csv")
+        self.assertEqual((status, result["unverified"]), (DONE, []), result)
+        stated = why["max_epsilon"]
+        for factor in (0, 0.5, 0.98, 1.02, 1.1):
+            why["max_epsilon"] = factor * stated
+            status, result = self.verdict(plans, "--data", "loans.csv")
+            self.assertEqual(status, NOT_CERTIFIED, factor)
+            self.assertIn("max_epsilon", result["failures"][0])
+
+    def file_verdict(self, plans, *options):
+        """Exit status and what is wrong with the file as a whole."""
+        self.write("altered.json", plans)
+        run = self.run_ellice("verify", "m.json", "altered.json", "--format", "json", *options)
+        return run.returncode, json.loads(run.stdout)["failures"] if run.stdout else run.stderr
+
+    def test_sees_that_people_are_missing(self):
+        self.write("people.csv", "income,debt,purpose,city\n30000,8,car,Bonn\n31000,7,boat,Bonn\n32000,7,car,Bonn\n")
+        plans = self.explain("--epsilon", "0.01")
+        self.assertEqual(self.file_verdict(plans), (DONE, []))
+        everybody = plans["results"]
+        for kept in ([], everybody[1:], everybody[:2], [everybody[0], everybody[2]]):
+            plans["results"] = kept
+            for explained in (3, len(kept)):
+                plans["explained"] = explained
+                status, failures = self.file_verdict(plans)
+                if kept == everybody[:2] and explained == 2:  # a smaller file of its own
+                    self.assertEqual((status, failures), (DONE, []))
+                else:
+                    self.assertEqual(status, NOT_CERTIFIED, (kept, explained))
+                    self.assertTrue(failures, (kept, explained))
+        plans["results"] = everybody
+        del plans["explained"]
+        self.assertEqual(self.file_verdict(plans)[0], NOT_CERTIFIED)
+
+    def test_sees_that_what_was_asked_does_not_go_together(self):
+        plans = self.explain("--epsilon", "1%", "--method", "network", "--seed", "3")
+        self.assertEqual(self.file_verdict(plans), (DONE, []))
+        for key, value in (("method", "data"), ("seed", 4), ("epsilon", {**plans["epsilon"], "rule": "2%"}),
+                           ("epsilon", {**plans["epsilon"], "rule": "0.01"}),
+                           ("epsilon", {**plans["epsilon"], "rule": "as we like"})):
+            with self.subTest(key, value=value):
+                self.assertIn(self.file_verdict({**plans, key: value})[0], (NOT_CERTIFIED, BAD_INPUT))
+        plans["options"]["loc"] = ["debt"]
+        self.assertEqual(self.file_verdict(plans)[0], BAD_INPUT)
+
+    def test_sees_a_reason_that_the_plans_do_not_give(self):
+        plans = self.explain("--epsilon", "0.01", "--plans", "2")
+        self.assertEqual(self.file_verdict(plans), (DONE, []))
+        plans["results"][1]["reason"] = "leaves income alone, unlike plan 1; changes city instead"
+        self.assertEqual(self.file_verdict(plans)[0], NOT_CERTIFIED)
+
+    def test_says_of_every_field_how_well_it_stands(self):
+        for options in (["--epsilon", "0.01", "--plans", "2"], ["--epsilon", "40%", "--lock", "income,debt"]):
+            plans = self.explain(*options)
+            self.ellice("verify", "m.json", "plans.json", "--format", "json", "-o", "v.json")
+            fields = self.read_json("v.json")["fields"]
+            names = set(plans) - {"format", "version", "results", "epsilon"} | {"epsilon.rule", "epsilon.value"}
+            for record in plans["results"]:
+                names |= set(record) - {"infeasible"} | {f"infeasible.{key}" for key in record.get("infeasible", {})}
+            self.assertEqual(set(fields), names)
+            text = self.ellice("verify", "m.json", "plans.json")
+            for line in ("proved: ", "recomputed: ", "consistent: ", "not checked: "):
+                self.assertIn("\n" + line, text)
+        self.assertEqual(fields["infeasible.max_epsilon"], {"proved": 1})
+
+    def test_holds_the_models_curvature_against_the_rows(self):
+        model = self.read_json("m.json")
+        self.assertEqual(self.file_verdict(self.explain("--epsilon", "0.01"), "--data", "loans.csv")[0], DONE)
+        model["curvature"]["hessian"] = [[4 * entry for entry in row] for row in model["curvature"]["hessian"]]
+        self.write("m.json", model)
+        plans = self.explain("--epsilon", "0.01")
+        status, why = self.file_verdict(plans, "--data", "loans.csv")
+        self.assertEqual(status, BAD_INPUT)
+        self.assertIn("Hessian", why)
+
+
+if __name__ == "__main__":
+    unittest.main()
