@@ -7,6 +7,7 @@
 
 #include "core/normal.hpp"
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
 #include "sets/ellipsoid.hpp"
