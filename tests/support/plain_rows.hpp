@@ -245,6 +245,12 @@ class PlainScore {
       }
     }
     inverse_ = hessian.inverse();
+    if (!model.rows) return;
+    rows_.resize(model.rows->encoded.rows(), model.rows->encoded.cols() + 1);
+    rows_ << model.rows->encoded, Vector::Ones(rows_.rows());
+    labels_.resize(rows_.rows());
+    for (Index i = 0; i < rows_.rows(); ++i)
+      labels_(i) = model.rows->labels[static_cast<std::size_t>(i)];
   }
 
   /// Without anybody else's opinion: the base model's own score.
@@ -282,73 +288,74 @@ class PlainScore {
     return a.dot(theta) - std::sqrt(2 * epsilon * a.dot(inverse_ * a));
   }
 
-  [[nodiscard]] double objective(const Vector& theta, Vector* gradient, Matrix* hessian) const {
-    const Model& model = *problem_->model;
-    const RowMatrix& rows = model.rows->encoded;
-    const auto n = static_cast<double>(rows.rows());
-    double value = model.training.l2 / 2 * theta.squaredNorm();
-    if (gradient != nullptr) *gradient = model.training.l2 * theta;
-    if (hessian != nullptr)
-      *hessian = model.training.l2 * Matrix::Identity(theta.size(), theta.size());
-    for (Index i = 0; i < rows.rows(); ++i) {
-      Vector x(rows.cols() + 1);
-      x << rows.row(i).transpose(), 1;
-      const double f = theta.dot(x);
-      const double y = model.rows->labels[static_cast<std::size_t>(i)];
-      const double share = 1 / (1 + std::exp(-f));
-      value += (std::max(f, 0.0) + std::log1p(std::exp(-std::abs(f))) - y * f) / n;
-      if (gradient != nullptr) *gradient += (share - y) / n * x;
-      if (hessian != nullptr) *hessian += share * (1 - share) / n * x * x.transpose();
+  /// L at θ; its gradient and Hessian where asked for.
+  [[nodiscard]] double objective(const Vector& theta, Vector* gradient = nullptr,
+                                 Matrix* hessian = nullptr) const {
+    const double l2 = problem_->model->training.l2;
+    const auto n = static_cast<double>(rows_.rows());
+    const Eigen::ArrayXd f = (rows_ * theta).array();
+    const Eigen::ArrayXd share = 1 / (1 + (-f).exp());
+    const double loss = (f.max(0) + (1 + (-f.abs()).exp()).log() - labels_ * f).sum() / n;
+    if (gradient != nullptr)
+      *gradient = rows_.transpose() * ((share - labels_) / n).matrix() + l2 * theta;
+    if (hessian != nullptr) {
+      *hessian = rows_.transpose() * (share * (1 - share) / n).matrix().asDiagonal() * rows_;
+      hessian->diagonal().array() += l2;
     }
-    return value;
+    return loss + l2 / 2 * theta.squaredNorm();
   }
 
-  [[nodiscard]] double true_score(const Vector& x, double epsilon) const {
+  /// Along θ(τ) = argmin L(θ) + τ·θᵀx to where L has risen by ε; √(L − L̂) is nearly linear in τ.
+  [[nodiscard]] double true_score(const Vector& whole, double epsilon) const {
+    const double length = whole.norm();
+    const Vector x = whole / length;
     const Vector center = problem_->model->network.head();
-    const double level = objective(center, nullptr, nullptr) + epsilon;
-    Vector theta = center;
-    const auto follow = [&](double tau) {
-      for (int step = 0; step < 100; ++step) {
+    const double least = objective(center);
+    double tau = std::sqrt(2 * epsilon / x.dot(inverse_ * x));
+    Vector theta = center - tau * (inverse_ * x);
+    for (int round = 0; round < 60; ++round) {
+      for (int step = 0; step < 50; ++step) {
         Vector gradient;
         Matrix hessian;
         const double before = objective(theta, &gradient, &hessian) + tau * theta.dot(x);
         gradient += tau * x;
         const Vector move = hessian.partialPivLu().solve(gradient);
-        double length = 1;
-        while (length > 1e-10 && objective(theta - length * move, nullptr, nullptr) +
-                                         tau * (theta - length * move).dot(x) >
-                                     before)
-          length /= 2;
-        theta -= length * move;
-        if (gradient.dot(move) < 1e-22) break;
+        double share = 1;
+        while (share > 1e-6 &&
+               objective(theta - share * move) + tau * (theta - share * move).dot(x) >
+                   before + 1e-15)
+          share /= 2;
+        theta -= share * move;
+        if (gradient.dot(move) < 1e-24) break;
       }
-      return objective(theta, nullptr, nullptr);
-    };
-    double high = 1e-3;
-    while (follow(high) < level) high *= 2;
-    double low = high / 2;
-    while (follow(low) > level) low /= 2;
-    for (int step = 0; step < 40; ++step) {
-      const double middle = std::sqrt(low * high);
-      (follow(middle) < level ? low : high) = middle;
+      const double risen = std::max(objective(theta) - least, 1e-300);
+      const double factor = std::sqrt(epsilon / risen);
+      if (std::abs(factor - 1) < 1e-9) break;
+      tau *= factor;
     }
-    (void)follow(low);
-    return theta.dot(x);
+    return theta.dot(whole);
   }
 
+  Matrix rows_;  // with a column of ones
+  Eigen::ArrayXd labels_;
   const Problem* problem_;
   Matrix inverse_;
 };
 
 /// The largest score at ε over the rows that are tried: all combinations of candidates, and from
 /// the best ones along every number. An upper bound of nothing, but of what is finite the maximum.
+struct Effort {
+  std::size_t rows = 20000;  // combinations
+  std::size_t starts = 4;    // from which numbers are moved
+  double finest = 1e-6;      // step
+};
 struct PlainBest {
   double score = -std::numeric_limits<double>::infinity();
   Vector row = {};
 };
 
 inline PlainBest best_plain_row(const PlainRows& rows, const PlainScore& score, double epsilon,
-                                const std::set<std::string>& kept, std::size_t most_rows) {
+                                const std::set<std::string>& kept, const Effort& effort) {
   const Index count = rows.query().size();
   std::vector<std::vector<double>> values;
   std::size_t all = 1;
@@ -357,16 +364,16 @@ inline PlainBest best_plain_row(const PlainRows& rows, const PlainScore& score, 
     all *= values.back().size();
   }
   // Too many: every so manieth, so that all features take part.
-  const std::size_t stride = std::max<std::size_t>(1, all / most_rows) | 1U;
+  const std::size_t stride = std::max<std::size_t>(1, all / effort.rows) | 1U;
   std::vector<PlainBest> best;
   const auto offer = [&](const Vector& row) {
     if (!rows.allows(row, kept)) return false;
     const double value = score.at(row, epsilon);
-    if (best.size() == 4 && !(value > best.back().score)) return false;
+    if (best.size() == effort.starts && !(value > best.back().score)) return false;
     best.push_back({value, row});
     std::stable_sort(best.begin(), best.end(),
                      [](const PlainBest& a, const PlainBest& b) { return a.score > b.score; });
-    if (best.size() > 4) best.pop_back();
+    if (best.size() > effort.starts) best.pop_back();
     return true;
   };
   for (std::size_t place = 0; place < all; place += stride) {
@@ -383,7 +390,7 @@ inline PlainBest best_plain_row(const PlainRows& rows, const PlainScore& score, 
   for (const PlainBest& start : starts) {
     Vector row = start.row;
     double value = start.score;
-    for (double step = 1; step > 1e-6; step /= 2) {
+    for (double step = 1; step > effort.finest; step /= 2) {
       for (int round = 0; round < 3; ++round) {
         for (Index j = 0; j < count; ++j) {
           if (!rows.is_continuous(static_cast<std::size_t>(j), kept)) continue;
