@@ -19,6 +19,18 @@ constexpr double optimal_gap = 1e-9;
 // Rounding for display: enough parts for a good row, whose gap says what it costs.
 constexpr std::size_t display_nodes = 200;
 
+// The solver counts moves from the query, and what it adds up has their squares. From this many
+// standard deviations on rounding may swallow a robust logit: what is found is certified apart, but
+// that nothing is found proves nothing. A search that begins at most `near_query` away is sound
+// again, for another query.
+constexpr double far_query = 1e6;
+constexpr double near_query = 1e4;
+constexpr std::string_view far_answer =
+    "the query lies so far from the training rows that no cheaper answer is ruled out";
+constexpr std::string_view far_and_nothing =
+    "the query lies so far from the training rows that rounding decides: nothing was found, and "
+    "nothing is ruled out";
+
 /// What ½D·Δ² + c·|Δ| + charge stand for, per unit of a feature's weight.
 struct Prices {
   double quadratic = 0;
@@ -45,6 +57,25 @@ bool is_category(const Feature& feature) {
 bool is_display_grid(const Feature& feature, const FeatureRange& range) {
   return feature.kind == FeatureKind::numeric && !feature.step && range.allowed.empty() &&
          range.step.has_value();
+}
+
+bool is_far(const MixedUnit& unit, const Vector& query) {
+  return !unit.is_group() && std::abs(query(unit.column)) > far_query;
+}
+
+/// Numbers of far queries begin and end near the training rows, where their ranges reach there.
+void bring_near(MixedProblem& mixed) {
+  for (MixedUnit& unit : mixed.units) {
+    if (!is_far(unit, mixed.query)) continue;
+    const double lower = std::max(unit.lower, -near_query);
+    const double upper = std::min(unit.upper, near_query);
+    if (lower > upper) continue;
+    // Outside the range, so that every value of it is a move.
+    mixed.query(unit.column) = mixed.query(unit.column) < 0 ? lower - 1 : upper + 1;
+    unit.lower = lower;
+    unit.upper = upper;
+    unit.stays = false;
+  }
 }
 
 bool can_change(const FeatureRange& range) {
@@ -167,6 +198,7 @@ MixedProblem MixedExact::problem_for(const Layout& layout, const FeasibleSet& fe
     if (set.size() == plan.size()) mixed.forbidden.push_back(std::move(set));
   }
   for (const ModelRule& rule : feasible.rules()) mixed.rules.push_back(rule.rule);
+  if (starts_near_) bring_near(mixed);
   return mixed;
 }
 
@@ -286,10 +318,23 @@ MixedExact::Found MixedExact::search_branch(const FeasibleSet& feasible, const P
   return rounded;
 }
 
+MixedExact::Found MixedExact::search_near(const FeasibleSet& feasible, const Plans& earlier) const {
+  MixedExact near = *this;
+  near.starts_near_ = true;
+  return near.search(feasible, earlier, margins.back());
+}
+
 MixedExact::Outcome MixedExact::answer(Answer& result, const FeasibleSet& feasible,
                                        const Plans& earlier) const {
+  const bool is_far = feasible.query().cwiseAbs().maxCoeff() > far_query;
   for (const double margin : margins) {
     const Found found = search(feasible, earlier, margin);
+    if (!found.result.found && is_far) {
+      const Found near = search_near(feasible, earlier);
+      const bool passes = near.result.found && assembler_->accept(result, near.raw, feasible);
+      result.message = passes ? far_answer : far_and_nothing;
+      return passes ? Outcome::answered : Outcome::blocked;
+    }
     if (!found.result.found) {
       if (found.result.status == MixedStatus::infeasible) return Outcome::impossible;
       result.message =

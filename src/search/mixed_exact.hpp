@@ -47,6 +47,9 @@ class MixedExact {
                                     double margin) const;
   [[nodiscard]] Found fewest(MixedProblem mixed) const;
   [[nodiscard]] MixedResult solve(const MixedProblem& mixed) const;
+  /// A search by which nothing is proved, for queries from which moves are too long to prove
+  /// anything: they start, and end, near the training rows.
+  [[nodiscard]] Found search_near(const FeasibleSet& feasible, const Plans& earlier) const;
   [[nodiscard]] Vector row(const Layout& layout, const FeasibleSet& feasible,
                            const Vector& point) const;
 
@@ -54,6 +57,7 @@ class MixedExact {
   const Assembler* assembler_;
   const LinearQuestion* question_;
   ExactOptions options_;
+  bool starts_near_ = false;
 };
 
 }  // namespace ellice

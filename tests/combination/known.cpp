@@ -12,6 +12,8 @@ const std::vector<KnownFault>& known_faults() {
        .reason = "the audit has no tolerance for a column that is constant in training"},
       {.words = "robust_logit is",
        .reason = "the audit compares what is left of larger numbers to a share of itself"},
+      {.words = "worst_model does not satisfy the optimality conditions",
+       .reason = "the audit's tolerance for ill-conditioned sets"},
   };
   return faults;
 }

@@ -105,6 +105,42 @@ TEST(MixedExact, EqualsBruteForceOverLevelsAndWholeNumbers) {
   }
 }
 
+TEST(MixedExact, FindsRowsForPeopleWhoAreFarAway) {
+  // Whole numbers and a category, and somebody whose number is far outside the training rows: the
+  // rows of the training range answer them all, however far that is.
+  const Model model =
+      problem_zoo::numeric_model(2, 17, [](Schema& schema) { schema.features[0].step = 0.25; });
+  const Problem problem{.model = &model, .epsilon = 0.002};
+  int far = 0;
+  for (const double sign : {-1.0, 1.0}) {
+    for (double size = 1e2; size < 1e15; size *= 10) {
+      Vector raw(2);
+      raw << sign * size, sign * 0.1;
+      const FeasibleSet feasible(model.encoder, problem.constraints, 0, raw);
+      // A row of the grid that every model accepts, by the definition of the set.
+      bool exists = false;
+      Vector other = raw;
+      Vector z(2);
+      for (double value = -2; value <= 2; value += 0.25) {
+        for (const double second : {-2.0, 0.0, 2.0}) {
+          other << value, second;
+          model.encoder.encode({other.data(), 2}, z);
+          exists = exists || (feasible.violations(other).empty() &&
+                              problem_zoo::plain_robust_logit(model, problem.epsilon, z) > 0.01);
+        }
+      }
+      ASSERT_TRUE(exists);
+      const std::vector<Answer> answers =
+          ExactSearch(problem).generate({{.index = 0, .raw = raw}}, {});
+      ASSERT_EQ(answers.size(), 1U);
+      EXPECT_TRUE(is_certified(answers.front().status))
+          << raw(0) << ": " << enum_name(answers.front().status) << ", " << answers.front().message;
+      far += size > 1e6 && answers.front().status != Status::already_robust ? 1 : 0;
+    }
+  }
+  EXPECT_GT(far, 8);
+}
+
 TEST(MixedExact, EveryAnswerIsAllowedCertifiedAndProved) {
   const Model& model = lending_model();
   const Problem problem{.model = &model, .epsilon = 0.01};
