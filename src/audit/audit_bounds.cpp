@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "audit/audit_climb.hpp"
-#include "core/normal.hpp"
 
 namespace ellice::audit {
 
@@ -242,25 +241,6 @@ CostBounds least_cost(const CostQuestion& question) {
   }
   const Region region{.box = *box, .rules = question.region->rules};
   return CostSearch(question, region).run();
-}
-
-Survival plain_survival(const Model& model, const Cone& cone, const Retraining& retraining,
-                        const LongVector& x_tilde, double margin) {
-  const TrainingRecord& training = model.training;
-  const LongVector solved = cone.solve(x_tilde);
-  const LongVector image = cone.hessian() * solved;
-  const long double penalty = static_cast<long double>(training.l2) + model.curvature.shift;
-  LongVector rest = image - penalty * solved;
-  const Index bias = rest.size() - 1;
-  if (!training.penalize_bias) rest(bias) += training.l2 * solved(bias);
-  const long double noise =
-      training.loss_kind == LossKind::squared ? 2 * static_cast<long double>(training.loss) : 1;
-  const long double part = std::max(solved.dot(rest), 0.0L);
-  const long double variance =
-      retraining.factor(training.rows) * noise * part / static_cast<long double>(training.rows);
-  if (!(variance > 0)) return {.probability = margin >= 0 ? 1.0 : 0.0};
-  return {.probability = normal_cdf(static_cast<double>(margin / std::sqrt(variance))),
-          .amplification = static_cast<double>(solved.dot(image) / part)};
 }
 
 }  // namespace ellice::audit

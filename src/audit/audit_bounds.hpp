@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "audit/audit_chart.hpp"
-#include "ellice/sets/retraining.hpp"
 
 namespace ellice::audit {
 
@@ -42,17 +41,5 @@ struct CostQuestion {
   double wanted = 0;
 };
 [[nodiscard]] CostBounds least_cost(const CostQuestion& question);
-
-/// The probability that a retrained model accepts a row, from V as Result 33 defines it.
-struct Survival {
-  double probability = 0;
-  /// By how much more than a solve with H the variance may lose in double precision: it is a part
-  /// of what the solve gives.
-  double amplification = 1;
-};
-/// Of a row that scores `margin` above the threshold; `cone` has the model's own H.
-[[nodiscard]] Survival plain_survival(const Model& model, const Cone& cone,
-                                      const Retraining& retraining, const LongVector& x_tilde,
-                                      double margin);
 
 }  // namespace ellice::audit

@@ -116,6 +116,7 @@ void RowConstraints::suppose(const Move& move, bool is_true,
 std::vector<Case> RowConstraints::cases() const {
   std::vector<Case> result = {{.values = values_}};
   for (const Implication& implication : encoder_->schema().implications) {
+    if (!has_rule(implication.text)) continue;
     std::vector<Case> next;
     for (const Case& before : result) {
       for (const bool follows : {false, true}) {

@@ -116,13 +116,73 @@ RowConstraints::RowConstraints(const Encoder& encoder, const Constraints& constr
       query_index_(query_index),
       raw_(numbers_of(query)),
       query_(encoder.encode(query)) {
-  const Schema& schema = encoder.schema();
-  for (std::size_t j = 0; j < query.size(); ++j) {
+  read(display_steps);
+}
+
+void RowConstraints::read(const std::vector<std::optional<double>>& display_steps) {
+  const Schema& schema = encoder_->schema();
+  values_.clear();
+  rules_.clear();
+  for (std::size_t j = 0; j < schema.features.size(); ++j) {
     const bool has_display = j < display_steps.size();
     values_.push_back(
-        values_of(j, query_index, has_display ? display_steps[j] : std::optional<double>()));
+        values_of(j, query_index_, has_display ? display_steps[j] : std::optional<double>()));
   }
-  for (const Rule& rule : schema.constraints) rules_.push_back(row_of(rule, encoder));
+  for (const Rule& rule : schema.constraints) {
+    if (has_rule(rule.text)) rules_.push_back(row_of(rule, *encoder_));
+  }
+}
+
+bool RowConstraints::binds(const std::string& name) const {
+  return !kept_ || std::find(kept_->begin(), kept_->end(), name) != kept_->end();
+}
+
+RowConstraints RowConstraints::only(std::vector<std::string> names) const {
+  RowConstraints result = *this;
+  result.kept_ = std::move(names);
+  result.read({});
+  return result;
+}
+
+std::vector<std::string> RowConstraints::names() const {
+  const Schema& schema = encoder_->schema();
+  std::vector<std::string> result;
+  for (std::size_t j = 0; j < schema.features.size(); ++j) {
+    const Feature& feature = schema.features[j];
+    const Named named = named_of(j);
+    for (const std::string* name : {&named.immutable, &named.locked, &named.minimum, &named.maximum,
+                                    &named.training, &named.direction, &named.allowed}) {
+      if (!name->empty()) result.push_back(feature.name + ": " + *name);
+    }
+  }
+  for (const Rule& rule : schema.constraints) result.push_back("rule " + rule.text);
+  for (const Implication& one : schema.implications) result.push_back("rule " + one.text);
+  return result;
+}
+
+RowConstraints::Named RowConstraints::named_of(std::size_t j) const {
+  const Feature& feature = encoder_->schema().features[j];
+  const FeatureLimits limits = constraints_->of(query_index_, feature.name);
+  const std::optional<double> least = limits.min ? limits.min : feature.min;
+  const std::optional<double> most = limits.max ? limits.max : feature.max;
+  const Direction direction = limits.direction.value_or(feature.direction);
+  Named result;
+  if (feature.immutable) result.immutable = "immutable";
+  if (limits.locked) result.locked = "locked";
+  if (least) result.minimum = fmt::format("at least {}", *least);
+  if (most) result.maximum = fmt::format("at most {}", *most);
+  if (feature.is_number() && constraints_->range == RangePolicy::train) {
+    const double own = raw_(static_cast<Index>(j));
+    const Index column = encoder_->first_column(j);
+    result.training =
+        fmt::format("within the training range {} to {}", std::min(encoder_->min()(column), own),
+                    std::max(encoder_->max()(column), own));
+  }
+  if (feature.kind != FeatureKind::categorical && direction != Direction::any) {
+    result.direction = direction == Direction::increase ? "may only increase" : "may only decrease";
+  }
+  if (!feature.allowed.empty()) result.allowed = "among the allowed values";
+  return result;
 }
 
 FeatureValues RowConstraints::values_of(std::size_t j, std::size_t query_index,
@@ -131,14 +191,18 @@ FeatureValues RowConstraints::values_of(std::size_t j, std::size_t query_index,
   const Feature& feature = schema.features[j];
   const FeatureLimits limits = constraints_->of(query_index, feature.name);
   FeatureValues result{.own = raw_(static_cast<Index>(j))};
-  result.may_change = !feature.immutable && !limits.locked;
+  const Named named = named_of(j);
+  const auto bound = [&](const std::string& name) {
+    return !name.empty() && binds(feature.name + ": " + name);
+  };
+  result.may_change = !bound(named.immutable) && !bound(named.locked);
   result.lower = -infinity;
   result.upper = infinity;
   if (feature.is_number()) {
     // A run's bounds stand in place of the schema's, and its own side only.
-    result.lower = limits.min.value_or(feature.min.value_or(-infinity));
-    result.upper = limits.max.value_or(feature.max.value_or(infinity));
-    if (constraints_->range == RangePolicy::train) {
+    if (bound(named.minimum)) result.lower = limits.min ? *limits.min : *feature.min;
+    if (bound(named.maximum)) result.upper = limits.max ? *limits.max : *feature.max;
+    if (bound(named.training)) {
       const Index column = encoder_->first_column(j);
       result.lower = std::max(result.lower, std::min(encoder_->min()(column), result.own));
       result.upper = std::min(result.upper, std::max(encoder_->max()(column), result.own));
@@ -149,8 +213,8 @@ FeatureValues RowConstraints::values_of(std::size_t j, std::size_t query_index,
     result.listed.emplace();
     for (double level = 0; level <= result.upper; ++level) result.listed->push_back(level);
   }
-  const Direction direction = limits.direction.value_or(feature.direction);
-  if (feature.kind != FeatureKind::categorical) {
+  if (bound(named.direction)) {
+    const Direction direction = limits.direction.value_or(feature.direction);
     if (direction == Direction::increase) result.lower = std::max(result.lower, result.own);
     if (direction == Direction::decrease) result.upper = std::min(result.upper, result.own);
   }
@@ -158,7 +222,8 @@ FeatureValues RowConstraints::values_of(std::size_t j, std::size_t query_index,
   result.origin = feature.min.value_or(0);
   result.step = feature.step;
   if (feature.kind == FeatureKind::integer && !result.step) result.step = 1;
-  if (feature.kind == FeatureKind::numeric && !result.step && feature.allowed.empty()) {
+  const bool is_listed = bound(named.allowed);
+  if (feature.kind == FeatureKind::numeric && !result.step && !is_listed) {
     const bool is_equated =
         std::any_of(schema.constraints.begin(), schema.constraints.end(), [&](const Rule& rule) {
           return rule.relation == Rule::Relation::equal && is_named(rule, feature.name);
@@ -168,7 +233,7 @@ FeatureValues RowConstraints::values_of(std::size_t j, std::size_t query_index,
       result.origin = 0;
     }
   }
-  if (feature.allowed.empty()) return result;
+  if (!is_listed) return result;
   // Values that a list allows must be of the grid as well, where there is one.
   std::vector<double> listed;
   for (const Value& value : feature.allowed) {
@@ -205,9 +270,10 @@ std::vector<std::string> RowConstraints::broken_by(VectorArg raw) const {
     if (!values_[j].admits(value)) result.push_back(fault(j, value));
   }
   for (const Rule& rule : schema.constraints) {
-    if (!keeps(rule, schema, raw)) result.push_back("rule " + rule.text);
+    if (has_rule(rule.text) && !keeps(rule, schema, raw)) result.push_back("rule " + rule.text);
   }
   for (const Implication& implication : schema.implications) {
+    if (!has_rule(implication.text)) continue;
     if (does(implication.condition, raw, true) && !does(implication.consequence, raw, false))
       result.push_back("rule " + implication.text);
   }

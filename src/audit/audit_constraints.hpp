@@ -67,6 +67,12 @@ class RowConstraints {
   RowConstraints(const Encoder& encoder, const Constraints& constraints, std::size_t query_index,
                  const RawRow& query, const std::vector<std::optional<double>>& display_steps = {});
 
+  /// Every constraint in words, as infeasible.blocking names them: of an immutable feature its
+  /// range and direction as well, which bind as soon as it may change.
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// Those of these names alone; whole numbers, levels and grids stay.
+  [[nodiscard]] RowConstraints only(std::vector<std::string> names) const;
+
   [[nodiscard]] const Vector& query() const { return query_; }    // model space
   [[nodiscard]] const Vector& query_raw() const { return raw_; }  // original units
   [[nodiscard]] const std::vector<FeatureValues>& values() const { return values_; }
@@ -87,6 +93,8 @@ class RowConstraints {
   [[nodiscard]] Box around(const std::vector<FeatureValues>& values) const;
   /// The linear rules, in the order of the schema.
   [[nodiscard]] const std::vector<RuleRow>& rules() const { return rules_; }
+  /// Whether a rule or an implication takes part.
+  [[nodiscard]] bool has_rule(const std::string& text) const { return binds("rule " + text); }
   /// The column of a number or an ordinal level whose own value lies apart from the others, where
   /// the point has neither: between the two nothing is allowed.
   [[nodiscard]] std::optional<Index> gap_at(const std::vector<FeatureValues>& values,
@@ -101,6 +109,19 @@ class RowConstraints {
                                                  bool stays) const;
 
  private:
+  /// What binds a feature, in words; empty where nothing does.
+  struct Named {
+    std::string immutable = {};
+    std::string locked = {};
+    std::string minimum = {};
+    std::string maximum = {};
+    std::string training = {};
+    std::string direction = {};
+    std::string allowed = {};
+  };
+  [[nodiscard]] Named named_of(std::size_t feature) const;
+  void read(const std::vector<std::optional<double>>& display_steps);
+  [[nodiscard]] bool binds(const std::string& name) const;
   [[nodiscard]] FeatureValues values_of(std::size_t feature, std::size_t query_index,
                                         std::optional<double> display_step) const;
   [[nodiscard]] double coordinate(std::size_t feature, double raw) const;
@@ -114,6 +135,7 @@ class RowConstraints {
   std::size_t query_index_;
   Vector raw_;
   Vector query_;
+  std::optional<std::vector<std::string>> kept_ = {};  // names; nothing: all
   std::vector<FeatureValues> values_;
   std::vector<RuleRow> rules_;
 };

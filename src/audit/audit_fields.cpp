@@ -30,9 +30,9 @@ constexpr std::array<Known, 11> of_the_file = {{{"model_sha256", recomputed},
                                                 {"seed", not_checked},
                                                 {"reasons", consistent}}};
 
-// Rows, ids and times are taken as they stand: nothing is claimed of them. Messages and blocking
-// constraints say something, and are not checked.
-constexpr std::array<Known, 27> of_a_record = {{{"query_index", consistent},
+// Rows, ids and times are taken as they stand: nothing is claimed of them. Messages, attacks and
+// what refits showed say something, and are not checked.
+constexpr std::array<Known, 35> of_a_record = {{{"query_index", consistent},
                                                 {"plan", consistent},
                                                 {"status", proved},
                                                 {"id", not_checked},
@@ -48,13 +48,21 @@ constexpr std::array<Known, 27> of_a_record = {{{"query_index", consistent},
                                                 {"robust_logit", proved},
                                                 {"robustness_radius", recomputed},
                                                 {"predicted_survival", recomputed},
-                                                {"selection_shift", not_checked},
+                                                {"selection_shift", recomputed},
+                                                {"refits", not_checked},
+                                                {"survival_interval", recomputed},
+                                                {"survival_spread", recomputed},
                                                 {"gap", proved},
                                                 {"attained_epsilon", proved},
                                                 {"infeasible.proof", proved},
                                                 {"infeasible.proofs", proved},
                                                 {"infeasible.max_epsilon", proved},
-                                                {"infeasible.best", recomputed},
+                                                {"infeasible.max_epsilon_bounds", proved},
+                                                {"infeasible.blocking", proved},
+                                                {"infeasible.blocking_is", proved},
+                                                {"infeasible.blocking_witnesses", proved},
+                                                {"infeasible.blocking_proofs", proved},
+                                                {"infeasible.best", proved},
                                                 {"certificate", proved},
                                                 {"reason", recomputed},
                                                 {"message", not_checked},
@@ -69,8 +77,9 @@ Standing find(const std::array<Known, N>& all, std::string_view name) {
 
 /// Whether the audit left open what a field says.
 bool is_open(const AnswerAudit& result, std::string_view field) {
-  return std::any_of(result.unverified.begin(), result.unverified.end(),
-                     [&](const std::string& text) { return text.starts_with(field); });
+  return std::any_of(
+      result.unverified.begin(), result.unverified.end(),
+      [&](const std::string& text) { return field.starts_with(text.substr(0, text.find(':'))); });
 }
 
 }  // namespace
@@ -108,6 +117,8 @@ std::map<std::string, Standing> record_standings(const Json& record, const Answe
       continue;
     }
     for (const auto& [inner, unused] : value.items()) note("infeasible." + inner, inner);
+    const auto best = value.find("best");
+    if (best != value.end() && !best->contains("bound")) result["infeasible.best"] = recomputed;
   }
   if (audited.status == Status::optimal && is_open(audited, "gap")) result["status"] = not_checked;
   return result;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ellice/core/json.hpp"
 
@@ -97,7 +98,8 @@ std::size_t ProofChecker::member_count() const {
   return set_->members.size() + 1;
 }
 
-void ProofChecker::add_rules(std::vector<JsonObject> rules, Stated& stated) {
+void ProofChecker::add_rules(std::vector<JsonObject> rules, const RowConstraints& constraints,
+                             Stated& stated) {
   const Schema& schema = model_->schema();
   const Encoder& encoder = model_->encoder;
   const Index d = encoder.columns();
@@ -107,8 +109,8 @@ void ProofChecker::add_rules(std::vector<JsonObject> rules, Stated& stated) {
     entry.finish();
     const auto rule = std::find_if(schema.constraints.begin(), schema.constraints.end(),
                                    [&](const Rule& known) { return known.text == text; });
-    if (rule == schema.constraints.end()) {
-      fault(fmt::format("the schema has no rule \"{}\"", text));
+    if (rule == schema.constraints.end() || !constraints.has_rule(text)) {
+      fault(fmt::format("there is no rule \"{}\"", text));
       continue;
     }
     const bool has_side = multiplier > 0 ? rule->relation != Rule::Relation::at_least
@@ -133,7 +135,7 @@ void ProofChecker::add_rules(std::vector<JsonObject> rules, Stated& stated) {
   }
 }
 
-ProofChecker::Stated ProofChecker::read(JsonObject proof) {
+ProofChecker::Stated ProofChecker::read(JsonObject proof, const RowConstraints& constraints) {
   const Index d = model_->encoder.columns();
   Stated stated{.upper_bound = proof.number("upper_bound"),
                 .plane = LongVector::Zero(d + 1),
@@ -141,14 +143,14 @@ ProofChecker::Stated ProofChecker::read(JsonObject proof) {
                 .sure = LongVector::Zero(d + 1)};
   if (proof.has("supposes")) stated.supposes = proof.strings("supposes");
   add_models(proof, stated);
-  if (proof.has("rules")) add_rules(proof.objects("rules"), stated);
+  if (proof.has("rules")) add_rules(proof.objects("rules"), constraints, stated);
   proof.finish();
   return stated;
 }
 
-void ProofChecker::check(std::vector<JsonObject> proofs, const RowConstraints& constraints) {
+double ProofChecker::check(std::vector<JsonObject> proofs, const RowConstraints& constraints) {
   std::vector<Stated> stated;
-  for (const JsonObject& proof : proofs) stated.push_back(read(proof));
+  for (const JsonObject& proof : proofs) stated.push_back(read(proof, constraints));
   const std::vector<Case> cases = constraints.cases();
   // Every case must be refused by one of them, whichever it was made for.
   for (const Case& one : cases) {
@@ -162,6 +164,12 @@ void ProofChecker::check(std::vector<JsonObject> proofs, const RowConstraints& c
                                              fmt::join(one.supposes, " and ")));
   }
   check_bounds(stated, cases, constraints);
+  double bound = -std::numeric_limits<double>::infinity();
+  for (const Stated& proof : stated) {
+    bound = std::max(bound,
+                     proof.total > 0 ? proof.upper_bound : std::numeric_limits<double>::infinity());
+  }
+  return bound;
 }
 
 void ProofChecker::check_bounds(const std::vector<Stated>& proofs, const std::vector<Case>& cases,

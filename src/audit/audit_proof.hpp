@@ -21,8 +21,9 @@ class ProofChecker {
                const TrueModels* true_models, AnswerAudit& result)
       : model_(&model), set_(&set), cones_(&cones), true_models_(true_models), result_(&result) {}
 
-  /// One proof, or one for each case that the implications make.
-  void check(std::vector<JsonObject> proofs, const RowConstraints& constraints);
+  /// One proof, or one for each case that the implications make. Gives what no row scores more
+  /// than, if they hold: infinite where rules alone leave nothing.
+  double check(std::vector<JsonObject> proofs, const RowConstraints& constraints);
 
  private:
   /// A linear function that is at least total·t wherever an answer is.
@@ -38,9 +39,9 @@ class ProofChecker {
     /// That what is stated is the maximum over the box.
     [[nodiscard]] bool is_bound_over(const Box& box) const;
   };
-  [[nodiscard]] Stated read(JsonObject proof);
+  [[nodiscard]] Stated read(JsonObject proof, const RowConstraints& constraints);
   void add_models(JsonObject& proof, Stated& stated);
-  void add_rules(std::vector<JsonObject> rules, Stated& stated);
+  void add_rules(std::vector<JsonObject> rules, const RowConstraints& constraints, Stated& stated);
   /// The model itself, or the next one of its member's set; checks that it is next to it.
   [[nodiscard]] LongVector member_of_set(const LongVector& theta, std::size_t member);
   /// Of the true set of several classes a model is heads of all of them, which alone show that they

@@ -136,6 +136,7 @@ AuditRequest read_audit_request(JsonObject& top, const Model& model,
   validate(asked.set, model);
   asked.constraints = constraints_from_json(options);
   validate(asked.constraints, model.schema());
+  if (options.has("used")) (void)options.object("used");  // limits that were not asked for
   options.finish();
   if (top.has("not_stated")) (void)top.at("not_stated");
   if (top.has("reasons")) asked.reference = reference_from_json(top.object("reasons"), model);

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "audit/audit_cost.hpp"
 #include "core/normal.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/request/answer.hpp"
 #include "model/sampling_moments.hpp"
-#include "sets/ellipsoid.hpp"
 
 namespace ellice {
 
@@ -26,6 +26,12 @@ constexpr double limit_rounding = 1e-6;
 constexpr double allowance = 0.02;
 constexpr double ninety_fifth = 1.6448536269514722;
 
+Vector tilde(const Vector& z) {
+  Vector result(z.size() + 1);
+  result << z, 1;
+  return result;
+}
+
 bool has_discrete(const Schema& schema) {
   return std::any_of(schema.features.begin(), schema.features.end(), [](const Feature& feature) {
     return !feature.immutable && (feature.kind != FeatureKind::numeric || feature.step);
@@ -33,13 +39,14 @@ bool has_discrete(const Schema& schema) {
 }
 
 /// Coordinates that another model would move.
-std::vector<Index> loose_coordinates(const FeasibleSet& feasible, const Vector& z, bool kinks) {
+std::vector<Index> loose_coordinates(const audit::RowConstraints& constraints, const Vector& z,
+                                     bool kinks) {
   std::vector<Index> loose;
-  for (const Box& box : feasible.boxes()) {
+  for (const audit::Box& box : constraints.pieces(constraints.values())) {
     if ((z - box.lower).minCoeff() < -1e-9 || (box.upper - z).minCoeff() < -1e-9) continue;
     for (Index i = 0; i < z.size(); ++i) {
       const double room = std::min(z(i) - box.lower(i), box.upper(i) - z(i));
-      if (room > 1e-9 * (1 + std::abs(z(i))) && !(kinks && z(i) == feasible.query()(i)))
+      if (room > 1e-9 * (1 + std::abs(z(i))) && !(kinks && z(i) == constraints.query()(i)))
         loose.push_back(i);
     }
     break;
@@ -49,15 +56,15 @@ std::vector<Index> loose_coordinates(const FeasibleSet& feasible, const Vector& 
 
 class SurvivalAudit {
  public:
-  SurvivalAudit(const Model& model, const AuditRequest& asked, const FeasibleSet& feasible,
-                const Vector& z, const Sampling& sampling)
+  SurvivalAudit(const Model& model, const AuditRequest& asked,
+                const audit::RowConstraints& constraints, const Vector& z, const Sampling& sampling)
       : model_(&model),
         asked_(&asked),
-        feasible_(&feasible),
+        constraints_(&constraints),
         sampling_(&sampling),
         theta_(model.network.head()),
-        x_(with_one(z)),
-        x0_(with_one(feasible.query())),
+        x_(tilde(z)),
+        x0_(tilde(constraints.query())),
         inverse_(model.curvature.hessian.fullPivLu().inverse()),
         margin_(theta_.dot(x_) - asked.threshold),
         rows_(static_cast<double>(model.training.rows)) {}
@@ -84,7 +91,7 @@ class SurvivalAudit {
   /// J from the bordered system of the optimality conditions: one column for each parameter, moved
   /// while the person's own logit stays. Nothing where the answer is not a nearest point.
   [[nodiscard]] std::optional<Matrix> motion(const std::vector<Index>& loose) const {
-    const Vector weights = column_weights(model_->encoder);
+    const Vector weights = audit::weights_by_column(model_->encoder);
     const bool squares = asked_->cost.kind != CostKind::l1;
     const bool kinks = asked_->cost.kind == CostKind::l1 || asked_->cost.kind == CostKind::l1_l2;
     const auto size = static_cast<Index>(loose.size());
@@ -133,7 +140,8 @@ class SurvivalAudit {
     if (!is_first_answer_moved) return result;
     if (has_discrete(model_->schema()) || asked_->cost.sparsity_weight != 0) return std::nullopt;
     const bool kinks = asked_->cost.kind == CostKind::l1 || asked_->cost.kind == CostKind::l1_l2;
-    const std::vector<Index> loose = loose_coordinates(*feasible_, x_.head(x_.size() - 1), kinks);
+    const std::vector<Index> loose =
+        loose_coordinates(*constraints_, x_.head(x_.size() - 1), kinks);
     if (loose.empty()) return std::nullopt;
     const std::optional<Matrix> j = motion(loose);
     if (!j) return std::nullopt;
@@ -148,7 +156,7 @@ class SurvivalAudit {
  private:
   const Model* model_;
   const AuditRequest* asked_;
-  const FeasibleSet* feasible_;
+  const audit::RowConstraints* constraints_;
   const Sampling* sampling_;
   Vector theta_, x_, x0_;
   Matrix inverse_;
@@ -250,7 +258,8 @@ void check_fresh(const SurvivalAudit& audit, const Sampling& sampling, JsonObjec
 }  // namespace
 
 std::vector<std::string> survival_failures(const Model& model, const AuditRequest& asked,
-                                           JsonObject& answer, const FeasibleSet& feasible,
+                                           JsonObject& answer,
+                                           const audit::RowConstraints& constraints,
                                            const Vector& z) {
   std::vector<std::string> failures;
   if (!answer.has("predicted_survival")) {
@@ -263,7 +272,7 @@ std::vector<std::string> survival_failures(const Model& model, const AuditReques
                             model.network.layers.size() == 1 && model.curvature.sampling &&
                             is_certified(answer.choice<Status>("status"));
     if (is_certain) {
-      const SurvivalAudit audit(model, asked, feasible, z, *model.curvature.sampling);
+      const SurvivalAudit audit(model, asked, constraints, z, *model.curvature.sampling);
       const Sampling& sampling = *model.curvature.sampling;
       if (audit.deviation(sampling.fresh[Sampling::cautious].moments) <
           (sandwich_limit - limit_rounding) * audit.deviation(sampling.drawn_again))
@@ -280,7 +289,7 @@ std::vector<std::string> survival_failures(const Model& model, const AuditReques
   // Model files of version 0.1.0 have no moments, and its answers neither interval nor refits.
   const bool is_old = !model.curvature.sampling && !answer.has("survival_interval");
   if (is_old && !answer.has("refits")) {
-    const Vector x = with_one(z);
+    const Vector x = tilde(z);
     const double shift = answer.has("selection_shift") ? answer.number("selection_shift") : 0;
     const double left = model.network.head().dot(x) - asked.threshold - std::max(shift, 0.0);
     const double recomputed = survival_of_coins(model, asked.retraining, x, left);
@@ -291,7 +300,7 @@ std::vector<std::string> survival_failures(const Model& model, const AuditReques
   if (!model.curvature.sampling && rows == nullptr) return failures;
   const Sampling sampling =
       model.curvature.sampling ? *model.curvature.sampling : sampling_of(model, labelled(*rows));
-  const SurvivalAudit audit(model, asked, feasible, z, sampling);
+  const SurvivalAudit audit(model, asked, constraints, z, sampling);
   if (audit.margin() < 0) {
     failures.emplace_back("predicted_survival is stated for a row that the model declines");
   } else if (asked.retraining.fresh_rows) {

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "audit/audit_constraints.hpp"
 #include "audit/audit_request.hpp"
 #include "ellice/core/json_fwd.hpp"
-#include "request/feasible_set.hpp"
 
 namespace ellice {
 
@@ -16,7 +16,7 @@ namespace ellice {
 [[nodiscard]] std::vector<std::string> survival_failures(const Model& model,
                                                          const AuditRequest& asked,
                                                          JsonObject& answer,
-                                                         const FeasibleSet& feasible,
+                                                         const audit::RowConstraints& constraints,
                                                          const Vector& z);
 
 }  // namespace ellice

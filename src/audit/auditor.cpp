@@ -5,6 +5,7 @@
 #include <set>
 
 #include "audit/audit_cost.hpp"
+#include "audit/audit_survival.hpp"
 #include "certificate/verification_check.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
@@ -146,7 +147,9 @@ void Auditor::check_row(JsonObject& answer, const RawRow& query,
   const Evaluation found =
       stated.certificate ? check_certificate(stated, result) : evaluate(stated, result);
   check_logits(answer, stated, found, result);
-  check_endurance(answer, stated, result);
+  check_radius(answer, stated, result);
+  for (std::string& failure : survival_failures(*model_, asked_, answer, constraints, stated.z))
+    result.failures.push_back(std::move(failure));
   if (!is_certified(result.status)) return;
   if (!is_same) {  // who is robust already changes nothing
     for (const std::string& broken : constraints.broken_by(stated.values))

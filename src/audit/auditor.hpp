@@ -2,6 +2,7 @@
 
 // What one answer of a recourse file states, recomputed and held against it.
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "audit/audit_cones.hpp"
 #include "audit/audit_constraints.hpp"
 #include "audit/audit_enumeration.hpp"
+#include "audit/audit_reach.hpp"
 #include "audit/audit_reasons.hpp"
 #include "audit/audit_request.hpp"
 #include "audit/audit_true_set.hpp"
@@ -43,8 +45,6 @@ class Auditor {
   /// The set's ellipsoids for that class; of linear models over their columns, of others over the
   /// features of their last layer.
   [[nodiscard]] const std::vector<audit::Cone>& cones(const AnswerAudit& result) const;
-  /// The ellipsoid of the model's own H, whatever the set.
-  [[nodiscard]] const audit::Cone& own_cone() const;
   /// The score cᵀθ of the true set's heads, one for each rival where there are many classes.
   [[nodiscard]] std::vector<audit::LongVector> scores(const Vector& z,
                                                       const AnswerAudit& result) const;
@@ -66,8 +66,12 @@ class Auditor {
                       std::size_t differing, AnswerAudit& result) const;
   void check_logits(JsonObject& answer, const Row& row, const Evaluation& found,
                     AnswerAudit& result) const;
-  /// Radius and survival, from the definition of both.
-  void check_endurance(JsonObject& answer, const Row& row, AnswerAudit& result) const;
+  /// Up to which ε a row is robust, between two numbers; of ellipsoids they are one.
+  struct Radius {
+    double least = std::numeric_limits<double>::infinity();
+    double most = std::numeric_limits<double>::infinity();
+  };
+  [[nodiscard]] Radius radius_of(const Row& row, const AnswerAudit& result) const;
   void check_radius(JsonObject& answer, const Row& row, AnswerAudit& result) const;
   [[nodiscard]] double ellipsoid_radius(const Row& row, const AnswerAudit& result) const;
   /// The certificate by itself, and that it is about this row and what was asked for.
@@ -116,8 +120,28 @@ class Auditor {
   [[nodiscard]] bool has_rules() const;
   void check_proof(JsonObject infeasible, const audit::RowConstraints& constraints,
                    AnswerAudit& result) const;
-  void check_best(JsonObject best, AnswerAudit& result) const;
-  /// Below the ε asked for, no less than a point attains, no more than models admit.
+  /// Proofs that there is no answer at an ε, one for each case; gives what no row scores more than.
+  double check_cases(std::vector<JsonObject> proofs, const audit::RowConstraints& constraints,
+                     double epsilon, std::string_view about, AnswerAudit& result) const;
+  /// An allowed row, its score, and `bound`, which the proof shows that no row exceeds.
+  void check_best(JsonObject best, double bound, const audit::RowConstraints& constraints,
+                  AnswerAudit& result) const;
+  /// A row that is robust up to the lower one and no farther, and that the upper one has no answer.
+  void check_epsilon_bounds(JsonObject bounds, double stated,
+                            const audit::RowConstraints& constraints, AnswerAudit& result) const;
+  /// That these constraints alone leave no answer, and that without any one of them there is one.
+  void check_blocking(JsonObject& infeasible, const audit::RowConstraints& constraints,
+                      AnswerAudit& result) const;
+  [[nodiscard]] bool is_witness(const Row& row, const std::vector<std::string>& kept,
+                                const audit::RowConstraints& constraints,
+                                const AnswerAudit& result) const;
+  [[nodiscard]] Row row_of(RawRow values) const;
+  [[nodiscard]] bool changes_at_most(std::int64_t most, const RawRow& row,
+                                     const audit::RowConstraints& constraints) const;
+  [[nodiscard]] audit::LargestEpsilon reach(double near, const audit::RowConstraints& constraints,
+                                            const AnswerAudit& result) const;
+  /// Of files without bounds: below the ε asked for, no less than a point of the relaxation
+  /// attains, no more than models admit.
   void check_max_epsilon(double stated, const audit::RowConstraints& constraints,
                          AnswerAudit& result) const;
 
@@ -129,7 +153,6 @@ class Auditor {
   ReasonAudit reasons_;
   std::optional<audit::TrueModels> true_models_;
   mutable std::map<Index, std::vector<audit::Cone>> cones_;  // by the class that wins, as needed
-  mutable std::optional<audit::Cone> own_cone_;
 };
 
 }  // namespace ellice

@@ -20,10 +20,29 @@ constexpr double true_tolerance = 2e-3;
 // Of the ε asked for: as good as 0, to a search that halves an interval.
 constexpr double negligible = 1e-6;
 
+std::string limit_of_changes(std::int64_t most) {
+  return fmt::format("at most {} feature{} may change", most, most == 1 ? "" : "s");
+}
+
 }  // namespace
 
 bool Auditor::has_rules() const {
   return !model_->schema().constraints.empty() || !model_->schema().implications.empty();
+}
+
+double Auditor::check_cases(std::vector<JsonObject> proofs,
+                            const audit::RowConstraints& constraints, double epsilon,
+                            std::string_view about, AnswerAudit& result) const {
+  const SetChoice set = set_of(result);
+  const std::vector<audit::Cone> none;
+  const std::vector<audit::Cone>& sets = true_models_ ? none : cones(result);
+  AnswerAudit own{.epsilon = epsilon, .threshold = result.threshold};
+  const double bound =
+      audit::ProofChecker(*model_, set, sets, true_models_ ? &*true_models_ : nullptr, own)
+          .check(std::move(proofs), constraints);
+  for (const std::string& failure : own.failures)
+    result.failures.push_back(std::string(about) + failure);
+  return bound;
 }
 
 void Auditor::check_proof(JsonObject infeasible, const audit::RowConstraints& constraints,
@@ -33,38 +52,165 @@ void Auditor::check_proof(JsonObject infeasible, const audit::RowConstraints& co
         "proof: there is none for networks and sets other than last-layer, ensemble and true");
     return;
   }
-  const SetChoice set = set_of(result);
-  const std::vector<audit::Cone> none;
-  const std::vector<audit::Cone>& sets = true_models_ ? none : cones(result);
-  audit::ProofChecker checker(*model_, set, sets, true_models_ ? &*true_models_ : nullptr, result);
-  checker.check(infeasible.has("proofs") ? infeasible.objects("proofs")
-                                         : std::vector{infeasible.object("proof")},
-                constraints);
-  (void)infeasible.strings("blocking");
+  const double bound =
+      check_cases(infeasible.has("proofs") ? infeasible.objects("proofs")
+                                           : std::vector{infeasible.object("proof")},
+                  constraints, result.epsilon, "", result);
+  if (infeasible.has("blocking_is")) {
+    check_blocking(infeasible, constraints, result);
+  } else {
+    (void)infeasible.strings("blocking");
+    result.unverified.emplace_back("blocking: nothing is stated that could show it");
+  }
   const double max_epsilon = infeasible.number("max_epsilon");
+  if (infeasible.has("max_epsilon_bounds")) {
+    check_epsilon_bounds(infeasible.object("max_epsilon_bounds"), max_epsilon, constraints, result);
+  } else {
+    check_max_epsilon(max_epsilon, constraints, result);
+  }
   if (infeasible.has("best")) {
-    check_best(infeasible.object("best"), result);
+    check_best(infeasible.object("best"), bound, constraints, result);
   } else if (!has_rules()) {
     result.failures.emplace_back("best is missing");
   }
-  check_max_epsilon(max_epsilon, constraints, result);
   infeasible.finish();
 }
 
-void Auditor::check_best(JsonObject best, AnswerAudit& result) const {
-  Row row{.values = row_from_json(model_->schema(), best.at("point"), source_, "best.point")};
-  row.z = model_->encoder.encode(row.values);
+void Auditor::check_best(JsonObject best, double bound, const audit::RowConstraints& constraints,
+                         AnswerAudit& result) const {
+  const Row row = row_of(row_from_json(model_->schema(), best.at("point"), source_, "best.point"));
   const Evaluation found = evaluate(row, result);
   const double stated = best.number("robust_logit");
-  best.finish();
-  if (agree(stated, found.robust_logit, true_models_ ? 1 : 1e-6)) return;
   const double penalty = found.logit - found.robust_logit;
-  if (!true_models_ &&
-      std::abs(stated - found.robust_logit) <= audit::rounding(cones(result)) * penalty) {
-    return;
+  const bool agrees = agree(stated, found.robust_logit, true_models_ ? 1 : 1e-6) ||
+                      (!true_models_ && std::abs(stated - found.robust_logit) <=
+                                            audit::rounding(cones(result)) * penalty);
+  if (!agrees) {
+    result.failures.push_back(
+        fmt::format("best.robust_logit is {}, recomputed {}", stated, found.robust_logit));
   }
-  result.failures.push_back(
-      fmt::format("best.robust_logit is {}, recomputed {}", stated, found.robust_logit));
+  if (best.has("bound")) {
+    for (const std::string& broken : constraints.broken_by(row.values))
+      result.failures.push_back("best: constraint broken: " + broken);
+    const double most = best.number("bound");
+    if (most < stated) result.failures.emplace_back("best exceeds its own bound");
+    // What the proof's models give no row more than is a bound for all.
+    if (most < bound - 1e-9 * (1 + std::abs(bound)))
+      result.unverified.emplace_back("best: that no row is better is what a search found");
+  }
+  best.finish();
+}
+
+Auditor::Row Auditor::row_of(RawRow values) const {
+  Row result{.values = std::move(values)};
+  result.z = model_->encoder.encode(result.values);
+  return result;
+}
+
+bool Auditor::changes_at_most(std::int64_t most, const RawRow& row,
+                              const audit::RowConstraints& constraints) const {
+  const Vector raw = model_->encoder.raw(row);
+  return (raw.array() != constraints.query_raw().array()).count() <= most;
+}
+
+void Auditor::check_epsilon_bounds(JsonObject bounds, double stated,
+                                   const audit::RowConstraints& constraints,
+                                   AnswerAudit& result) const {
+  const double upper = bounds.number("upper");
+  const double lower = bounds.has("lower") ? bounds.number("lower") : 0;
+  if (stated != lower || lower < 0 || lower > upper || upper > result.epsilon)
+    result.failures.emplace_back(
+        "max_epsilon does not lie between its bounds and the epsilon asked for");
+  if (bounds.has("lower")) {
+    const Row row = row_of(
+        row_from_json(model_->schema(), bounds.at("point"), source_, "max_epsilon_bounds.point"));
+    const bool is_allowed =
+        constraints.broken_by(row.values).empty() &&
+        (!asked_.max_changes || changes_at_most(*asked_.max_changes, row.values, constraints));
+    const Radius own = radius_of(row, result);
+    const double slack = negligible * own.least + 1e-9 * result.epsilon;
+    const bool is_its_own =
+        std::min(own.least, result.epsilon) - slack <= lower && lower <= own.most + slack;
+    if (!is_allowed || !is_its_own)
+      result.failures.push_back(
+          fmt::format("max_epsilon is {}, for which its point is no answer", lower));
+  }
+  if (bounds.has("proofs")) {
+    (void)check_cases(bounds.objects("proofs"), constraints, upper, "max_epsilon: ", result);
+  } else if (upper < result.epsilon) {
+    const audit::LargestEpsilon found = reach(upper, constraints, result);
+    if (!(found.admitted <= upper * (1 + negligible))) {
+      result.unverified.push_back(
+          fmt::format("max_epsilon: that there is no answer at {} is what a search found", upper));
+    }
+  }
+  bounds.finish();
+}
+
+void Auditor::check_blocking(JsonObject& infeasible, const audit::RowConstraints& constraints,
+                             AnswerAudit& result) const {
+  const auto fault = [&](std::string_view text) {
+    result.failures.push_back("blocking: " + std::string(text));
+  };
+  const std::vector<std::string> blocking = infeasible.strings("blocking");
+  const std::string how = infeasible.string("blocking_is");
+  if (how != "proved" && how != "likely") infeasible.wrong("blocking_is", "proved or likely");
+  const Json& witnesses = infeasible.at("blocking_witnesses");
+  if (!witnesses.is_array() || witnesses.size() != blocking.size())
+    infeasible.wrong("blocking_witnesses", "one for each constraint that blocks");
+  std::vector<std::string> known = constraints.names();
+  if (asked_.max_changes) known.push_back(limit_of_changes(*asked_.max_changes));
+  for (const std::string& name : blocking) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      fault(fmt::format("the query has no constraint \"{}\"", name));
+  }
+  bool has_all = true;
+  for (std::size_t k = 0; k < blocking.size(); ++k) {
+    if (witnesses[k].is_null()) {
+      has_all = false;
+      continue;
+    }
+    std::vector<std::string> others = blocking;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(k));
+    const Row row = row_of(
+        row_from_json(model_->schema(), witnesses[k], source_, "infeasible.blocking_witnesses"));
+    if (!is_witness(row, others, constraints, result))
+      fault(fmt::format("without \"{}\" its row is no answer", blocking[k]));
+  }
+  if (how == "proved" && !has_all) fault("a row is missing that shows that a constraint counts");
+  if (infeasible.has("blocking_proofs")) {
+    (void)check_cases(infeasible.objects("blocking_proofs"), constraints.only(blocking),
+                      result.epsilon, "blocking: ", result);
+  } else {
+    result.unverified.emplace_back(
+        "blocking: that these constraints alone leave no answer is what a search found");
+  }
+}
+
+bool Auditor::is_witness(const Row& row, const std::vector<std::string>& kept,
+                         const audit::RowConstraints& constraints,
+                         const AnswerAudit& result) const {
+  if (!constraints.only(kept).broken_by(row.values).empty()) return false;
+  const bool is_limited =
+      asked_.max_changes &&
+      std::find(kept.begin(), kept.end(), limit_of_changes(*asked_.max_changes)) != kept.end();
+  if (is_limited && !changes_at_most(*asked_.max_changes, row.values, constraints)) return false;
+  const Evaluation found = evaluate(row, result);
+  const double slack = true_models_ ? 1e-9 * (found.logit - found.robust_logit) : 0;
+  return found.robust_logit >= result.threshold - slack;
+}
+
+audit::LargestEpsilon Auditor::reach(double near, const audit::RowConstraints& constraints,
+                                     const AnswerAudit& result) const {
+  const double t = result.threshold;
+  const SetChoice set = set_of(result);
+  const std::vector<audit::LongMatrix> lifts =
+      set.contest ? audit::lifts_of(*model_, *set.contest) : std::vector<audit::LongMatrix>{};
+  return audit::largest_epsilon(constraints, [&](const audit::Region& region) {
+    if (!true_models_) return audit::find_reach(cones(result), t, region, near);
+    return set.contest ? true_models_->find_reach(lifts, t, region, near)
+                       : true_models_->find_reach(t, region, near);
+  });
 }
 
 void Auditor::check_max_epsilon(double stated, const audit::RowConstraints& constraints,
@@ -74,19 +220,10 @@ void Auditor::check_max_epsilon(double stated, const audit::RowConstraints& cons
     result.failures.emplace_back("max_epsilon is not below the epsilon that was asked for");
     return;
   }
-  const double t = result.threshold;
   const bool is_one = !true_models_ && cones(result).size() == 1 && !has_rules();
   const double tolerance =
       true_models_ ? true_tolerance : (is_one ? radius_tolerance : rules_tolerance);
-  const SetChoice set = set_of(result);
-  const std::vector<audit::LongMatrix> lifts =
-      set.contest ? audit::lifts_of(*model_, *set.contest) : std::vector<audit::LongMatrix>{};
-  const audit::LargestEpsilon found =
-      audit::largest_epsilon(constraints, [&](const audit::Region& region) {
-        if (!true_models_) return audit::find_reach(cones(result), t, region, stated);
-        return set.contest ? true_models_->find_reach(lifts, t, region, stated)
-                           : true_models_->find_reach(t, region, stated);
-      });
+  const audit::LargestEpsilon found = reach(stated, constraints, result);
   const double slack = is_one ? 0 : negligible * result.epsilon;
   const auto is_above = [&](double one, double other) {
     return one > other * (1 + tolerance) + slack;

@@ -19,11 +19,6 @@ const std::vector<audit::Cone>& Auditor::cones(const AnswerAudit& result) const 
   return cones_.emplace(winner, audit::cones_of(*model_, set)).first->second;
 }
 
-const audit::Cone& Auditor::own_cone() const {
-  if (!own_cone_) own_cone_ = audit::cones_of(*model_, {}).front();
-  return *own_cone_;
-}
-
 std::vector<audit::LongVector> Auditor::scores(const Vector& z, const AnswerAudit& result) const {
   const audit::LongVector features = verification::features_of(*model_, z);
   const SetChoice set = set_of(result);
@@ -115,38 +110,6 @@ bool Auditor::is_robust(const RawRow& row, const Vector& z, const Certificate& k
   return is_clear && evaluate({.values = row, .z = z}, result).robust_logit >= result.threshold;
 }
 
-void Auditor::check_endurance(JsonObject& answer, const Row& row, AnswerAudit& result) const {
-  check_radius(answer, row, result);
-  std::optional<audit::Survival> survival;
-  const bool has_radius = asked_.set.kind == SetKind::last_layer || true_models_;
-  if (has_radius && !asked_.set.contest && is_exact_ &&
-      no_survival_reason(*model_, asked_.set).empty()) {
-    const audit::LongVector x = audit::extended(row.z);
-    const auto margin = static_cast<double>(own_cone().center().dot(x) - asked_.threshold);
-    const double shift = answer.has("selection_shift") ? answer.number("selection_shift") : 0;
-    if (margin >= 0) {
-      survival = audit::plain_survival(*model_, own_cone(), asked_.retraining, x,
-                                       margin - std::max(shift, 0.0));
-    }
-  }
-  if (!answer.has("predicted_survival")) {
-    if (survival && true_models_ && is_certified(result.status))
-      result.failures.emplace_back("predicted_survival is missing");
-    return;
-  }
-  const double stored = answer.number("predicted_survival");
-  if (!survival) {
-    result.failures.emplace_back("predicted_survival is stated where none is defined");
-    return;
-  }
-  const double own = survival->probability;
-  if (agree(stored, own, 1e-12) ||
-      std::abs(stored - own) <= survival->amplification * own_cone().rounding() * own) {
-    return;
-  }
-  result.failures.push_back(fmt::format("predicted_survival is {}, recomputed {}", stored, own));
-}
-
 double Auditor::ellipsoid_radius(const Row& row, const AnswerAudit& result) const {
   const std::vector<audit::Cone>& all = cones(result);
   const audit::LongVector features = verification::features_of(*model_, row.z);
@@ -163,47 +126,50 @@ double Auditor::ellipsoid_radius(const Row& row, const AnswerAudit& result) cons
   return least;
 }
 
-void Auditor::check_radius(JsonObject& answer, const Row& row, AnswerAudit& result) const {
-  // From both sides: of ellipsoids the two are one.
-  double least = std::numeric_limits<double>::infinity();
-  double most = least;
-  const bool is_defined = !is_first_order(asked_.set.kind);
-  if (true_models_) {
-    const std::vector<audit::LongVector> parts = scores(row.z, result);
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-      if (!(true_models_->center().dot(parts[k]) > asked_.threshold)) {
-        least = most = 0;
-        break;
-      }
-      audit::LongVector start = true_models_->center();
-      if (row.certificate && row.certificate->rivals.size() > k) {
-        start = row.certificate->rivals[k].worst_model.cast<long double>();
-      } else if (row.certificate && row.certificate->rivals.empty()) {
-        start = row.certificate->worst_model.cast<long double>();
-      }
-      const auto cheapest = true_models_->cheapest(parts[k], asked_.threshold, &start);
-      least = std::min(least, static_cast<double>(cheapest.proved));
-      most = std::min(most, static_cast<double>(cheapest.excess));
-    }
-  } else if (is_defined) {
-    least = most = ellipsoid_radius(row, result);
+Auditor::Radius Auditor::radius_of(const Row& row, const AnswerAudit& result) const {
+  if (!true_models_) {
+    const double own = ellipsoid_radius(row, result);
+    return {.least = own, .most = own};
   }
+  // From both sides.
+  Radius radius;
+  const std::vector<audit::LongVector> parts = scores(row.z, result);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    if (!(true_models_->center().dot(parts[k]) > asked_.threshold)) return {.least = 0, .most = 0};
+    audit::LongVector start = true_models_->center();
+    if (row.certificate && row.certificate->rivals.size() > k) {
+      start = row.certificate->rivals[k].worst_model.cast<long double>();
+    } else if (row.certificate && row.certificate->rivals.empty()) {
+      start = row.certificate->worst_model.cast<long double>();
+    }
+    const auto cheapest = true_models_->cheapest(parts[k], asked_.threshold, &start);
+    radius.least = std::min(radius.least, static_cast<double>(cheapest.proved));
+    radius.most = std::min(radius.most, static_cast<double>(cheapest.excess));
+  }
+  return radius;
+}
+
+void Auditor::check_radius(JsonObject& answer, const Row& row, AnswerAudit& result) const {
   if (!answer.has("robustness_radius")) {
     if (true_models_ && is_certified(result.status))
       result.failures.emplace_back("robustness_radius is missing");
     return;
   }
   const double stored = answer.number("robustness_radius");
-  if (!is_defined) {
+  if (is_first_order(asked_.set.kind)) {
     result.failures.emplace_back("robustness_radius is stated where none is defined");
     return;
   }
   // The true set's own is a proved bound, within the rounding of an objective in double precision.
+  const Radius own = radius_of(row, result);
   const double floor = true_models_ ? 1e-4 * (1 + model_->training.objective) : 1e-12;
-  const bool is_between = stored >= least && stored <= most;
-  if (is_between || agree(stored, least, floor) || agree(stored, most, floor)) return;
-  if (!true_models_ && std::abs(stored - least) <= audit::rounding(cones(result)) * least) return;
-  result.failures.push_back(fmt::format("robustness_radius is {}, recomputed {}", stored, least));
+  const bool is_between = stored >= own.least && stored <= own.most;
+  if (is_between || agree(stored, own.least, floor) || agree(stored, own.most, floor)) return;
+  if (!true_models_ && std::abs(stored - own.least) <= audit::rounding(cones(result)) * own.least) {
+    return;
+  }
+  result.failures.push_back(
+      fmt::format("robustness_radius is {}, recomputed {}", stored, own.least));
 }
 
 }  // namespace ellice

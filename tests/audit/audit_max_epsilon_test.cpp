@@ -48,12 +48,13 @@ void expect_largest_epsilon_is_found(const Problem& problem, const std::vector<A
     EXPECT_TRUE(honest.holds()) << answer.query_index << ": " << honest.failures.front();
     EXPECT_FALSE(speak_of(honest.unverified, "max_epsilon"))
         << answer.query_index << ": " << honest.unverified.front();
-    const double stated = answer.infeasible->max_epsilon;
+    const double stated = answer.infeasible->max_epsilon.lower.value_or(0);
     if (!(stated > 1e-3 * problem.epsilon)) continue;
     ++altered;
     for (const double factor : {0.5, 1 - share, 1 + share, 1.9}) {
       const AnswerAudit other = audited(problem, answer, [&](Json& json) {
-        json["infeasible"]["max_epsilon"] = factor * stated;
+        Json& why = json["infeasible"];
+        why["max_epsilon"] = why["max_epsilon_bounds"]["lower"] = factor * stated;
       });
       EXPECT_TRUE(speak_of(other.failures, "max_epsilon")) << answer.query_index << " " << factor;
     }
@@ -117,6 +118,43 @@ TEST(AuditMaxEpsilon, IsFoundForClassesOverTheTrueSet) {
   Problem problem{.model = &model, .set = winning(model, 0), .epsilon = 0.5, .threshold = 0.5};
   problem.set.kind = SetKind::true_set;
   expect_largest_epsilon_is_found(problem, solve(problem, random_queries(model, 10, 9)), 0.05, 4);
+}
+
+TEST(AuditBlocking, IsHeldAgainstItsProofsAndRows) {
+  const Model model = numeric_model(5, 37, [](Schema& schema) {
+    schema.features[0].immutable = true;
+    schema.features[1].direction = Direction::increase;
+    schema.constraints.push_back(parse_rule("x2 + x3 <= 1"));
+  });
+  Problem problem{.model = &model, .epsilon = 0.2};
+  problem.constraints.features["x4"] = {.max = 0.5};
+  int altered = 0;
+  for (const Answer& answer : solve(problem, random_queries(model, 20, 38))) {
+    if (!answer.infeasible) continue;
+    const AnswerAudit honest = audited(problem, answer);
+    EXPECT_TRUE(honest.holds()) << answer.query_index << ": " << honest.failures.front();
+    if (answer.infeasible->blocking.constraints.empty() || speak_of(honest.unverified, "blocking"))
+      continue;
+    ++altered;
+    const std::vector<std::function<void(Json&)>> alterations = {
+        [](Json& why) { why["blocking"][0] = "x9: immutable"; },
+        [](Json& why) {
+          why["blocking"].erase(0);
+          why["blocking_witnesses"].erase(0);
+        },
+        [](Json& why) { why["blocking_witnesses"][0] = nullptr; },
+        [&](Json& why) {
+          why["blocking_witnesses"][0] = row_to_json(model.schema(), answer.query);
+        },
+        [](Json& why) { why["best"]["point"]["x4"] = 7.0; },
+        [](Json& why) { why["best"]["bound"] = -1e3; }};
+    for (std::size_t k = 0; k < alterations.size(); ++k) {
+      EXPECT_FALSE(
+          audited(problem, answer, [&](Json& json) { alterations[k](json["infeasible"]); }).holds())
+          << answer.query_index << " " << k;
+    }
+  }
+  EXPECT_GE(altered, 5);
 }
 
 TEST(AuditGap, OfAFartherRowIsRefusedUnderRulesAndForSeveralSets) {

@@ -134,7 +134,7 @@ TEST(Audit, FindsALargestEpsilonThatIsTooSmallOrTooLarge) {
     const std::vector<Answer> answers = solve(problem, random_queries(model, 20, 38));
     int altered = 0;
     for (const Answer& answer : answers) {
-      if (!answer.infeasible || answer.infeasible->max_epsilon == 0) continue;
+      if (!answer.infeasible || !(answer.infeasible->max_epsilon.lower > 0.0)) continue;
       ++altered;
       // Without bounds the supremum lies at infinity, and only large errors are sure to be found.
       const std::vector<double> factors =
@@ -142,8 +142,9 @@ TEST(Audit, FindsALargestEpsilonThatIsTooSmallOrTooLarge) {
       for (const double factor : factors) {
         EXPECT_TRUE(speaks_of(failures(problem, answer,
                                        [&](Json& json) {
-                                         json["infeasible"]["max_epsilon"] =
-                                             factor * answer.infeasible->max_epsilon;
+                                         Json& why = json["infeasible"];
+                                         why["max_epsilon"] = why["max_epsilon_bounds"]["lower"] =
+                                             factor * *answer.infeasible->max_epsilon.lower;
                                        }),
                               "max_epsilon"))
             << factor << " " << enum_name(range);
