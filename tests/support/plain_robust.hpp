@@ -102,52 +102,55 @@ class Ellipsoid {
   LongMatrix inverse_;
 };
 
-/// The first-order sets: f − √(2ε)·s, s² = Jᵀ(G + λI)⁻¹J with the kept pairs of G, and J by central
-/// differences over every parameter. Good to some 1e-8.
+/// J, the slope of a network's logit in every parameter, layer by layer: the weights row by row,
+/// then the biases. By the chain rule, unit by unit; a relu has the slope 0 where its input is 0.
+inline Vector parameter_slopes(const Network& network, const Vector& z) {
+  std::vector<Vector> inputs = {z};
+  for (std::size_t l = 0; l + 1 < network.layers.size(); ++l) {
+    Network part = network;
+    part.layers.resize(l + 2);
+    const Vector next = last_inputs(part, z);
+    inputs.emplace_back(next.head(next.size() - 1));
+  }
+  Vector delta = Vector::Ones(1);
+  std::vector<std::vector<double>> slopes(network.layers.size());
+  for (std::size_t l = network.layers.size(); l-- > 0;) {
+    const Vector& a = inputs[l];
+    for (Index k = 0; k < delta.size(); ++k) {
+      for (Index i = 0; i < a.size(); ++i) slopes[l].push_back(delta(k) * a(i));
+    }
+    for (Index k = 0; k < delta.size(); ++k) slopes[l].push_back(delta(k));
+    if (l == 0) break;
+    Vector below(a.size());
+    for (Index i = 0; i < a.size(); ++i) {
+      double sum = 0;
+      for (Index k = 0; k < delta.size(); ++k) sum += network.layers[l].weights(k, i) * delta(k);
+      const Activation activation = network.layers[l - 1].activation;
+      if (activation == Activation::relu) sum *= a(i) > 0 ? 1 : 0;
+      if (activation == Activation::tanh) sum *= 1 - a(i) * a(i);
+      if (activation == Activation::sigmoid) sum *= a(i) * (1 - a(i));
+      below(i) = sum;
+    }
+    delta = below;
+  }
+  std::vector<double> all;
+  for (const std::vector<double>& layer : slopes) all.insert(all.end(), layer.begin(), layer.end());
+  return Eigen::Map<const Vector>(all.data(), static_cast<Index>(all.size()));
+}
+
+/// The first-order sets: f − √(2ε)·s, s² = Jᵀ(G + λI)⁻¹J with the kept pairs of G by a dense
+/// factor; of the isotropic set, s = ‖J‖.
 inline double first_order_robust_logit(const Model& model, bool isotropic, double epsilon,
                                        const Vector& z) {
-  Network network = model.network;
-  std::vector<double> slopes;
-  const auto differentiate = [&](double& parameter) {
-    const double kept = parameter;
-    const double h = 1e-6 * std::max(1.0, std::abs(kept));
-    parameter = kept + h;
-    const double up = logit(network, z);
-    parameter = kept - h;
-    slopes.push_back((up - logit(network, z)) / (2 * h));
-    parameter = kept;
-  };
-  double square = 0;
-  for (Layer& layer : network.layers) {
-    for (Index i = 0; i < layer.weights.size(); ++i) differentiate(layer.weights.data()[i]);
-    for (double& bias : layer.bias) differentiate(bias);
+  const Vector slopes = parameter_slopes(model.network, z);
+  double square = slopes.squaredNorm();
+  if (!isotropic) {
+    const GaussNewton& pairs = *model.curvature.full;
+    Matrix curvature = pairs.vectors * pairs.values.asDiagonal() * pairs.vectors.transpose();
+    curvature.diagonal().array() += pairs.damping;
+    square = slopes.dot(Vector(curvature.llt().solve(slopes)));
   }
-  for (const double slope : slopes) square += slope * slope;
-  if (isotropic) return logit(network, z) - std::sqrt(2 * epsilon * square);
-  // Pairs are stored over the parameters in the order of the library, which only it knows: the
-  // slopes are put into that order by asking where a parameter lands.
-  const double lambda = model.curvature.full->damping;
-  const Vector before = parameter_vector(model.network);
-  Vector ordered(before.size());
-  std::size_t next = 0;
-  Network marked = model.network;
-  const auto place = [&](double& parameter) {
-    const double kept = parameter;
-    parameter = kept + 1;
-    Index at = 0;
-    (parameter_vector(marked) - before).cwiseAbs().maxCoeff(&at);
-    ordered(at) = slopes[next++];
-    parameter = kept;
-  };
-  for (Layer& layer : marked.layers) {
-    for (Index i = 0; i < layer.weights.size(); ++i) place(layer.weights.data()[i]);
-    for (double& bias : layer.bias) place(bias);
-  }
-  Matrix curvature = lambda * Matrix::Identity(before.size(), before.size());
-  const GaussNewton& pairs = *model.curvature.full;
-  curvature += pairs.vectors * pairs.values.asDiagonal() * pairs.vectors.transpose();
-  return logit(network, z) -
-         std::sqrt(2 * epsilon * ordered.dot(Vector(curvature.llt().solve(ordered))));
+  return logit(model.network, z) - std::sqrt(2 * epsilon * square);
 }
 
 /// {θ : L(θ) ≤ L(θ̂) + ε} for the logistic loss with ridge: heads over the inputs of the last layer.
@@ -185,23 +188,33 @@ class TrueSet {
     double attained = 0;  // by the model, which is one of the set
     double bound = 0;     // below every model's score, by duality
   };
-  /// Least cᵀθ over the set: L + τ·cᵀθ is minimised by Newton's method, τ found by bisection.
+  /// Least cᵀθ over the set: L + τ·cᵀθ is minimised by Newton's method for the τ at which L meets
+  /// its level. √(L − L(θ̂)) is nearly proportional to τ, which makes it easy to find.
   [[nodiscard]] Worst worst_of(const Vector& c) const {
-    Vector theta = center_;
-    double inside = 0;
-    double outside = std::sqrt(2 * epsilon_) / c.norm();
-    while (level(minimum(outside, c, theta)) < epsilon_) outside *= 2;
     Worst worst{.model = center_, .attained = c.dot(center_), .bound = -1e300};
-    for (int step = 0; step < 60; ++step) {
-      const double tau = (inside + outside) / 2;
-      const double excess = level(minimum(tau, c, theta)) - epsilon_;
+    Vector theta = center_;
+    std::pair<double, double> inside = {0, 0};
+    std::pair<double, double> outside = {infinity_, 0};  // τ, √(L − L(θ̂))
+    double tau = std::sqrt(2 * epsilon_) / c.norm();
+    for (int step = 0; step < 200; ++step) {
+      minimize(tau, c, theta);
+      const double excess = level(theta) - epsilon_;
       worst.bound = std::max(worst.bound, c.dot(theta) + excess / tau);
-      (excess <= 0 ? inside : outside) = tau;
+      (excess <= 0 ? inside : outside) = {tau, std::sqrt(std::max(0.0, excess + epsilon_))};
       if (excess <= 0 && c.dot(theta) < worst.attained) {
         worst.model = theta;
         worst.attained = c.dot(theta);
       }
       if (worst.attained - worst.bound < 1e-13 * (1 + std::abs(worst.bound))) break;
+      if (outside.first == infinity_) {
+        tau *= 2;
+        continue;
+      }
+      const double share = (std::sqrt(epsilon_) - inside.second) / (outside.second - inside.second);
+      const double aim = step % 4 == 3 ? 0.5 : std::clamp(share * (1 - 1e-9), 0.0, 1.0);
+      const double next = inside.first + aim * (outside.first - inside.first);
+      if (next <= inside.first || next >= outside.first) break;
+      tau = next;
     }
     return worst;
   }
@@ -209,7 +222,7 @@ class TrueSet {
   [[nodiscard]] double robust_logit(const Vector& z) const { return worst(z).attained; }
 
  private:
-  const Vector& minimum(double tau, const Vector& c, Vector& theta) const {
+  void minimize(double tau, const Vector& c, Vector& theta) const {
     const auto n = static_cast<double>(rows_.rows());
     const auto value = [&](const Vector& at) { return objective(at) + tau * c.dot(at); };
     for (int step = 0; step < 100; ++step) {
@@ -221,14 +234,15 @@ class TrueSet {
         hessian += p * (1 - p) / n * rows_.row(i).transpose() * rows_.row(i);
       }
       const Vector move = -hessian.llt().solve(gradient);
+      const double decrement = -gradient.dot(move);
       double t = 1;
-      while (t > 1e-8 && value(theta + t * move) > value(theta) + 1e-15) t /= 2;
+      while (decrement > 1e-4 && t > 1e-8 && value(theta + t * move) > value(theta)) t /= 2;
       theta += t * move;
-      if (-gradient.dot(move) < 1e-24) break;
+      if (decrement < 1e-24) return;
     }
-    return theta;
   }
 
+  static constexpr double infinity_ = std::numeric_limits<double>::infinity();
   double epsilon_;
   const Network* network_;
   Vector center_;
