@@ -13,6 +13,7 @@
 #include "request/recourse_file.hpp"
 #include "search/exact_search.hpp"
 #include "support/messages.hpp"
+#include "support/plain_judge.hpp"
 
 namespace ellice {
 namespace {
@@ -98,9 +99,15 @@ TEST(Explainer, OwnsWhatItsAnswersNeed) {
   const std::vector<Answer> answers = explainer.explain(some_people(4));
   ASSERT_EQ(answers.size(), 4U);
   EXPECT_GT(certified(answers), 0U);
+  const Dataset data = lending_dataset(300, 5);  // once more, for the judge
+  Model model = explainer.model();
+  model.rows = StoredRows{.encoded = model.encoder.encode(data.raw), .labels = data.labels};
+  const plain::TrueSet judge(model, explainer.epsilon());
   for (const Answer& answer : answers) {
     ASSERT_NE(answer.schema, nullptr);
     EXPECT_EQ(*answer.schema, explainer.model().schema());
+    if (!is_certified(answer.status)) continue;
+    EXPECT_GE(judge.worst(plain::code(model, *answer.counterfactual)).bound, -1e-8);
   }
 }
 
@@ -111,9 +118,22 @@ TEST(Explainer, AnswersAsTheSearchThatItChooses) {
   const std::vector<Answer> expected = ExactSearch(problem).generate(people, {});
   const Explainer explainer({.model = trained_model(), .epsilon = "1%", .reasons = false});
   EXPECT_EQ(explainer.method().name, "exact");
-  EXPECT_EQ(text_of(explainer.explain(people), *trained_model()),
-            text_of(expected, *trained_model()));
+  const std::vector<Answer> answers = explainer.explain(people);
+  EXPECT_EQ(text_of(answers, *trained_model()), text_of(expected, *trained_model()));
   EXPECT_GT(certified(expected), 10U);
+  // And by the formulas themselves: allowed, robust, and said to cost what they cost.
+  const plain::Ellipsoid judge(*trained_model(), 0.01 * trained_model()->training.objective);
+  for (const Answer& answer : answers) {
+    const Vector from = plain::numbers(trained_model()->schema(), answer.query);
+    EXPECT_EQ(answer.status == Status::already_robust,
+              judge.robust_logit(plain::code(*trained_model(), from)) >= 0);
+    if (!answer.counterfactual) continue;
+    plain::expect_allowed(problem, answer);
+    const Vector to = plain::numbers(trained_model()->schema(), *answer.counterfactual);
+    EXPECT_GE(judge.robust_logit(plain::code(*trained_model(), to)), 0);
+    const double cost = plain::cost(problem.cost, *trained_model(), from, to);
+    EXPECT_NEAR(answer.distance.weighted, cost, 1e-9 * (1 + cost));
+  }
 }
 
 TEST(Explainer, SaysTheSameOfATableAsOfRows) {

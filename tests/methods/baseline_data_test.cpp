@@ -13,6 +13,7 @@
 #include "methods/trex.hpp"
 #include "solver/mixed_integer.hpp"
 #include "support/datasets.hpp"
+#include "support/plain_judge.hpp"
 
 namespace ellice {
 namespace {
@@ -69,6 +70,7 @@ TEST_P(BaselineData, EveryMethodAnswersAndEveryCertificateHolds) {
     const double delta = 0.2 * largest.maxCoeff();
     ASSERT_GT(delta, 0);
     const Verifier verifier(model_);
+    const plain::Ellipsoid judge(model_, problem_.epsilon);
     const auto check = [&](const Generator& generator, bool is_delta_robust) {
       int answered = 0;
       for (const Answer& answer : generator.generate(queries_, {.threads = 2})) {
@@ -78,6 +80,9 @@ TEST_P(BaselineData, EveryMethodAnswersAndEveryCertificateHolds) {
         EXPECT_GE(model_.logit(x), 0);
         EXPECT_TRUE(!is_delta_robust || worst_logit(model_.network, x, delta) > 0);
         EXPECT_TRUE(!answer.certificate || verifier.verify(*answer.certificate).holds());
+        const double g = judge.robust_logit(plain::code(model_, *answer.counterfactual));
+        EXPECT_TRUE(!answer.certificate || g >= 0) << g;
+        if (answer.status == Status::certified) plain::expect_allowed(problem_, answer);
       }
       EXPECT_GE(answered, 8);
     };

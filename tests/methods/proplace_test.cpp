@@ -34,6 +34,33 @@ double worst_logit(const Network& network, const Vector& x, double delta) {
   return value;
 }
 
+/// The least logit of networks whose every parameter is off by at most δ: random corners of the
+/// box, each then turned one parameter at a time as long as that lowers the logit.
+double least_sampled(const Network& network, const Vector& x, double delta, int seed) {
+  const Vector centre = parameter_vector(network);
+  Random random(static_cast<std::uint64_t>(seed) + 500);
+  double least = network.logit(x);
+  for (int start = 0; start < 3; ++start) {
+    Vector theta = centre;
+    for (double& value : theta) value += random.below(2) == 0 ? delta : -delta;
+    double value = with_parameters(network, theta).logit(x);
+    for (int sweep = 0; sweep < 3; ++sweep) {
+      for (Index i = 0; i < theta.size(); ++i) {
+        const double kept = theta[i];
+        theta[i] = 2 * centre[i] - kept;
+        const double turned = with_parameters(network, theta).logit(x);
+        if (turned < value) {
+          value = turned;
+        } else {
+          theta[i] = kept;
+        }
+      }
+    }
+    least = std::min(least, value);
+  }
+  return least;
+}
+
 struct Setting {
   Model model = {};
   RowMatrix rows = {};
@@ -82,6 +109,7 @@ TEST(Proplace, NoRandomPointOfTheHullIsNearerAndEveryAnswerIsRobust) {
                                    : check.worst(point, s.delta)->logit;
         };
         EXPECT_GE(worst(x), hidden.size() < 2 ? 0.99e-4 : -1e-9);
+        EXPECT_GE(least_sampled(s.model.network, x, s.delta, found), -1e-9);
         RowMatrix hull = proplace.corners(query);
         ASSERT_EQ(hull.rows(), 6);
         if (in_hull == QueryInHull::yes) {
@@ -119,7 +147,9 @@ TEST(Proplace, WhenTimeIsUpTheNearestRobustPointSeenIsTheAnswer) {
   int unfinished = 0;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     ASSERT_TRUE(hasty[i].counterfactual) << hasty[i].message;
-    EXPECT_TRUE(check.is_robust(s.model.encoder.encode(*hasty[i].counterfactual), s.delta));
+    const Vector x = s.model.encoder.encode(*hasty[i].counterfactual);
+    EXPECT_TRUE(check.is_robust(x, s.delta));
+    EXPECT_GE(least_sampled(s.model.network, x, s.delta, static_cast<int>(i)), -1e-9);
     EXPECT_GE(hasty[i].distance.l1, (1 - 2e-6) * whole[i].distance.l1);
     EXPECT_EQ(whole[i].message.find("may exist"), std::string::npos);
     unfinished += hasty[i].message.find("may exist") != std::string::npos ? 1 : 0;
@@ -189,12 +219,15 @@ TEST(Proplace, WithoutRobustRowsThereIsNoAnswer) {
   const Setting s = setting({6}, 8);
   const Problem problem{.model = &s.model, .epsilon = 1e-6};
   const std::vector<Query> queries = random_queries(s.model, 6, 5);
+  int refused = 0;
   for (const Answer& answer :
        Proplace(problem, s.rows, {.delta = 100 * s.delta}).generate(queries, {})) {
     if (answer.status == Status::already_robust) continue;
+    ++refused;
     EXPECT_EQ(answer.status, Status::not_found);
     EXPECT_NE(answer.message.find("largest delta"), std::string::npos) << answer.message;
   }
+  EXPECT_GT(refused, 2);
   const ProplaceOptions published{.variant = Variant::published, .delta = 100 * s.delta};
   for (const Answer& answer : Proplace(problem, s.rows, published).generate(queries, {})) {
     EXPECT_TRUE(answer.counterfactual);

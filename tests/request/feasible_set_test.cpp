@@ -2,6 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "ellice/core/random.hpp"
+#include "support/plain_rows.hpp"
+
 namespace ellice {
 namespace {
 
@@ -65,6 +73,100 @@ TEST(FeasibleSet, NamesDisallowedValuesOfFeaturesThatMayNotChange) {
   const Constraints none;
   EXPECT_EQ(FeasibleSet(encoder, none, 0, Vector{{255}}).query_violations(),
             std::vector<std::string>{"income: 255 is not an allowed value"});
+}
+
+/// Features of every kind with every key that restricts them, rules and an implication.
+Dataset random_data(Random& random) {
+  Dataset data;
+  data.schema.target = {.column = "outcome", .favourable = "yes"};
+  const auto coin = [&] { return random.below(2) == 0; };
+  for (int j = 0; j < 6; ++j) {
+    Feature feature{.name = "f" + std::to_string(j)};
+    feature.kind = j < 2 ? FeatureKind::numeric : static_cast<FeatureKind>(random.below(5));
+    feature.immutable = random.below(8) == 0;
+    if (feature.is_number()) {
+      if (coin()) feature.min = 1;
+      if (coin()) feature.max = 6;
+      if (coin()) feature.step = feature.kind == FeatureKind::integer ? 2 : 0.5;
+      if (random.below(4) == 0) feature.allowed = {1.0, 2.0, 4.0};
+    } else {
+      feature.levels = {std::string("a"), std::string("b")};
+      if (feature.kind != FeatureKind::binary) feature.levels = {"a", "b", "c", "d"};
+      if (random.below(4) == 0) feature.allowed = {Value("a"), Value("b")};
+    }
+    if (feature.kind != FeatureKind::categorical)
+      feature.direction = static_cast<Direction>(random.below(3));
+    data.schema.features.push_back(feature);
+  }
+  if (coin()) data.schema.constraints.push_back(parse_rule("f0 <= f1 + 1"));
+  if (coin()) data.schema.implications.push_back(parse_implication("if f1 rises then f0 stays"));
+  if (coin())
+    data.schema.implications.push_back(
+        parse_implication("if f0 changes then f1 rises by at least 0.5"));
+  data.raw.resize(30, 6);
+  for (Index i = 0; i < 30; ++i) {
+    for (std::size_t j = 0; j < 6; ++j) {
+      const Feature& feature = data.schema.features[j];
+      const double most = feature.is_number() ? 8 : static_cast<double>(feature.levels.size());
+      const double value = std::floor(most * random.uniform());
+      data.raw(i, static_cast<Index>(j)) =
+          feature.kind == FeatureKind::numeric ? value + (coin() ? 0.5 : 0) : value;
+    }
+    data.labels.push_back(static_cast<int>(random.below(2)));
+  }
+  data.classes = {"no", "yes"};
+  return data;
+}
+
+TEST(FeasibleSet, AllowsWhatThePlainReadingOfTheSchemaAllows) {
+  int allowed = 0;
+  int refused = 0;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    Random random(seed);
+    const Dataset data = random_data(random);
+    Model model;
+    model.encoder = Encoder::fit(data);
+    Problem problem{.model = &model};
+    if (random.below(3) == 0) problem.constraints.range = RangePolicy::off;
+    if (random.below(3) == 0) problem.constraints.features["f1"].max = 4;
+    if (random.below(3) == 0) problem.constraints.queries[1]["f0"].locked = true;
+    for (std::size_t query = 0; query < 3; ++query) {
+      const Vector from = data.raw.row(static_cast<Index>(query));
+      const FeasibleSet feasible(model.encoder, problem.constraints, query, from);
+      for (Index i = 3; i < 30; ++i) {
+        Vector to = from;  // some features of another row, so that many rows are allowed
+        for (Index j = 0; j < 6; ++j) {
+          if (random.below(4) == 0) to(j) = data.raw(i, j);
+        }
+        const std::string fault = plain::fault(problem, query, from, to);
+        EXPECT_EQ(feasible.violations(to).empty(), fault.empty())
+            << "seed " << seed << ", query " << query << ": " << fault;
+        ++(fault.empty() ? allowed : refused);
+        // What a set allows, one of its cases allows, and no case allows more.
+        bool in_a_case = false;
+        for (const FeasibleSet& part : feasible.branches())
+          in_a_case = in_a_case || part.violations(to).empty();
+        EXPECT_EQ(in_a_case, fault.empty()) << "seed " << seed << ", query " << query;
+      }
+      for (std::size_t j = 0; j < 6; ++j) {
+        const FeatureRange& range = feasible.ranges()[j];
+        if (!range.has_grid() && data.schema.features[j].kind == FeatureKind::numeric) continue;
+        if (std::isinf(range.upper) || std::isinf(range.lower)) continue;
+        // The walk along the grid meets every value, and no other.
+        std::vector<double> met = {range.query};
+        for (const int side : {-1, 1}) {
+          for (auto next = range.beyond(range.query, side); next; next = range.beyond(*next, side))
+            met.push_back(*next);
+        }
+        std::vector<double> expected = plain::values_of(problem, query, from, j);
+        std::sort(met.begin(), met.end());
+        std::sort(expected.begin(), expected.end());
+        EXPECT_EQ(met, expected) << "seed " << seed << ", feature " << j;
+      }
+    }
+  }
+  EXPECT_GT(allowed, 1000);
+  EXPECT_GT(refused, 1000);
 }
 
 }  // namespace

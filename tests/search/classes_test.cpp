@@ -25,6 +25,7 @@
 #include "support/datasets.hpp"
 #include "support/exact_answers.hpp"
 #include "support/messages.hpp"
+#include "support/plain_judge.hpp"
 #include "support/recourse_cases.hpp"
 
 namespace ellice {
@@ -83,14 +84,23 @@ TEST(ManyClasses, TwoOfThemGetTheAnswersOfTheLogisticModelWithHalfTheRidge) {
   const std::vector<Query> queries = random_queries(many, 30, 52);
   const std::vector<Answer> found = automatic_generator(of_many)->generate(queries, {.threads = 2});
   const std::vector<Answer> expected = ExactSearch(of_two).generate(queries, {.threads = 2});
+  const plain::Ellipsoid judge(two, of_two.epsilon);
+  int moved = 0;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     ASSERT_EQ(is_certified(found[i].status), is_certified(expected[i].status));
     if (!found[i].counterfactual) continue;
+    if (found[i].status != Status::already_robust) {
+      ++moved;
+      const Vector z = plain::code(two, *found[i].counterfactual);
+      EXPECT_NEAR(judge.robust_logit(z), 0, 1e-9);
+      plain::expect_nearest(of_two, found[i], judge.worst(z), 1e-6);
+    }
     EXPECT_NEAR(found[i].robust_logit, expected[i].robust_logit, 1e-9);
     const Vector a = many.encoder.encode(*found[i].counterfactual);
     const Vector b = two.encoder.encode(*expected[i].counterfactual);
     EXPECT_LT((a - b).norm(), 1e-9 * (1 + b.norm())) << i;
   }
+  EXPECT_GT(moved, 8);
 }
 
 TEST(ManyClasses, AnswersAreAuditedAndNoSampledModelChangesTheClass) {
@@ -148,19 +158,19 @@ TEST(ManyClasses, LinearHeadsGetTheNearestAnswerOrAProofThatThereIsNone) {
       for (const Answer& answer : answers) {
         if (answer.status == Status::already_robust) continue;
         // All points of a grid over what is allowed.
-        const FeasibleSet feasible(model.encoder, problem.constraints, answer.query_index,
-                                   model.encoder.raw(answer.query));
-        const Box& box = feasible.relaxed();
+        const Vector from = plain::numbers(model.schema(), answer.query);
+        const auto [lower, upper] = plain::box_of(problem, answer.query_index, from);
         double cheapest = std::numeric_limits<double>::infinity();
         double highest = -cheapest;
         constexpr int steps = 150;
         for (int i = 0; i <= steps; ++i) {
           for (int j = 0; j <= steps; ++j) {
-            const Vector z{{box.lower(0) + (box.upper(0) - box.lower(0)) * i / steps,
-                            box.lower(1) + (box.upper(1) - box.lower(1)) * j / steps}};
+            const Vector z{{lower(0) + (upper(0) - lower(0)) * i / steps,
+                            lower(1) + (upper(1) - lower(1)) * j / steps}};
             const double margin = plain_margin(model, winner, epsilon, inverse, z);
             highest = std::max(highest, margin);
-            if (margin >= 0.1) cheapest = std::min(cheapest, (z - feasible.query()).squaredNorm());
+            if (margin >= 0.1)
+              cheapest = std::min(cheapest, (z - plain::code(model, from)).squaredNorm());
           }
         }
         if (answer.status == Status::infeasible) {
@@ -234,10 +244,45 @@ TEST(ManyClasses, AnswersMoveNoFartherThanTheirQueries) {
   }
 }
 
+/// The least squared distance, over a grid of the box, at which every model of the ellipsoid gives
+/// an acceptable class the largest score: for one of them, it beats all that are not acceptable.
+double nearest_on_grid(const Problem& problem, const std::vector<Index>& acceptable,
+                       const Matrix& inverse, const Query& query) {
+  const Model& model = *problem.model;
+  const Vector head = model.network.head();
+  const auto [lower, upper] = plain::box_of(problem, query.index, query.raw);
+  const Vector start = plain::code(model, query.raw);
+  double best = std::numeric_limits<double>::infinity();
+  constexpr int steps = 200;
+  for (int i = 0; i <= steps; ++i) {
+    for (int j = 0; j <= steps; ++j) {
+      const Vector z{{lower(0) + (upper(0) - lower(0)) * i / steps,
+                      lower(1) + (upper(1) - lower(1)) * j / steps}};
+      const double square = (z - start).squaredNorm();
+      if (square >= best) continue;
+      const Vector x{{z(0), z(1), 1.0}};
+      for (const Index winner : acceptable) {
+        bool wins = true;
+        for (Index rival = 0; rival < model.network.outputs(); ++rival) {
+          if (std::find(acceptable.begin(), acceptable.end(), rival) != acceptable.end()) continue;
+          Vector a = Vector::Zero(head.size());
+          a.segment(winner * 3, 3) = x;
+          a.segment(rival * 3, 3) = -x;
+          wins = wins && head.dot(a) >= std::sqrt(2 * problem.epsilon * a.dot(inverse * a));
+        }
+        if (wins) best = square;
+      }
+    }
+  }
+  return best;
+}
+
 TEST(ManyClasses, AnyAcceptableClassWillDoAndTheNearestCounts) {
   const Dataset data = class_dataset(240, 2, 4, 60, 2);
   const Model model = train(data, {}, softmax_options()).model;
   const std::vector<Query> queries = queries_of(data, 12);
+  const Matrix inverse = model.curvature.hessian.inverse();
+  int near = 0;
   for (const std::vector<Index>& acceptable : {std::vector<Index>{1, 3}, {0, 2}}) {
     Problem any{.model = &model, .epsilon = 0.003};
     any.set.contest = make_contest(model, acceptable.front(), acceptable);
@@ -261,8 +306,14 @@ TEST(ManyClasses, AnyAcceptableClassWillDoAndTheNearestCounts) {
       EXPECT_EQ(answer.distance.weighted, nearest);
       EXPECT_EQ(answer.target, expected);
       expect_class_never_changes(model, 0.003, answer, acceptable);
+      const double tried = nearest_on_grid(any, acceptable, inverse, queries[i]);
+      EXPECT_LE(answer.distance.weighted, tried * (1 + 1e-9)) << i;
+      if (answer.status == Status::already_robust || !std::isfinite(tried)) continue;
+      ++near;
+      EXPECT_GE(std::sqrt(answer.distance.weighted), 0.9 * std::sqrt(tried) - 0.05) << i;
     }
   }
+  EXPECT_GT(near, 5);
 }
 
 TEST(ManyClasses, TheAuditFindsAnswersForOtherClasses) {
@@ -297,15 +348,19 @@ TEST(ManyClasses, HaveAFrontierThatRises) {
   const Model model = class_model(3, 3, 64);
   const Problem problem{.model = &model, .set = winning(model, 0)};
   const Frontier frontier(problem);
+  int rising = 0;
   for (const Query& query : random_queries(model, 5, 65)) {
     const FrontierCurve curve = frontier.trace(query, {0, 0.002, 0.01, 0.02});
+    ASSERT_EQ(curve.points.size(), 4U);
     double last = 0;
     for (const FrontierPoint& point : curve.points) {
       if (!point.feasible) break;
       EXPECT_GE(point.distance, last - 1e-7);
+      rising += last > 0 && point.distance > last ? 1 : 0;
       last = point.distance;
     }
   }
+  EXPECT_GT(rising, 3);
 }
 
 TEST(ManyClasses, RefuseANegativeMargin) {

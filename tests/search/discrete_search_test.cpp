@@ -7,16 +7,14 @@
 #include <memory>
 
 #include "data/recipe.hpp"
-#include "ellice/certificate/verification.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/model/training.hpp"
 #include "methods/greedy.hpp"
 #include "methods/gumbel.hpp"
-#include "search/data_supported.hpp"
 #include "search/local_search.hpp"
-#include "search/robust_constraints.hpp"
 #include "support/datasets.hpp"
 #include "support/mixed_model.hpp"
+#include "support/plain_judge.hpp"
 #include "support/recourse_cases.hpp"
 
 namespace ellice {
@@ -34,21 +32,22 @@ std::string text_of(const std::vector<Answer>& answers, const Schema& schema) {
   return result;
 }
 
-/// Every row is one that a person could have: allowed, whole, certified.
+/// Every row is one that a person could have, and is robust.
 int check_answers(const Problem& problem, const std::vector<Query>& queries,
                   const std::vector<Answer>& answers) {
   const Model& model = *problem.model;
-  const Verifier verifier(model);
+  EXPECT_EQ(answers.size(), queries.size());
   int certified = 0;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const Answer& answer = answers[i];
+  for (const Answer& answer : answers) {
     EXPECT_TRUE(answer.held.empty());
     if (answer.status == Status::already_robust || !answer.counterfactual) continue;
     EXPECT_TRUE(is_certified(answer.status));
-    EXPECT_TRUE(verifier.verify(*answer.certificate).holds());
-    const Vector raw = model.encoder.raw(*answer.counterfactual);
-    const FeasibleSet feasible(model.encoder, problem.constraints, i, queries[i].raw);
-    EXPECT_TRUE(feasible.violations(raw).empty()) << feasible.violations(raw).front();
+    plain::expect_allowed(problem, answer);
+    const double epsilon =
+        answer.status == Status::reduced ? answer.attained_epsilon.value_or(1e9) : problem.epsilon;
+    const plain::Ellipsoid judge(model, epsilon);
+    EXPECT_GE(judge.robust_logit(plain::code(model, *answer.counterfactual)), 0);
+    const Vector raw = plain::numbers(model.schema(), *answer.counterfactual);
     for (std::size_t j = 0; j < model.schema().features.size(); ++j) {
       if (model.schema().features[j].kind == FeatureKind::numeric) continue;
       EXPECT_EQ(raw(static_cast<Index>(j)), std::round(raw(static_cast<Index>(j))));
@@ -82,49 +81,42 @@ TEST(DiscreteSearch, EveryMethodGivesWholeAllowedCertifiedRows) {
   for (const int count : certified) EXPECT_GE(count, 30);
 }
 
-/// The least cost over all values of the discrete features, numbers by quadratic steps from
-/// several starts.
-double brute_force(const Problem& problem, const MixedCase& mixed, const Query& query) {
-  const Encoder& encoder = mixed.model.encoder;
-  const FeasibleSet feasible(encoder, problem.constraints, query.index, query.raw);
-  const std::unique_ptr<UncertaintySet> set = make_set(mixed.model, problem.set);
-  const std::unique_ptr<RobustFunction> function = set->function();
-  RobustConstraints constraints(*function, problem.threshold, feasible.rules());
-  constraints.set_radius(std::sqrt(2 * problem.epsilon), 1e-9);
+/// The least cost over all values of the discrete features, numbers on a grid that is drawn in
+/// around the best point three times.
+double brute_force(const Problem& problem, const Query& query) {
+  const Model& model = *problem.model;
+  const plain::Ellipsoid judge(model, problem.epsilon);
   double best = infinity;
-  Vector raw = query.raw;
-  Vector z(encoder.columns());
-  const std::function<void(Index)> choose = [&](Index j) {
-    if (j < raw.size()) {
-      const FeatureRange& range = feasible.ranges()[static_cast<std::size_t>(j)];
-      for (int value = 0; value < 4; ++value) {
-        if (!range.contains(value)) continue;
-        raw(j) = value;
-        choose(j + 1);
-      }
-      return;
-    }
-    encoder.encode({raw.data(), static_cast<std::size_t>(raw.size())}, z);
-    NearestPoint nearest{
-        .query = feasible.query(), .lower = z, .upper = z, .weights = column_weights(encoder)};
-    nearest.lower.head(2) = feasible.relaxed().lower.head(2);
-    nearest.upper.head(2) = feasible.relaxed().upper.head(2);
+  std::vector<std::vector<double>> values;
+  for (std::size_t j = 0; j < model.schema().features.size(); ++j)
+    values.push_back(plain::values_of(problem, query.index, query.raw, j));
+  const plain::Reach first = plain::reach_of(problem, query.index, query.raw, 0);
+  const plain::Reach second = plain::reach_of(problem, query.index, query.raw, 1);
+  const auto improve = [&](const Vector& to) {
+    const double cost = plain::cost(problem.cost, model, query.raw, to);
+    if (cost >= best || judge.robust_logit(plain::code(model, to)) < problem.threshold)
+      return false;
+    best = cost;
+    return true;
+  };
+  plain::visit_rows(problem, query.index, query.raw, values, [&](const Vector& fixed) {
     // Nothing that is fixed alone may cost more already.
-    if ((z - feasible.query()).squaredNorm() >= best) return;
-    SequentialQuadratic solver(nearest, 1);
-    for (const double x0 : {0.0, 2.0, -2.0}) {
-      for (const double x1 : {0.0, 2.0, -2.0}) {
-        Vector start = z;
-        start(0) += x0;
-        start(1) += x1;
-        start = start.cwiseMax(nearest.lower).cwiseMin(nearest.upper);
-        if (solver.solve(constraints, start).found) {
-          best = std::min(best, (solver.point() - feasible.query()).squaredNorm());
+    if (plain::cost(problem.cost, model, query.raw, fixed) >= best) return;
+    Vector centre = fixed;
+    double width = std::max(first.high - first.low, second.high - second.low);
+    for (int round = 0; round < 4; ++round, width /= 6) {
+      Vector next = centre;
+      for (int a = -6; a <= 6; ++a) {
+        for (int b = -6; b <= 6; ++b) {
+          Vector to = centre;
+          to(0) = std::clamp(centre(0) + width * a / 6, first.low, first.high);
+          to(1) = std::clamp(centre(1) + width * b / 6, second.low, second.high);
+          if (improve(to)) next = to;
         }
       }
+      centre = next;
     }
-  };
-  choose(2);  // after the two numeric features
+  });
   return best;
 }
 
@@ -144,7 +136,7 @@ TEST(DiscreteSearch, ComesNearTheBestOfAllChoicesAndIsNeverWorseThanNone) {
         ASSERT_EQ(found[i].status, Status::certified);
         EXPECT_LE(found[i].distance.weighted, held[i].distance.weighted);
       }
-      const double best = brute_force(problem, mixed, queries[i]);
+      const double best = brute_force(problem, queries[i]);
       if (!std::isfinite(best)) continue;
       ++asked;
       const bool is_near = found[i].status == Status::certified &&
@@ -166,14 +158,28 @@ void expect_no_row_missed(const Dataset& data, Index count, int epochs, int leas
   const StoredRows rows{.encoded = model.encoder.encode(data.raw), .labels = data.labels};
   const Problem problem{.model = &model, .epsilon = 0.002};
   const std::vector<Query> queries = problem_zoo::queries_of(data, count);
-  const std::vector<Answer> nearest = DataSupported(problem, data.raw).generate(queries, {});
+  const plain::Ellipsoid judge(model, problem.epsilon);
+  std::vector<Index> robust;
+  for (Index i = 0; i < data.rows(); ++i) {
+    if (judge.robust_logit(plain::code(model, Vector(data.raw.row(i)))) >= 1e-9)
+      robust.push_back(i);
+  }
   const std::vector<Answer> found = LocalSearch(problem, &rows).generate(queries, {});
   int asked = 0;
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    if (nearest[i].status != Status::certified) continue;
+    if (judge.robust_logit(plain::code(model, queries[i].raw)) >= 0) continue;
+    double nearest = infinity;
+    for (const Index row : robust) {
+      const double cost = plain::cost(problem.cost, model, queries[i].raw, data.raw.row(row));
+      if (cost < nearest && plain::fault(problem, i, queries[i].raw, data.raw.row(row)).empty())
+        nearest = cost;
+    }
+    if (std::isinf(nearest)) continue;
     ++asked;
     ASSERT_EQ(found[i].status, Status::certified) << i;
-    EXPECT_LE(found[i].distance.weighted, nearest[i].distance.weighted * (1 + 1e-9)) << i;
+    EXPECT_LE(found[i].distance.weighted, nearest * (1 + 1e-9)) << i;
+    plain::expect_allowed(problem, found[i]);
+    EXPECT_GE(judge.robust_logit(plain::code(model, *found[i].counterfactual)), 0);
   }
   EXPECT_GE(asked, least);
 }

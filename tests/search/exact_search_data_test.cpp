@@ -6,6 +6,7 @@
 #include "support/continuous_dataset.hpp"
 #include "support/datasets.hpp"
 #include "support/exact_answers.hpp"
+#include "support/plain_judge.hpp"
 #include "support/recourse_cases.hpp"
 
 namespace ellice {
@@ -32,11 +33,24 @@ TEST_P(ExactSearchOnPaperData, IsOptimalOrProvedInfeasible) {
     for (const double epsilon : {0.0, 0.002, 0.01, 0.1 * model.training.objective}) {
       const Problem problem{.model = &model, .epsilon = epsilon};
       const std::vector<Answer> answers = solve(problem, queries_of(data, 60));
+      const plain::Ellipsoid judge(model, epsilon);
+      ASSERT_EQ(answers.size(), 60U);
       for (const Answer& answer : answers) {
         EXPECT_TRUE(answer.status == Status::optimal || answer.status == Status::already_robust ||
                     answer.status == Status::infeasible)
             << epsilon << " " << enum_name(answer.status) << " " << answer.message << " gap "
             << answer.gap.value_or(-1);
+        if (answer.status == Status::infeasible) {
+          ASSERT_NO_FATAL_FAILURE(plain::expect_refused_everywhere(problem, answer));
+          EXPECT_LE(judge.level(answer.infeasible->model), epsilon * (1 + 1e-9) + 1e-15);
+          continue;
+        }
+        ASSERT_TRUE(answer.counterfactual);
+        plain::expect_allowed(problem, answer);
+        const Vector z = plain::code(model, *answer.counterfactual);
+        EXPECT_GE(judge.robust_logit(z), -1e-12 * (1 + z.norm()));
+        if (answer.status == Status::optimal)
+          plain::expect_nearest(problem, answer, judge.worst(z), 1e-6);
       }
       expect_audited(problem, answers);
     }
@@ -49,8 +63,11 @@ TEST(ExactSearch, FindsNoRobustRecourseForCompasAndParkinsonsAtTenPercent) {
     Dataset data;
     const Model model = continuous_model(name, data);
     const Problem problem{.model = &model, .epsilon = 0.1 * model.training.objective};
-    for (const Answer& answer : solve(problem, queries_of(data, 100))) {
-      EXPECT_EQ(answer.status, Status::infeasible) << name;
+    const std::vector<Answer> answers = solve(problem, queries_of(data, 100));
+    ASSERT_EQ(answers.size(), 100U);
+    for (const Answer& answer : answers) {
+      ASSERT_EQ(answer.status, Status::infeasible) << name;
+      ASSERT_NO_FATAL_FAILURE(plain::expect_refused_everywhere(problem, answer));
       EXPECT_LT(answer.infeasible->max_epsilon, problem.epsilon);
       EXPECT_FALSE(answer.counterfactual);
     }

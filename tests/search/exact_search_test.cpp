@@ -11,6 +11,7 @@
 #include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
 #include "support/exact_answers.hpp"
+#include "support/plain_judge.hpp"
 #include "support/recourse_cases.hpp"
 
 namespace ellice {
@@ -18,7 +19,6 @@ namespace {
 
 using problem_zoo::expect_audited;
 using problem_zoo::numeric_model;
-using problem_zoo::plain_robust_logit;
 using problem_zoo::queries_of;
 using problem_zoo::random_queries;
 using problem_zoo::solve;
@@ -29,17 +29,25 @@ TEST(ExactSearch, AnswersAreOptimalWhereNothingIsHeldBack) {
     for (const RangePolicy range : {RangePolicy::train, RangePolicy::off}) {
       Problem problem{.model = &model, .epsilon = 0.02, .cost = {.kind = kind}};
       problem.constraints.range = range;
+      const plain::Ellipsoid judge(model, problem.epsilon);
+      int optimal = 0;
       const std::vector<Answer> answers = solve(problem, random_queries(model, 60, 2));
       for (const Answer& answer : answers) {
         EXPECT_TRUE(answer.status == Status::optimal || answer.status == Status::already_robust)
             << enum_name(kind) << " " << enum_name(range) << " " << enum_name(answer.status)
             << answer.message << " gap " << answer.gap.value_or(-1);
-        if (answer.status != Status::optimal) continue;
-        const Vector z = model.encoder.encode(*answer.counterfactual);
-        const double g = plain_robust_logit(model, 0.02, z);
-        EXPECT_GE(g, 0);
-        EXPECT_LE(g, 1e-10 * (1 + z.norm())) << "farther than necessary";
+        if (answer.status != Status::optimal) {
+          EXPECT_GE(judge.robust_logit(plain::code(model, answer.query)), 0);
+          continue;
+        }
+        ++optimal;
+        plain::expect_allowed(problem, answer);
+        const Vector z = plain::code(model, *answer.counterfactual);
+        EXPECT_GE(judge.robust_logit(z), 0);
+        EXPECT_LE(judge.robust_logit(z), 1e-10 * (1 + z.norm())) << "farther than necessary";
+        plain::expect_nearest(problem, answer, judge.worst(z));
       }
+      EXPECT_GT(optimal, 20);
       expect_audited(problem, answers);
     }
   }
@@ -51,12 +59,13 @@ TEST(ExactSearch, IsNotBeatenByAGridInTwoDimensions) {
     schema.features[0].weight = 2;
     schema.features[1].max = 1.5;
   });
+  const plain::Ellipsoid judge(model, 0.03);
+  int optimal = 0;
   for (const CostKind kind : {CostKind::l2, CostKind::l1, CostKind::l1_l2}) {
     const Problem problem{.model = &model, .epsilon = 0.03, .cost = {.kind = kind}};
     for (const Answer& answer : solve(problem, random_queries(model, 12, 4))) {
       if (answer.status == Status::already_robust) continue;
-      const Vector query = model.encoder.raw(answer.query);
-      const FeasibleSet feasible(model.encoder, problem.constraints, answer.query_index, query);
+      const Vector query = plain::numbers(model.schema(), answer.query);
       double best = std::numeric_limits<double>::infinity();
       constexpr int steps = 400;
       for (int a = 0; a <= steps; ++a) {
@@ -65,10 +74,10 @@ TEST(ExactSearch, IsNotBeatenByAGridInTwoDimensions) {
                                 (model.encoder.max()(0) - model.encoder.min()(0)) * a / steps,
                             model.encoder.min()(1) +
                                 (model.encoder.max()(1) - model.encoder.min()(1)) * b / steps}};
-          if (!feasible.violations(raw).empty()) continue;
-          const Vector z = (raw - model.encoder.mean()).cwiseQuotient(model.encoder.scale());
-          if (robust_logit(last_layer_set(model, 0.03), with_one(z)) < 0) continue;
-          best = std::min(best, cost_of(problem.cost, model.encoder, feasible.query(), z));
+          const double cost = plain::cost(problem.cost, model, query, raw);
+          if (cost >= best || !plain::fault(problem, answer.query_index, query, raw).empty())
+            continue;
+          if (judge.robust_logit(plain::code(model, raw)) >= 0) best = cost;
         }
       }
       if (answer.status == Status::infeasible) {
@@ -76,12 +85,14 @@ TEST(ExactSearch, IsNotBeatenByAGridInTwoDimensions) {
         continue;
       }
       ASSERT_EQ(answer.status, Status::optimal) << answer.message;
+      ++optimal;
       EXPECT_LE(answer.distance.weighted, best * (1 + 1e-12));
       if (std::isfinite(best)) {
         EXPECT_GE(answer.distance.weighted, 0.9 * best - 0.02);
       }
     }
   }
+  EXPECT_GT(optimal, 6);
 }
 
 TEST(ExactSearch, EpsilonZeroIsTheNearestPointOfThePlane) {
@@ -89,9 +100,11 @@ TEST(ExactSearch, EpsilonZeroIsTheNearestPointOfThePlane) {
   Problem problem{.model = &model};
   problem.constraints.range = RangePolicy::off;
   const Vector w = model.network.head().head(4);
-  for (const Answer& answer : solve(problem, random_queries(model, 40, 6))) {
-    const Vector z = model.encoder.encode(answer.query);
-    const double expected = std::max(0.0, -model.logit(z)) / w.norm();
+  const std::vector<Answer> answers = solve(problem, random_queries(model, 40, 6));
+  ASSERT_EQ(answers.size(), 40U);
+  for (const Answer& answer : answers) {
+    const double logit = plain::logit(model.network, plain::code(model, answer.query));
+    const double expected = std::max(0.0, -logit) / w.norm();
     EXPECT_NEAR(answer.distance.l2, expected, 1e-9 * (1 + expected));
   }
 }
@@ -99,6 +112,7 @@ TEST(ExactSearch, EpsilonZeroIsTheNearestPointOfThePlane) {
 TEST(ExactSearch, DistanceGrowsWithEpsilon) {  // the paper's trade-off theorem
   const Model model = numeric_model(5, 7);
   std::vector<double> last(30, 0);
+  int compared = 0;
   for (const double epsilon : {0.0, 0.001, 0.01, 0.03, 0.06}) {
     Problem problem{.model = &model, .epsilon = epsilon};
     problem.constraints.range = RangePolicy::off;
@@ -106,10 +120,12 @@ TEST(ExactSearch, DistanceGrowsWithEpsilon) {  // the paper's trade-off theorem
     for (std::size_t i = 0; i < answers.size(); ++i) {
       if (last[i] > 0) {
         EXPECT_GT(answers[i].distance.l2, last[i]);
+        ++compared;
       }
       last[i] = answers[i].distance.l2;
     }
   }
+  EXPECT_GT(compared, 40);
 }
 
 TEST(ExactSearch,
@@ -168,30 +184,23 @@ TEST(ExactSearch, GridAnswersAreTheBestOfTheGrid) {
     for (Feature& feature : schema.features) feature.step = 0.25;
   });
   const Problem problem{.model = &model, .epsilon = 0.02};
-  const Ellipsoid set = last_layer_set(model, 0.02);
+  const plain::Ellipsoid judge(model, problem.epsilon);
+  int compared = 0;
   for (const Answer& answer : solve(problem, random_queries(model, 25, 14))) {
-    if (answer.status == Status::already_robust || !answer.counterfactual) continue;
-    const Vector query = model.encoder.raw(answer.query);
-    const FeasibleSet feasible(model.encoder, problem.constraints, answer.query_index, query);
-    double best = std::numeric_limits<double>::infinity();
-    std::vector<double> values0 = {query(0)};
-    std::vector<double> values1 = {query(1)};
-    for (int k = -40; k <= 40; ++k) {
-      values0.push_back(0.25 * k);
-      values1.push_back(0.25 * k);
-    }
-    for (const double a : values0) {
-      for (const double b : values1) {
-        const Vector raw{{a, b}};
-        if (!feasible.violations(raw).empty()) continue;
-        const Vector z = (raw - model.encoder.mean()).cwiseQuotient(model.encoder.scale());
-        if (robust_logit(set, with_one(z)) < 0) continue;
-        best = std::min(best, cost_of(problem.cost, model.encoder, feasible.query(), z));
-      }
-    }
+    if (answer.status == Status::already_robust) continue;
+    const Vector query = plain::numbers(model.schema(), answer.query);
+    double best = plain::infinity;
+    plain::visit_rows(problem, answer.query_index, query, [&](const Vector& raw) {
+      const double cost = plain::cost(problem.cost, model, query, raw);
+      if (cost < best && judge.robust_logit(plain::code(model, raw)) >= 0) best = cost;
+    });
+    EXPECT_EQ(answer.counterfactual.has_value(), std::isfinite(best)) << answer.message;
+    if (!answer.counterfactual) continue;
+    ++compared;
     EXPECT_EQ(answer.status, Status::optimal);
     EXPECT_NEAR(answer.distance.weighted, best, 1e-9 * best);
   }
+  EXPECT_GT(compared, 5);
 }
 
 TEST(ExactSearch, KeepsAQueryOutsideARangeOrMovesItInside) {
@@ -240,6 +249,28 @@ TEST(ExactSearch, CallsNothingOptimalThatAQueryOutsideManyRangesCanBeat) {
   // Whatever the locked problem allows is allowed without the lock.
   EXPECT_LE(free.distance.weighted, fewer.distance.weighted * (1 + 1e-9));
   EXPECT_LE(free.distance.weighted * (1 - *free.gap), fewer.distance.weighted * (1 + 1e-9));
+  // Nor does any row that stays outside some of the ranges and enters the others deny the gap.
+  const plain::Ellipsoid judge(model, problem.epsilon);
+  Random random(24);
+  int robust = 0;
+  double best = plain::infinity;
+  for (int draw = 0; draw < 20'000; ++draw) {
+    Vector to = raw;
+    for (Index i = 0; i < 9; ++i) {
+      if (random.below(2) == 0) continue;
+      const double extra = (i < 6 ? 0.01 : 5) + 0.5 * random.uniform();
+      to(i) += (theta(i) > 0 ? 1 : -1) * extra * model.encoder.scale()(i);
+    }
+    if (!plain::fault(problem, 0, raw, to).empty()) continue;
+    if (judge.robust_logit(plain::code(model, to)) < 0) continue;
+    ++robust;
+    best = std::min(best, plain::cost(problem.cost, model, raw, to));
+  }
+  EXPECT_GT(robust, 1000);
+  EXPECT_LE(free.distance.weighted * (1 - *free.gap), best * (1 + 1e-9));
+  EXPECT_LE(free.distance.weighted, best * (1 + 1e-9));
+  plain::expect_allowed(problem, free);
+  EXPECT_GE(judge.robust_logit(plain::code(model, *free.counterfactual)), 0);
 }
 
 TEST(ExactSearch, RoundingLeavesAQueryOutsideARangeWhereItIsCheapest) {
@@ -260,6 +291,19 @@ TEST(ExactSearch, RoundingLeavesAQueryOutsideARangeWhereItIsCheapest) {
     ++compared;
     ASSERT_TRUE(is_certified(with.status));
     EXPECT_LE(with.distance.weighted, without.distance.weighted * (1 + 1e-9)) << query.index;
+    // The best row of the two grids, by trying them all.
+    const plain::Ellipsoid judge(model, problem.epsilon);
+    double best = plain::infinity;
+    for (int a = -24; a <= 25; ++a) {
+      for (int b = -24; b <= 25; ++b) {
+        Vector raw = query.raw;
+        if (a < 25) raw(1) = 0.25 * a;
+        if (b < 25) raw(2) = 0.25 * b;
+        const double cost = plain::cost(problem.cost, model, query.raw, raw);
+        if (cost < best && judge.robust_logit(plain::code(model, raw)) >= 0) best = cost;
+      }
+    }
+    EXPECT_NEAR(with.distance.weighted, best, 1e-9 * best) << query.index;
   }
   EXPECT_GT(compared, 5);
 }
@@ -277,7 +321,28 @@ TEST(ExactSearch, FeaturesWithoutAGridMakeUpForOneThatEndsEarly) {
                   : FeatureLimits{.min = query.raw(0) - 1, .max = query.raw(0)};
     const Answer answer = solve(problem, {query}).front();
     EXPECT_TRUE(is_certified(answer.status)) << query.index << ": " << answer.message;
-    moved += answer.status == Status::optimal ? 1 : 0;
+    if (answer.status != Status::optimal) continue;
+    ++moved;
+    // Only x1 moves: to the nearer of the places where the robust logit changes its sign.
+    const plain::Ellipsoid judge(model, problem.epsilon);
+    const auto robust_at = [&](double move) {
+      Vector z = plain::code(model, query.raw);
+      z(1) += move;
+      return judge.robust_logit(z) >= 0;
+    };
+    double least = plain::infinity;
+    for (const double side : {1.0, -1.0}) {
+      double far = 0;
+      while (far < 100 && !robust_at(side * far)) far += 1e-3;
+      if (far >= 100) continue;
+      double near = std::max(0.0, far - 1e-3);
+      for (int step = 0; step < 60; ++step) {
+        const double middle = (near + far) / 2;
+        (robust_at(side * middle) ? far : near) = middle;
+      }
+      least = std::min(least, far);
+    }
+    EXPECT_NEAR(answer.distance.l2, least, 1e-8 * least);
   }
   EXPECT_GT(moved, 5);
 }
@@ -293,6 +358,7 @@ TEST(ExactSearch, FineGridsMakeUpForACoarseOneThatEndsEarly) {
     problem.constraints.range = RangePolicy::off;
     Problem held = problem;  // the best that the fine features can do: almost what a grid allows
     held.constraints.features["x0"].locked = true;
+    const plain::Ellipsoid judge(model, problem.epsilon);
     const double slope = model.network.head()(0);
     int moved = 0;
     for (const Query& query : random_queries(model, 40, 14)) {
@@ -303,9 +369,13 @@ TEST(ExactSearch, FineGridsMakeUpForACoarseOneThatEndsEarly) {
       ASSERT_TRUE(is_certified(answer.status)) << query.index << ": " << answer.message;
       if (answer.status == Status::already_robust) continue;
       ++moved;
-      const Answer nearest = solve(held, {query}).front();
-      ASSERT_TRUE(is_certified(nearest.status)) << nearest.message;
-      EXPECT_LE(answer.distance.weighted, 1.1 * nearest.distance.weighted + 1e-5)
+      plain::expect_allowed(problem, answer);
+      const Vector z = plain::code(model, *answer.counterfactual);
+      EXPECT_GE(judge.robust_logit(z), 0);
+      const double least =
+          plain::least_cost(plain::nearest_of(held, query.index, query.raw), judge.worst(z), 0);
+      EXPECT_GE(answer.distance.weighted, least * (1 - 1e-9));
+      EXPECT_LE(answer.distance.weighted, 1.1 * least + 1e-5)
           << enum_name(kind) << " " << query.index;
     }
     EXPECT_GT(moved, 5);

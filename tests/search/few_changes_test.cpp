@@ -15,6 +15,7 @@
 #include "support/datasets.hpp"
 #include "support/exact_answers.hpp"
 #include "support/mixed_model.hpp"
+#include "support/plain_judge.hpp"
 #include "support/recourse_cases.hpp"
 
 namespace ellice {
@@ -97,6 +98,47 @@ TEST(TradeOff, IsTheNearestAnswerForEveryNumberOfChanges) {
   EXPECT_GT(several, 5);
 }
 
+TEST(TradeOff, IsThatOfAllRowsWhereTheyCanBeTried) {
+  const Model& model = lending_model();
+  const std::vector<Query> queries = queries_of(lending_dataset(40, 5), 40);
+  Problem problem{.model = &model, .epsilon = 0.004};
+  for (const Feature& feature : model.schema().features) {
+    if (feature.kind == FeatureKind::numeric)
+      problem.constraints.features[feature.name].locked = true;
+  }
+  const plain::Ellipsoid judge(model, problem.epsilon);
+  const auto plans =
+      by_query(ExactSearch(problem, {.trade_off = true}).generate(queries, {}), queries.size());
+  int several = 0;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (judge.robust_logit(plain::code(model, queries[i].raw)) >= 0) continue;
+    // The cheapest robust row of each number of changes; those that fewer changes undercut go.
+    std::vector<double> best(model.schema().features.size() + 1, infinity);
+    plain::visit_rows(problem, i, queries[i].raw, [&](const Vector& to) {
+      double& least = best[static_cast<std::size_t>(plain::changes(queries[i].raw, to))];
+      const double cost = plain::cost(problem.cost, model, queries[i].raw, to);
+      if (cost < least && judge.robust_logit(plain::code(model, to)) >= 0) least = cost;
+    });
+    std::vector<std::pair<int, double>> expected;
+    for (std::size_t k = 1; k < best.size(); ++k) {
+      if (best[k] < (expected.empty() ? infinity : expected.back().second * (1 - 1e-8)))
+        expected.emplace_back(static_cast<int>(k), best[k]);
+    }
+    if (expected.empty()) {
+      EXPECT_FALSE(plans[i].front().counterfactual) << i;
+      continue;
+    }
+    ASSERT_EQ(plans[i].size(), expected.size()) << i;
+    several += expected.size() > 1 ? 1 : 0;
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      EXPECT_EQ(plans[i][k].distance.changed, expected[k].first) << i;
+      EXPECT_NEAR(plans[i][k].distance.weighted, expected[k].second, 1e-9 * expected[k].second);
+      plain::expect_allowed(problem, plans[i][k]);
+    }
+  }
+  EXPECT_GT(several, 2);
+}
+
 TEST(TradeOff, DoesNotGoWithPlans) {
   const Problem problem{.model = &lending_model(), .epsilon = 0.005};
   EXPECT_THROW(ExactSearch(problem, {.trade_off = true, .plans = 2}), Error);
@@ -138,45 +180,21 @@ TEST(Plans, AFileWhosePlansContainEachOtherIsRefused) {
 }
 
 /// The fewest changes with which any row of a coarse grid is robust, by trying all of them.
-int fewest_on_grid(const Problem& problem, const UncertaintySet& set, const Query& query) {
-  const Encoder& encoder = problem.model->encoder;
-  const FeasibleSet feasible(encoder, problem.constraints, query.index, query.raw);
+int fewest_on_grid(const Problem& problem, const plain::Ellipsoid& judge, const Query& query) {
   std::vector<std::vector<double>> values;
-  for (const FeatureRange& range : feasible.ranges()) {
-    values.push_back({range.query});
-    if (range.fixed) continue;
-    if (!range.has_grid()) {
-      for (int k = 0; k <= 6; ++k) {
-        values.back().push_back(range.lower + k * (range.upper - range.lower) / 6);
-      }
-      continue;
-    }
-    for (const int side : {-1, 1}) {
-      for (auto next = range.beyond(range.query, side); next; next = range.beyond(*next, side)) {
-        values.back().push_back(*next);
-      }
-    }
+  for (std::size_t j = 0; j < problem.model->schema().features.size(); ++j) {
+    values.push_back(plain::values_of(problem, query.index, query.raw, j));
+    const plain::Reach reach = plain::reach_of(problem, query.index, query.raw, j);
+    if (reach.fixed || reach.step || !reach.listed.empty()) continue;
+    for (int k = 0; k <= 6; ++k)
+      values.back().push_back(reach.low + k * (reach.high - reach.low) / 6);
   }
-  const auto function = set.function();
   int fewest = std::numeric_limits<int>::max();
-  Vector raw = query.raw;
-  Vector z(encoder.columns());
-  const std::function<void(std::size_t, int)> visit = [&](std::size_t j, int changes) {
-    if (changes >= fewest) return;
-    if (j == values.size()) {
-      if (changes == 0 || !feasible.violations(raw).empty()) return;
-      encoder.encode({raw.data(), static_cast<std::size_t>(raw.size())}, z);
-      const double kappa = std::sqrt(2 * problem.epsilon);
-      if (function->robust_logit(kappa, z) >= problem.threshold) fewest = changes;
-      return;
-    }
-    for (std::size_t k = 0; k < values[j].size(); ++k) {
-      raw(static_cast<Index>(j)) = values[j][k];
-      visit(j + 1, changes + (k > 0 ? 1 : 0));
-    }
-    raw(static_cast<Index>(j)) = values[j][0];
-  };
-  visit(0, 0);
+  plain::visit_rows(problem, query.index, query.raw, values, [&](const Vector& to) {
+    const int changes = plain::changes(query.raw, to);
+    if (changes == 0 || changes >= fewest) return;
+    if (judge.robust_logit(plain::code(*problem.model, to)) >= problem.threshold) fewest = changes;
+  });
   return fewest;
 }
 
@@ -186,7 +204,7 @@ TEST(NetworkFewChanges, AreAsFewAsOnAGridNearlyAlways) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     const MixedCase mixed = mixed_case(seed, false);
     const Problem problem{.model = &mixed.model, .epsilon = 0.002};
-    const auto set = make_set(mixed.model, problem.set);
+    const plain::Ellipsoid judge(mixed.model, problem.epsilon);
     const std::vector<Query> queries = first_rows(mixed, 8);
     const LocalSearchOptions options{.sparse = true};
     const std::vector<Answer> few =
@@ -197,7 +215,11 @@ TEST(NetworkFewChanges, AreAsFewAsOnAGridNearlyAlways) {
       if (nearest[i].status != Status::certified) continue;
       ASSERT_EQ(few[i].status, Status::certified);
       EXPECT_LE(few[i].distance.changed, nearest[i].distance.changed);
-      const int fewest = fewest_on_grid(problem, *set, queries[i]);
+      plain::expect_allowed(problem, few[i]);
+      const Vector to = plain::numbers(mixed.model.schema(), *few[i].counterfactual);
+      EXPECT_GE(judge.robust_logit(plain::code(mixed.model, to)), 0);
+      EXPECT_EQ(few[i].distance.changed, plain::changes(queries[i].raw, to));
+      const int fewest = fewest_on_grid(problem, judge, queries[i]);
       ++compared;
       equal += few[i].distance.changed <= fewest ? 1 : 0;
     }
@@ -211,6 +233,7 @@ TEST(NetworkFewChanges, ALimitHoldsOrNothingIsReturned) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     const MixedCase mixed = mixed_case(seed, true);
     const Problem problem{.model = &mixed.model, .epsilon = 0.002};
+    const plain::Ellipsoid judge(mixed.model, problem.epsilon);
     const std::vector<Query> queries = first_rows(mixed, 8);
     for (const int most : {1, 2}) {
       const LocalSearchOptions options{.max_changes = most};
@@ -224,7 +247,12 @@ TEST(NetworkFewChanges, ALimitHoldsOrNothingIsReturned) {
           continue;
         }
         ++found;
-        EXPECT_LE(answer.changes.size(), static_cast<std::size_t>(most));
+        if (answer.status != Status::already_robust) plain::expect_allowed(problem, answer);
+        const Vector to = plain::numbers(mixed.model.schema(), *answer.counterfactual);
+        EXPECT_LE(plain::changes(queries[answer.query_index].raw, to), most);
+        if (answer.status != Status::reduced) {
+          EXPECT_GE(judge.robust_logit(plain::code(mixed.model, to)), 0);
+        }
       }
     }
   }
@@ -266,10 +294,11 @@ TEST(NetworkPlans, DifferAndMorePlansBeginWithTheSame) {
 }
 
 TEST(DataFewChanges, EqualBruteForceOverTheRows) {
-  const Dataset data = lending_dataset(400, 3);
+  const Dataset data = lending_dataset(2000, 3);
   const Model& model = lending_model();
-  const Encoder& encoder = model.encoder;
-  const std::vector<Query> queries = queries_of(lending_dataset(30, 8), 30);
+  const plain::Ellipsoid judge(model, 0.002);
+  int answered = 0;
+  const std::vector<Query> queries = queries_of(lending_dataset(60, 8), 60);
   struct Case {
     Cost cost = {};
     DataSupportedOptions options = {};
@@ -288,64 +317,42 @@ TEST(DataFewChanges, EqualBruteForceOverTheRows) {
     const std::vector<Answer> answers =
         DataSupported(problem, data.raw, test.options).generate(queries, {});
     EXPECT_EQ(faults(problem, answers, "data", fields_to_json(test.options)), 0U);
+    int compared = 0;
     for (const Answer& answer : answers) {
       if (answer.status == Status::already_robust) continue;
       const Vector& query = queries[answer.query_index].raw;
-      const FeasibleSet feasible(encoder, problem.constraints, answer.query_index, query);
       std::pair<int, double> best = {std::numeric_limits<int>::max(), infinity};
       for (Index i = 0; i < data.rows(); ++i) {
         const Vector row = data.raw.row(i);
-        const Vector z =
-            encoder.encode(encoder.values({row.data(), static_cast<std::size_t>(row.size())}));
-        int differing = 0;
-        double square = 0;
-        double absolute = 0;
-        for (Index j = 0; j < row.size(); ++j) {
-          if (row(j) == query(j)) continue;
-          ++differing;
-          const Feature& feature = model.schema().features[static_cast<std::size_t>(j)];
-          const bool category = feature.kind == FeatureKind::categorical;
-          if (category || feature.kind == FeatureKind::binary) {
-            const double columns = category && test.cost.kind != CostKind::mixed ? 2 : 1;
-            square += feature.weight * columns;
-            absolute += feature.weight * columns;
-            continue;
-          }
-          const double move = (row(j) - query(j)) /
-                              encoder.scale()(encoder.first_column(static_cast<std::size_t>(j)));
-          square += feature.weight * move * move;
-          absolute += feature.weight * std::abs(move);
-        }
-        const double cost = (test.cost.kind == CostKind::l1      ? absolute
-                             : test.cost.kind == CostKind::mixed ? std::sqrt(square)
-                                                                 : square) +
-                            test.cost.sparsity_weight * differing;
+        const int differing = plain::changes(query, row);
         if (test.options.max_changes && differing > *test.options.max_changes) continue;
-        const std::pair<int, double> rank = {test.options.sparse ? differing : 0, cost};
-        if (rank >= best || !feasible.violations(row).empty()) continue;
-        if (problem_zoo::plain_robust_logit(model, problem.epsilon, z) < problem.threshold)
+        const std::pair<int, double> rank = {test.options.sparse ? differing : 0,
+                                             plain::cost(test.cost, model, query, row)};
+        if (rank >= best || !plain::fault(problem, answer.query_index, query, row).empty())
           continue;
-        best = rank;
+        if (judge.robust_logit(plain::code(model, row)) >= problem.threshold) best = rank;
       }
       if (!answer.counterfactual) {
         EXPECT_TRUE(std::isinf(best.second)) << answer.query_index << ": " << answer.message;
         continue;
       }
+      ++compared;
       EXPECT_NEAR(answer.distance.weighted, best.second, 1e-9 * best.second);
       if (test.options.sparse) {
         EXPECT_EQ(answer.distance.changed, best.first);
       }
     }
+    answered += compared;
   }
+  EXPECT_GT(answered, 20);
 }
 
 TEST(FewestChanges, OfGermanEqualAllPairsOfFeatures) {
   ELLICE_NEEDS_DATASET("german");
   const Dataset data = load_recipe("german");
   const Model model = train(data, {.balance = true}, {.folds = 0}).model;
-  const Encoder& encoder = model.encoder;
   const Problem problem{.model = &model, .epsilon = 0.005};
-  const Ellipsoid set = last_layer_set(model, problem.epsilon);
+  const plain::Ellipsoid judge(model, problem.epsilon);
   int pairs = 0;
   const std::vector<Query> queries = queries_of(data, 40);
   const std::vector<Answer> answers =
@@ -353,37 +360,30 @@ TEST(FewestChanges, OfGermanEqualAllPairsOfFeatures) {
   for (const Answer& answer : answers) {
     if (answer.status == Status::already_robust) continue;
     const Vector& query = queries[answer.query_index].raw;
-    const FeasibleSet feasible(encoder, problem.constraints, answer.query_index, query);
     // Everything that one feature, then two, can do.
     std::vector<std::vector<double>> values;
-    for (const FeatureRange& range : feasible.ranges()) {
-      values.emplace_back();
-      for (const int side : {-1, 1}) {
-        for (auto next = range.beyond(range.query, side); next; next = range.beyond(*next, side)) {
-          values.back().push_back(*next);
-          if (values.back().size() > 400) break;  // amounts: checked in steps below
-        }
-      }
+    for (std::size_t j = 0; j < model.schema().features.size(); ++j) {
+      values.push_back(plain::values_of(problem, answer.query_index, query, j, 100'000));
+      values.back().erase(values.back().begin());
     }
     double single = infinity;
     double pair = infinity;
-    const auto cost_if_robust = [&](const Vector& raw) {
-      Vector z(encoder.columns());
-      encoder.encode({raw.data(), static_cast<std::size_t>(raw.size())}, z);
-      if (robust_logit(set, with_one(z)) < problem.threshold) return infinity;
-      return cost_of(problem.cost, encoder, feasible.query(), z);
+    const auto improve = [&](double& best, const Vector& raw) {
+      const double cost = plain::cost(problem.cost, model, query, raw);
+      if (cost >= best || !plain::fault(problem, answer.query_index, query, raw).empty()) return;
+      if (judge.robust_logit(plain::code(model, raw)) >= problem.threshold) best = cost;
     };
     for (std::size_t a = 0; a < values.size(); ++a) {
       if (values[a].size() > 100) continue;
       Vector raw = query;
       for (const double first : values[a]) {
         raw(static_cast<Index>(a)) = first;
-        single = std::min(single, cost_if_robust(raw));
+        improve(single, raw);
         for (std::size_t b = a + 1; b < values.size(); ++b) {
           if (values[b].size() > 100) continue;
           for (const double second : values[b]) {
             raw(static_cast<Index>(b)) = second;
-            pair = std::min(pair, cost_if_robust(raw));
+            improve(pair, raw);
           }
           raw(static_cast<Index>(b)) = query(static_cast<Index>(b));
         }

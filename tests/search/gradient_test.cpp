@@ -6,14 +6,12 @@
 #include <cmath>
 #include <limits>
 
-#include "ellice/certificate/verification.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
-#include "search/exact_search.hpp"
-#include "search/number_search.hpp"
 #include "support/network_model.hpp"
 #include "support/oracles.hpp"
+#include "support/plain_judge.hpp"
 #include "support/recourse_cases.hpp"
 
 namespace ellice {
@@ -172,19 +170,25 @@ TEST(GradientSearch, AsRunIsAdamWithTheAuthorsSet) {
 
 TEST(GradientSearch, RowsThatFailTheCheckAreCalledUncertified) {
   const Model model = numeric_model(5, 15);
-  const Verifier verifier(model);
   int certified = 0;
   int uncertified = 0;
   for (const GradientPreset preset : {GradientPreset::printed, GradientPreset::as_run}) {
     for (const double epsilon : {0.005, 0.3}) {
       const Problem problem{.model = &model, .epsilon = epsilon};
+      const plain::Ellipsoid judge(model, epsilon);
       for (const Answer& answer :
            descend(problem, random_queries(model, 60, 16), {.preset = preset})) {
         ASSERT_TRUE(answer.counterfactual);
+        const double g = judge.robust_logit(plain::code(model, *answer.counterfactual));
+        const Vector from = plain::numbers(model.schema(), answer.query);
+        const Vector to = plain::numbers(model.schema(), *answer.counterfactual);
+        const bool is_allowed = plain::fault(problem, answer.query_index, from, to).empty();
+        if (std::abs(g) > 1e-9) {
+          EXPECT_EQ(answer.status == Status::certified, g > 0 && is_allowed) << g;
+        }
         if (answer.status == Status::certified) {
           ++certified;
           ASSERT_TRUE(answer.certificate);
-          EXPECT_TRUE(verifier.verify(*answer.certificate).holds());
           continue;
         }
         ++uncertified;
@@ -244,16 +248,16 @@ TEST(GradientSearch, CorrectedSearchesEveryPieceWhereTheQueryLiesOutsideARange) 
 
 TEST(GradientSearch, CorrectedIsCertifiedAndNeverNearerThanTheOptimum) {
   int found = 0;
+  int bounded = 0;  // by more than half of the cost
   for (const std::uint64_t seed : {21, 22, 23}) {
     const Model model = numeric_model(6, seed, [](Schema& schema) {
       schema.features[0].immutable = true;
       schema.features[1].direction = Direction::increase;
       schema.features[2].max = 0.8;
     });
-    const Verifier verifier(model);
-    const BoxFactor exact(model.network.head(), model.curvature.hessian);
     for (const double epsilon : {0.0, 0.002, 0.02}) {
       const Problem problem{.model = &model, .epsilon = epsilon};
+      const plain::Ellipsoid judge(model, epsilon);
       const std::vector<Query> queries = random_queries(model, 30, seed + 100);
       const std::vector<Answer> answers = descend(problem, queries);
       for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -265,39 +269,42 @@ TEST(GradientSearch, CorrectedIsCertifiedAndNeverNearerThanTheOptimum) {
         }
         ++found;
         ASSERT_EQ(answers[i].status, Status::certified);
-        EXPECT_TRUE(verifier.verify(*answers[i].certificate).holds());
-        const FeasibleSet feasible(model.encoder, problem.constraints, i, queries[i].raw);
-        double bound = std::numeric_limits<double>::infinity();
-        for (const Box& box : feasible.boxes()) {
-          const BoxProjection solved =
-              exact.project({.query = feasible.query(),
-                             .lower = box.lower,
-                             .upper = box.upper,
-                             .cost = separable_cost(problem.cost, model.encoder),
-                             .epsilon = epsilon});
-          if (solved.status != BoxStatus::infeasible) bound = std::min(bound, solved.lower_bound);
-        }
-        EXPECT_GE(answers[i].distance.weighted, bound * (1 - 1e-9));
-        EXPECT_TRUE(feasible.violations(model.encoder.raw(*answers[i].counterfactual)).empty());
+        plain::expect_allowed(problem, answers[i]);
+        const Vector z = plain::code(model, *answers[i].counterfactual);
+        EXPECT_GE(judge.robust_logit(z), 0);
+        const double bound = plain::least_cost(plain::nearest_of(problem, i, queries[i].raw),
+                                               judge.worst(z), problem.threshold);
+        bounded += bound > 0.5 * answers[i].distance.weighted ? 1 : 0;
+        const double paid = plain::cost(problem.cost, model, queries[i].raw,
+                                        plain::numbers(model.schema(), *answers[i].counterfactual));
+        EXPECT_NEAR(answers[i].distance.weighted, paid, 1e-9 * paid);
+        EXPECT_GE(paid, bound * (1 - 1e-9));
       }
     }
   }
   EXPECT_GT(found, 60);
+  EXPECT_GT(bounded, 30);
 }
 
 TEST(GradientSearch, CorrectedReachesWhatCanBeReachedWithoutRanges) {
   const Model model = numeric_model(5, 31);
   Problem problem{.model = &model, .epsilon = 0.002};
   problem.constraints.range = RangePolicy::off;
-  for (const Answer& answer : descend(problem, random_queries(model, 60, 32))) {
-    EXPECT_TRUE(is_certified(answer.status)) << answer.message;
+  const plain::Ellipsoid judge(model, problem.epsilon);
+  const std::vector<Answer> answers = descend(problem, random_queries(model, 60, 32));
+  ASSERT_EQ(answers.size(), 60U);
+  for (const Answer& answer : answers) {
+    ASSERT_TRUE(is_certified(answer.status)) << answer.message;
+    EXPECT_GE(judge.robust_logit(plain::code(model, *answer.counterfactual)), 0);
   }
 }
 
 TEST(GradientSearch, WhatIsImpossibleIsNotFoundAndNeverReturned) {
   const Model model = numeric_model(5, 33);
   const Problem problem{.model = &model, .epsilon = 100};
-  for (const Answer& answer : descend(problem, random_queries(model, 10, 34))) {
+  const std::vector<Answer> answers = descend(problem, random_queries(model, 10, 34));
+  ASSERT_EQ(answers.size(), 10U);
+  for (const Answer& answer : answers) {
     EXPECT_EQ(answer.status, Status::not_found);
     EXPECT_FALSE(answer.counterfactual);
   }

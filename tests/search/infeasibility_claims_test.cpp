@@ -1,6 +1,6 @@
 // What is said where there is no answer: random small schemas of every kind, constraints of every
 // kind and every set of models, each claim held against rows that are tried one by one. A reading
-// of constraints and sets of its own judges (support/plain_rows.hpp). ELLICE_SEED=N in the
+// of constraints and sets of its own judges (support/rows_without.hpp). ELLICE_SEED=N in the
 // environment adds ELLICE_SEED_COUNT cases (as many as usual unless given) that begin at N.
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include "search/exact_search.hpp"
 #include "support/class_cases.hpp"
 #include "support/exact_answers.hpp"
-#include "support/plain_rows.hpp"
+#include "support/rows_without.hpp"
 #include "support/recourse_cases.hpp"
 
 namespace ellice {

@@ -9,6 +9,7 @@
 #include "search/local_search.hpp"
 #include "support/continuous_dataset.hpp"
 #include "support/datasets.hpp"
+#include "support/plain_judge.hpp"
 
 namespace ellice {
 namespace {
@@ -36,8 +37,30 @@ int expect_no_misses(const Problem& problem, const Dataset& data, const RowMatri
   const std::vector<Answer> known = DataSupported(problem, fitted).generate(queries, {});
   const std::vector<Answer> found = LocalSearch(problem, &rows).generate(queries, {});
   const Verifier verifier(model);
+  const plain::Ellipsoid judge(model, problem.epsilon);
+  std::vector<Vector> robust;  // rows of the last-layer set, whose robust logit is a formula
+  for (Index r = 0; r < fitted.rows() && problem.set.kind == SetKind::last_layer; ++r) {
+    if (judge.robust_logit(plain::code(model, Vector(fitted.row(r)))) >= 1e-9)
+      robust.emplace_back(fitted.row(r));
+  }
   int reachable = 0;
   for (std::size_t i = 0; i < queries.size(); ++i) {
+    double nearest = plain::infinity;
+    for (const Vector& row : robust) {
+      const double cost = plain::cost(problem.cost, model, queries[i].raw, row);
+      if (cost < nearest && plain::fault(problem, i, queries[i].raw, row).empty()) nearest = cost;
+    }
+    if (std::isfinite(nearest)) {
+      EXPECT_EQ(found[i].status, Status::certified) << i;
+      EXPECT_LE(found[i].distance.weighted, nearest * (1 + 1e-9)) << i;
+    }
+    if (found[i].status == Status::certified) {
+      plain::expect_allowed(problem, found[i]);
+      const Vector z = plain::code(model, *found[i].counterfactual);
+      EXPECT_GE(problem.set.kind == SetKind::last_layer ? judge.robust_logit(z)
+                                                        : plain::logit(model.network, z),
+                0);
+    }
     if (found[i].certificate) {
       const Verification verification = verifier.verify(*found[i].certificate);
       EXPECT_TRUE(verification.holds()) << i << ": " << verification.failures.front();

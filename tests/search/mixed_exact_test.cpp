@@ -11,6 +11,7 @@
 #include "search/exact_search.hpp"
 #include "support/datasets.hpp"
 #include "support/exact_answers.hpp"
+#include "support/plain_judge.hpp"
 #include "support/recourse_cases.hpp"
 
 namespace ellice {
@@ -31,77 +32,61 @@ std::set<std::string> changed(const Answer& answer) {
   return names;
 }
 
-/// The least cost over all allowed rows whose features take the values of ranges and grids; only
-/// for problems in which every feature that may change is discrete and finite.
-double cheapest_row(const Problem& problem, const FeasibleSet& feasible,
-                    std::optional<int> max_changes = {}) {
-  const Encoder& encoder = problem.model->encoder;
-  std::vector<std::vector<double>> values;
-  for (const FeatureRange& range : feasible.ranges()) {
-    values.push_back({range.query});
-    for (const int side : {-1, 1}) {
-      for (auto next = range.beyond(range.query, side); next; next = range.beyond(*next, side))
-        values.back().push_back(*next);
-    }
-  }
-  double best = std::numeric_limits<double>::infinity();
-  Vector raw = feasible.query_raw();
-  Vector z(encoder.columns());
-  const std::function<void(std::size_t, int)> visit = [&](std::size_t j, int changes) {
-    if (max_changes && changes > *max_changes) return;
-    if (j < values.size()) {
-      for (std::size_t k = 0; k < values[j].size(); ++k) {
-        raw(static_cast<Index>(j)) = values[j][k];
-        visit(j + 1, changes + (k > 0 ? 1 : 0));
-      }
-      raw(static_cast<Index>(j)) = values[j][0];
-      return;
-    }
-    if (!feasible.violations(raw).empty()) return;
-    encoder.encode({raw.data(), static_cast<std::size_t>(raw.size())}, z);
-    const double cost = cost_of(problem.cost, encoder, feasible.query(), z);
-    if (cost >= best ||
-        problem_zoo::plain_robust_logit(*problem.model, problem.epsilon, z) < problem.threshold)
-      return;
-    best = cost;
-  };
-  visit(0, 0);
-  return best;
-}
-
-void expect_cheapest(const Problem& problem, const std::vector<Query>& queries,
+/// Every answer is the cheapest of all rows; for problems in which every feature that may change is
+/// discrete and finite.
+void expect_cheapest(const Problem& problem, const std::vector<Query>& queries, int more_than,
                      const ExactOptions& options = {}) {
+  const plain::Ellipsoid judge(*problem.model, problem.epsilon);
+  const auto accepts = [&](const Vector& z) { return judge.robust_logit(z) >= problem.threshold; };
+  int answered = 0;
   for (const Answer& answer : ExactSearch(problem, options).generate(queries, {})) {
+    const Vector from = plain::numbers(problem.model->schema(), answer.query);
+    EXPECT_EQ(answer.status == Status::already_robust, accepts(plain::code(*problem.model, from)));
     if (answer.status == Status::already_robust) continue;
-    const FeasibleSet feasible(problem.model->encoder, problem.constraints, answer.query_index,
-                               problem.model->encoder.raw(answer.query));
-    const double best = cheapest_row(problem, feasible, options.max_changes);
+    std::optional<int> most = options.max_changes;
+    if (options.sparse && answer.counterfactual) {
+      most = plain::changes(from, plain::numbers(problem.model->schema(), *answer.counterfactual));
+      EXPECT_TRUE(
+          std::isinf(plain::cheapest(problem, answer.query_index, from, accepts, *most - 1)))
+          << answer.query_index << ": fewer would do";
+    }
+    const double best = plain::cheapest(problem, answer.query_index, from, accepts, most);
     if (!answer.counterfactual) {
       EXPECT_TRUE(std::isinf(best)) << answer.query_index << " " << best << answer.message;
       continue;
     }
+    ++answered;
+    plain::expect_allowed(problem, answer);
+    EXPECT_TRUE(accepts(plain::code(*problem.model, *answer.counterfactual)));
     EXPECT_EQ(answer.status, Status::optimal) << answer.query_index;
     EXPECT_NEAR(answer.distance.weighted, best, 1e-9 * best) << answer.query_index;
   }
+  EXPECT_GT(answered, more_than);
+}
+
+/// Numbers keep their values and whole numbers stay near, so that all rows can be tried.
+Problem discrete_problem(const Model& model, CostKind kind) {
+  Problem problem{.model = &model, .epsilon = 0.005, .cost = {.kind = kind}};
+  for (const Feature& feature : model.schema().features) {
+    if (feature.kind == FeatureKind::numeric)
+      problem.constraints.features[feature.name].locked = true;
+    if (feature.name == "duration_months")
+      problem.constraints.features[feature.name] = {.min = 12, .max = 36};
+  }
+  return problem;
 }
 
 TEST(MixedExact, EqualsBruteForceOverLevelsAndWholeNumbers) {
   const Model& model = lending_model();
   const std::vector<Query> queries = queries_of(lending_dataset(40, 3), 40);
   for (const CostKind kind : {CostKind::l2, CostKind::l1, CostKind::l1_l2, CostKind::mixed}) {
-    Problem problem{.model = &model, .epsilon = 0.005, .cost = {.kind = kind}};
-    for (const Feature& feature : model.schema().features) {
-      // Numbers of the schema keep their values; whole numbers stay near, so that all are tried.
-      if (feature.kind == FeatureKind::numeric)
-        problem.constraints.features[feature.name].locked = true;
-      if (feature.name == "duration_months")
-        problem.constraints.features[feature.name] = {.min = 12, .max = 36};
-    }
-    expect_cheapest(problem, queries);
-    expect_cheapest(problem, queries, {.max_changes = 2});
+    Problem problem = discrete_problem(model, kind);
+    expect_cheapest(problem, queries, 3);
+    expect_cheapest(problem, queries, 3, {.max_changes = 2});
+    expect_cheapest(problem, queries, 3, {.sparse = true});
     if (kind == CostKind::mixed) continue;
     problem.cost.sparsity_weight = 0.7;
-    expect_cheapest(problem, queries);
+    expect_cheapest(problem, queries, 3);
   }
 }
 
@@ -146,8 +131,18 @@ TEST(MixedExact, EveryAnswerIsAllowedCertifiedAndProved) {
   const Problem problem{.model = &model, .epsilon = 0.01};
   const std::vector<Answer> answers = solve(problem, queries_of(lending_dataset(150, 3), 150));
   int levels = 0;
+  const plain::Ellipsoid judge(model, problem.epsilon);
   for (const Answer& answer : answers) {
     EXPECT_TRUE(answer.held.empty());
+    if (answer.counterfactual) {
+      plain::expect_allowed(problem, answer);
+      EXPECT_GE(judge.robust_logit(plain::code(model, *answer.counterfactual)), 0);
+    }
+    if (answer.infeasible && answer.infeasible->model.size() > 0 &&
+        answer.infeasible->rules.empty()) {
+      plain::expect_refused_everywhere(problem, answer);
+      EXPECT_LE(judge.level(answer.infeasible->model), problem.epsilon * (1 + 1e-9));
+    }
     EXPECT_TRUE(answer.counterfactual || !answer.message.empty() || answer.infeasible);
     for (const Change& change : answer.changes) {
       const FeatureKind kind = model.schema().features[*model.schema().find(change.feature)].kind;
@@ -158,14 +153,39 @@ TEST(MixedExact, EveryAnswerIsAllowedCertifiedAndProved) {
   expect_audited(problem, answers);
 }
 
+/// All values of one feature, amounts included: whether one change does, and what it costs.
+void expect_no_single_change_is_better(const Problem& problem, const plain::Ellipsoid& judge,
+                                       const Answer& answer) {
+  const Model& model = *problem.model;
+  const Vector from = plain::numbers(model.schema(), answer.query);
+  double best = plain::infinity;
+  for (std::size_t j = 0; j < model.schema().features.size(); ++j) {
+    Vector to = from;
+    for (const double value : plain::values_of(problem, answer.query_index, from, j, 1'000'000)) {
+      to(static_cast<Index>(j)) = value;
+      const double cost = plain::cost(problem.cost, model, from, to);
+      if (cost >= best || !plain::fault(problem, answer.query_index, from, to).empty()) continue;
+      if (judge.robust_logit(plain::code(model, to)) >= problem.threshold) best = cost;
+    }
+  }
+  EXPECT_EQ(answer.distance.changed == 1, std::isfinite(best)) << answer.query_index;
+  if (answer.distance.changed == 1) {
+    EXPECT_NEAR(answer.distance.weighted, best, 1e-9 * best) << answer.query_index;
+  }
+}
+
 TEST(MixedExact, FewestChangesAreFewestAndNearestAmongThem) {
   const Model& model = lending_model();
   const Problem problem{.model = &model, .epsilon = 0.005};
   const std::vector<Query> queries = queries_of(lending_dataset(40, 5), 40);
   const std::vector<Answer> sparse = ExactSearch(problem, {.sparse = true}).generate(queries, {});
   const std::vector<Answer> nearest = solve(problem, queries);
+  const plain::Ellipsoid judge(model, problem.epsilon);
+  int compared = 0;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     if (!is_certified(sparse[i].status) || sparse[i].status == Status::already_robust) continue;
+    ++compared;
+    expect_no_single_change_is_better(problem, judge, sparse[i]);
     const int fewest = sparse[i].distance.changed;
     EXPECT_LE(fewest, nearest[i].distance.changed);
     EXPECT_GE(sparse[i].distance.weighted, nearest[i].distance.weighted * (1 - 1e-9));
@@ -176,6 +196,7 @@ TEST(MixedExact, FewestChangesAreFewestAndNearestAmongThem) {
         ExactSearch(problem, {.max_changes = fewest - 1}).generate({queries[i]}, {})[0];
     EXPECT_FALSE(fewer.counterfactual);
   }
+  EXPECT_GT(compared, 10);
 }
 
 TEST(MixedExact, PlansDifferAndMorePlansBeginWithTheSame) {
@@ -217,25 +238,44 @@ TEST(MixedExact, ALimitLeavesACertifiedAnswerWithItsGap) {
   const std::vector<Query> queries = queries_of(lending_dataset(80, 3), 80);
   const std::vector<Answer> whole = solve(problem, queries);
   const std::vector<Answer> part = ExactSearch(problem, {.node_limit = 1}).generate(queries, {});
+  int compared = 0;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     if (!part[i].counterfactual || !whole[i].counterfactual) continue;
+    compared += part[i].status == Status::already_robust ? 0 : 1;
     EXPECT_GE(part[i].distance.weighted, whole[i].distance.weighted * (1 - 1e-9));
     EXPECT_LE(part[i].distance.weighted * (1 - part[i].gap.value_or(1)),
               whole[i].distance.weighted * (1 + 1e-9));
   }
+  EXPECT_GT(compared, 10);
+  // The same against all rows, where they can be tried.
+  const Problem discrete = discrete_problem(model, CostKind::l2);
+  const plain::Ellipsoid judge(model, discrete.epsilon);
+  int tried = 0;
+  for (const Answer& answer : ExactSearch(discrete, {.node_limit = 1}).generate(queries, {})) {
+    if (!answer.counterfactual || answer.status == Status::already_robust) continue;
+    ++tried;
+    const double best =
+        plain::cheapest(discrete, answer.query_index, plain::numbers(model.schema(), answer.query),
+                        [&](const Vector& z) { return judge.robust_logit(z) >= 0; });
+    EXPECT_GE(answer.distance.weighted, best * (1 - 1e-9));
+    EXPECT_LE(answer.distance.weighted * (1 - answer.gap.value_or(1)), best * (1 + 1e-9));
+    EXPECT_TRUE(answer.status != Status::optimal || answer.distance.weighted <= best * (1 + 1e-9));
+  }
+  EXPECT_GT(tried, 3);
 }
 
 TEST(MixedExact, RoundsForDisplayWithoutTouchingTheSchemasGrids) {
   const Model& model = lending_model();
   Problem problem{.model = &model, .epsilon = 0.01};
   problem.display_steps = sensible_steps(model.encoder);
+  int answered = 0;
   for (const Query& query : queries_of(lending_dataset(60, 7), 60)) {
     const Answer answer = solve(problem, {query}).front();
     if (!answer.counterfactual || answer.status == Status::already_robust) continue;
-    const FeasibleSet feasible(model.encoder, problem.constraints, query.index, query.raw,
-                               problem.display_steps);
-    EXPECT_TRUE(feasible.violations(model.encoder.raw(*answer.counterfactual)).empty());
+    ++answered;
+    plain::expect_allowed(problem, answer);  // every number of this schema has a grid of its own
   }
+  EXPECT_GT(answered, 10);
 }
 
 TEST(MixedExact, WholeNumbersOfDiabetesEqualTheFullGrid) {
@@ -248,7 +288,7 @@ TEST(MixedExact, WholeNumbersOfDiabetesEqualTheFullGrid) {
     const bool whole = feature.kind == FeatureKind::integer;
     if (!whole || ++free > 3) problem.constraints.features[feature.name].locked = true;
   }
-  expect_cheapest(problem, queries_of(data, 4));
+  expect_cheapest(problem, queries_of(data, 4), 1);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "search/local_search.hpp"
 #include "support/exact_answers.hpp"
 #include "support/network_model.hpp"
+#include "support/plain_judge.hpp"
 #include "support/recourse_cases.hpp"
 #include "support/seeds.hpp"
 
@@ -127,7 +128,7 @@ void expect_kept(const Dataset& data, const Json& answer) {
 /// The least cost of a robust row, over all rows that the schema allows.
 double cheapest(const Problem& problem, const Dataset& data, const Vector& query,
                 std::optional<int> max_changes) {
-  const Encoder& encoder = problem.model->encoder;
+  const plain::Ellipsoid judge(*problem.model, problem.epsilon);
   std::vector<std::vector<double>> values;
   for (std::size_t j = 0; j < data.schema.features.size(); ++j) {
     const Feature& feature = data.schema.features[j];
@@ -148,18 +149,14 @@ double cheapest(const Problem& problem, const Dataset& data, const Vector& query
   }
   double best = infinity;
   Vector raw = query;
-  Vector z(encoder.columns());
-  Vector start(encoder.columns());
-  encoder.encode({query.data(), static_cast<std::size_t>(query.size())}, start);
   const std::function<void(std::size_t, int)> visit = [&](std::size_t j, int changes) {
     if (max_changes && changes > *max_changes) return;
     if (j == values.size()) {
-      encoder.encode({raw.data(), static_cast<std::size_t>(raw.size())}, z);
-      const double cost = cost_of(problem.cost, encoder, start, z);
-      if (cost < best && problem_zoo::plain_robust_logit(*problem.model, problem.epsilon, z) >=
-                             problem.threshold) {
-        best = cost;
-      }
+      const double cost = plain::cost(problem.cost, *problem.model, query, raw);
+      const auto is_robust = [&] {
+        return judge.robust_logit(plain::code(*problem.model, raw)) >= problem.threshold;
+      };
+      if (cost < best && is_robust()) best = cost;
       return;
     }
     for (std::size_t k = 0; k < values[j].size(); ++k) {
@@ -243,6 +240,10 @@ TEST(RandomSchemas, AnswersOfNetworksKeepThemAndAreCertified) {
         if (!answer.counterfactual || answer.status == Status::already_robust) continue;
         ++answered;
         expect_kept(data, to_json(answer, schema));
+        plain::expect_allowed(problem, answer);
+        const plain::Ellipsoid judge(
+            model, answer.status == Status::reduced ? *answer.attained_epsilon : problem.epsilon);
+        EXPECT_GE(judge.robust_logit(plain::code(model, *answer.counterfactual)), 0);
       }
     }
   }

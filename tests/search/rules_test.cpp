@@ -20,6 +20,7 @@
 #include "support/exact_answers.hpp"
 #include "support/messages.hpp"
 #include "support/mixed_model.hpp"
+#include "support/plain_judge.hpp"
 #include "support/recourse_cases.hpp"
 #include "support/seeds.hpp"
 
@@ -28,7 +29,6 @@ namespace {
 
 using problem_zoo::expect_audited;
 using problem_zoo::numeric_model;
-using problem_zoo::plain_robust_logit;
 using problem_zoo::queries_of;
 using problem_zoo::random_queries;
 using problem_zoo::recourse_file;
@@ -52,7 +52,9 @@ TEST(Rules, ExactAnswersAreNearestUnderThem) {
     const Problem problem{.model = &model, .epsilon = 0.005, .cost = {.kind = kind}};
     const std::vector<Query> queries = random_queries(model, 40, 9);
     const std::vector<Answer> answers = solve(problem, queries);
+    const plain::Ellipsoid judge(model, problem.epsilon);
     int moved = 0;
+    int tried = 0;
     for (const Answer& answer : answers) {
       if (answer.status == Status::already_robust) continue;
       EXPECT_TRUE(answer.status == Status::optimal || answer.status == Status::infeasible)
@@ -62,28 +64,24 @@ TEST(Rules, ExactAnswersAreNearestUnderThem) {
       const RawRow& row = *answer.counterfactual;
       EXPECT_LE(number(row, 0), 0.4 * number(row, 1) + 0.1 + 1e-9);
       EXPECT_NEAR(number(row, 2) + number(row, 3), 0.25, 1e-10);
+      plain::expect_allowed(problem, answer);
+      EXPECT_GE(judge.robust_logit(plain::code(model, row)), 0);
       // No row of the rules near the answer or anywhere is robust and cheaper.
       Random random(answer.query_index + 1);
-      const Vector query = model.encoder.encode(answer.query);
+      const Vector& query = queries[answer.query_index].raw;
       for (int k = 0; k < 300; ++k) {
-        Vector raw = model.encoder.raw(row) + (k % 2 == 0 ? 0.03 : 0.5) * random.normal_vector(4);
+        const double width = k % 3 == 0 ? 0.5 : k % 3 == 1 ? 0.03 : 0.002;
+        Vector raw = plain::numbers(model.schema(), row) + width * random.normal_vector(4);
         raw(3) = 0.25 - raw(2);
-        if (raw(0) > 0.4 * raw(1) + 0.1) continue;
-        const Vector z = model.encoder.encode(model.encoder.values({raw.data(), std::size_t{4}}));
-        if (plain_robust_logit(model, problem.epsilon, z) < problem.threshold) continue;
-        // Within the training range, as the answer must be.
-        bool inside = true;
-        for (Index j = 0; j < 4; ++j) {
-          inside = inside &&
-                   raw(j) >= std::min(model.encoder.min()(j), queries[answer.query_index].raw(j)) &&
-                   raw(j) <= std::max(model.encoder.max()(j), queries[answer.query_index].raw(j));
-        }
-        if (!inside) continue;
-        EXPECT_GE(cost_of(problem.cost, model.encoder, query, z),
+        if (!plain::fault(problem, answer.query_index, query, raw).empty()) continue;
+        if (judge.robust_logit(plain::code(model, raw)) < problem.threshold) continue;
+        ++tried;
+        EXPECT_GE(plain::cost(problem.cost, model, query, raw),
                   answer.distance.weighted * (1 - 1e-9));
       }
     }
     EXPECT_GT(moved, 10);
+    EXPECT_GT(tried, 200);
     expect_audited(problem, answers);
   }
 }
@@ -101,6 +99,13 @@ TEST(Rules, AreNamedWhereTheyLeaveNothing) {
               blocking.end());
     EXPECT_EQ(std::find(blocking.begin(), blocking.end(), "rule x0 <= 100"), blocking.end());
     EXPECT_EQ(answer.infeasible->max_epsilon, 0);
+    // By hand: the least sum that the ranges allow is above what the rule asks for.
+    double least = 0;
+    for (std::size_t j = 0; j < 4; ++j) {
+      const Vector from = plain::numbers(model.schema(), answer.query);
+      least += plain::reach_of(problem, answer.query_index, from, j).low;
+    }
+    EXPECT_GT(least, -60);
     ++named;
   }
   EXPECT_GT(named, 5);
@@ -121,14 +126,36 @@ TEST(Rules, TogetherWithTheModelsLeaveNothingAndProveIt) {
   Problem problem{.model = &model, .epsilon = 0.02, .threshold = 6};
   const std::vector<Answer> answers = solve(problem, random_queries(model, 60, 4));
   int proved = 0;
+  int rows_tried = 0;
   for (const Answer& answer : answers) {
     if (answer.status != Status::infeasible) continue;
     ++proved;
     EXPECT_LT(answer.infeasible->upper_bound, problem.threshold);
     EXPECT_GT(answer.infeasible->model.size(), 0);
     EXPECT_LT(answer.infeasible->max_epsilon, problem.epsilon);
+    // The model of the proof is one of the ellipsoid, and with its weights of the rules it gives
+    // every row of the box less than the threshold.
+    const plain::Ellipsoid judge(model, problem.epsilon);
+    EXPECT_LE(judge.level(answer.infeasible->model), problem.epsilon * (1 + 1e-9));
+    const Vector from = plain::numbers(model.schema(), answer.query);
+    const auto [lower, upper] = plain::box_of(problem, answer.query_index, from);
+    Random random(answer.query_index + 5);
+    for (int draw = 0; draw < 500; ++draw) {
+      // x0 = x1 = a, x2 = b, x3 = −2a − b: all rows that keep both rules.
+      Vector raw(4);
+      raw(0) = raw(1) = 4 * random.normal();
+      raw(2) = 4 * random.normal();
+      raw(3) = -2 * raw(0) - raw(2);
+      const Vector z = plain::code(model, raw);
+      if ((z.array() < lower.array()).any() || (z.array() > upper.array()).any()) continue;
+      ++rows_tried;
+      EXPECT_LT(judge.robust_logit(z), problem.threshold);
+      EXPECT_LT(answer.infeasible->model.head(4).dot(z) + answer.infeasible->model(4),
+                problem.threshold);
+    }
   }
   EXPECT_GT(proved, 0);
+  EXPECT_GT(rows_tried, 20);
   expect_audited(problem, answers);
 }
 
@@ -158,7 +185,10 @@ TEST(Rules, EnsemblesOfLinearModelsAreAnsweredExactly) {
   const std::vector<Query> queries = random_queries(first, 40, 8);
   const std::vector<Answer> exact = ExactSearch(problem).generate(queries, {});
   const std::vector<Answer> local = LocalSearch(problem).generate(queries, {});
+  const plain::Ellipsoid first_judge(first, problem.epsilon);
+  const plain::Ellipsoid second_judge(second, problem.epsilon);
   int moved = 0;
+  int tried = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
     if (exact[i].status == Status::already_robust) continue;
     EXPECT_TRUE(exact[i].status == Status::optimal || exact[i].status == Status::infeasible)
@@ -168,10 +198,20 @@ TEST(Rules, EnsemblesOfLinearModelsAreAnsweredExactly) {
       continue;
     }
     ++moved;
-    for (const Model* model : {&first, &second}) {
-      EXPECT_GE(plain_robust_logit(*model, problem.epsilon,
-                                   model->encoder.encode(*exact[i].counterfactual)),
-                problem.threshold);
+    const auto is_robust = [&](const Vector& raw) {
+      return first_judge.robust_logit(plain::code(first, raw)) >= problem.threshold &&
+             second_judge.robust_logit(plain::code(second, raw)) >= problem.threshold;
+    };
+    const Vector row = plain::numbers(first.schema(), *exact[i].counterfactual);
+    EXPECT_TRUE(is_robust(row));
+    plain::expect_allowed(problem, exact[i]);
+    Random random(i + 1);
+    for (int draw = 0; draw < 300; ++draw) {
+      const Vector raw = row + (draw % 2 == 0 ? 0.2 : 0.01) * random.normal_vector(4);
+      if (!is_robust(raw) || !plain::fault(problem, i, queries[i].raw, raw).empty()) continue;
+      ++tried;
+      EXPECT_GE(plain::cost(problem.cost, first, queries[i].raw, raw),
+                exact[i].distance.weighted * (1 - 1e-9));
     }
     if (local[i].status == Status::certified) {
       EXPECT_LE(exact[i].distance.weighted, local[i].distance.weighted * (1 + 1e-9));
@@ -179,6 +219,7 @@ TEST(Rules, EnsemblesOfLinearModelsAreAnsweredExactly) {
     }
   }
   EXPECT_GT(moved, 10);
+  EXPECT_GT(tried, 500);
   const auto audits =
       audit_recourse_file(recourse_file(problem, exact), first, "r.json", {&second});
   for (const AnswerAudit& audit : audits) {
@@ -227,22 +268,21 @@ TEST(Rules, ThatAGridMeetsExactlyRuleNothingOut) {
   const std::size_t income = *schema.find("income");
   const std::vector<Query> queries = queries_of(lending_dataset(40, 3), 40);
   int compared = 0;
+  const plain::Ellipsoid judge(model, problem.epsilon);
   const ExactSearch exact(problem, {.max_changes = 2});
   for (const Answer& answer : exact.generate(queries, {})) {
     if (answer.status != Status::optimal) continue;
     const Query& query = queries[answer.query_index];
-    const FeasibleSet feasible(model.encoder, problem.constraints, query.index, query.raw);
     for (const auto& [kept, moved] : {std::pair(savings, debt), std::pair(debt, savings)}) {
       Vector raw = query.raw;
       raw[static_cast<Index>(moved)] = 20000 - raw[static_cast<Index>(kept)];
       for (double amount = 0; amount <= 200000; amount += 100) {
         raw[static_cast<Index>(income)] = amount;
-        if (!feasible.violations(raw).empty()) continue;
-        const Vector z = model.encoder.encode(RowMatrix(raw.transpose())).row(0).transpose();
-        if (plain_robust_logit(model, problem.epsilon, z) < 1e-9) continue;
+        if (!plain::fault(problem, query.index, query.raw, raw).empty()) continue;
+        if (judge.robust_logit(plain::code(model, raw)) < 1e-9) continue;
         ++compared;
         EXPECT_LE(answer.distance.weighted,
-                  cost_of(problem.cost, model.encoder, feasible.query(), z) * (1 + 1e-9))
+                  plain::cost(problem.cost, model, query.raw, raw) * (1 + 1e-9))
             << answer.query_index;
       }
     }
@@ -252,6 +292,17 @@ TEST(Rules, ThatAGridMeetsExactlyRuleNothingOut) {
 
 const std::vector<std::string> lending_implications = {
     "if education rises then age rises by at least 2", "if housing becomes own then debt stays"};
+
+/// The same model with a schema that has no rules.
+Model without_rules(const Model& model) {
+  Dataset data = lending_dataset(600, 1);
+  data.schema = model.schema();
+  data.schema.constraints.clear();
+  data.schema.implications.clear();
+  Model result = model;
+  result.encoder = Encoder::fit(data);
+  return result;
+}
 
 TEST(Rules, ImplicationsEqualEnumeration) {
   const Model model = lending_model(lending_implications);
@@ -264,52 +315,40 @@ TEST(Rules, ImplicationsEqualEnumeration) {
   }
   const std::vector<Query> queries = queries_of(lending_dataset(30, 3), 30);
   const std::vector<Answer> answers = solve(problem, queries);
+  const plain::Ellipsoid judge(model, problem.epsilon);
+  const Model unruled = without_rules(model);
   int changed_by_rules = 0;
+  int answered = 0;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const Answer& answer = answers[i];
     if (answer.status == Status::already_robust) continue;
-    const FeasibleSet feasible(model.encoder, problem.constraints, i, queries[i].raw);
-    double best = std::numeric_limits<double>::infinity();
+    const Vector& from = queries[i].raw;
+    double best = plain::infinity;
     double best_without = best;
-    Vector raw = queries[i].raw;
-    std::vector<std::size_t> free;
-    for (std::size_t j = 0; j < schema.features.size(); ++j) {
-      if (!feasible.ranges()[j].fixed) free.push_back(j);
-    }
-    const std::function<void(std::size_t)> visit = [&](std::size_t k) {
-      if (k < free.size()) {
-        const FeatureRange& range = feasible.ranges()[free[k]];
-        std::vector<double> values = {range.query};
-        for (const int side : {-1, 1}) {
-          for (auto next = range.beyond(range.query, side); next; next = range.beyond(*next, side))
-            values.push_back(*next);
-        }
-        for (const double value : values) {
-          raw(static_cast<Index>(free[k])) = value;
-          visit(k + 1);
-        }
-        raw(static_cast<Index>(free[k])) = range.query;
-        return;
-      }
-      const RawRow row = model.encoder.values({raw.data(), static_cast<std::size_t>(raw.size())});
-      const Vector z = model.encoder.encode(row);
-      const double cost = cost_of(problem.cost, model.encoder, feasible.query(), z);
+    Problem free = problem;
+    free.model = &unruled;
+    plain::visit_rows(free, i, from, [&](const Vector& raw) {
+      const double cost = plain::cost(problem.cost, model, from, raw);
       if (cost >= best) return;
-      if (plain_robust_logit(model, problem.epsilon, z) < problem.threshold) return;
+      if (judge.robust_logit(plain::code(model, raw)) < problem.threshold) return;
       best_without = std::min(best_without, cost);
-      if (keeps_rules(schema, answer.query, row)) best = cost;
-    };
-    visit(0);
+      const RawRow row = model.encoder.values({raw.data(), static_cast<std::size_t>(raw.size())});
+      const bool keeps = keeps_rules(schema, answer.query, row);
+      EXPECT_EQ(keeps, plain::fault(problem, i, from, raw).empty());
+      if (keeps) best = cost;
+    });
     if (best_without < best) ++changed_by_rules;
     if (!answer.counterfactual) {
       EXPECT_TRUE(std::isinf(best)) << i << " " << best << " " << answer.message;
       continue;
     }
+    ++answered;
     EXPECT_TRUE(keeps_rules(schema, answer.query, *answer.counterfactual)) << i;
     EXPECT_EQ(answer.status, Status::optimal) << i;
     EXPECT_NEAR(answer.distance.weighted, best, 1e-9 * best) << i;
   }
   EXPECT_GT(changed_by_rules, 0);
+  EXPECT_GT(answered, 3);
   expect_audited(problem, answers);
 }
 
@@ -349,11 +388,10 @@ TEST(Rules, FewestChangesUnderImplicationsEqualEnumeration) {
     std::size_t first_plans = 0;
     for (const Answer& answer : curve) first_plans += answer.plan == 0 ? 1 : 0;
     EXPECT_EQ(first_plans, queries.size());
+    const plain::Ellipsoid judge(model, problem.epsilon);
     for (const Answer& answer : sparse) {
       if (answer.status == Status::already_robust) continue;
-      const FeasibleSet feasible(model.encoder, problem.constraints, answer.query_index,
-                                 queries[answer.query_index].raw);
-      const Vector& from = feasible.query_raw();
+      const Vector& from = queries[answer.query_index].raw;
       int fewest = 99;
       std::array<bool, 2> has_answer = {};  // where a does not rise, and where it does
       Vector raw = from;
@@ -361,12 +399,8 @@ TEST(Rules, FewestChangesUnderImplicationsEqualEnumeration) {
         for (raw(1) = 0; raw(1) <= 4; ++raw(1)) {
           for (raw(2) = 0; raw(2) <= 4; ++raw(2)) {
             if (raw(0) > from(0) && raw(1) != from(1)) continue;
-            bool inside = true;
-            for (std::size_t j = 0; j < 3; ++j)
-              inside = inside && feasible.ranges()[j].contains(raw(static_cast<Index>(j)));
-            const RawRow row = model.encoder.values({raw.data(), 3});
-            const Vector z = model.encoder.encode(row);
-            if (!inside || plain_robust_logit(model, problem.epsilon, z) < 1e-9) continue;
+            if (!plain::fault(problem, answer.query_index, from, raw).empty()) continue;
+            if (judge.robust_logit(plain::code(model, raw)) < 1e-9) continue;
             has_answer[raw(0) > from(0) ? 1 : 0] = true;
             fewest = std::min(fewest, static_cast<int>((raw.array() != from.array()).count()));
           }
@@ -407,6 +441,7 @@ TEST(Rules, EveryMethodKeepsThem) {
   const Model model = lending_model(lending_implications);
   const Problem problem{.model = &model, .epsilon = 0.003};
   const Dataset training = lending_dataset(600, 1);
+  const plain::Ellipsoid judge(model, problem.epsilon);
   const std::vector<Query> queries = queries_of(lending_dataset(25, 3), 25);
   const auto expect_kept = [&](const Generator& generator, const char* name) {
     int answered = 0;
@@ -415,6 +450,8 @@ TEST(Rules, EveryMethodKeepsThem) {
       ++answered;
       EXPECT_TRUE(keeps_rules(model.schema(), answer.query, *answer.counterfactual))
           << name << " " << answer.query_index;
+      plain::expect_allowed(problem, answer);
+      EXPECT_GE(judge.robust_logit(plain::code(model, *answer.counterfactual)), 0) << name;
     }
     EXPECT_GT(answered, 0) << name;
   };
@@ -458,6 +495,10 @@ TEST(Rules, NetworksFindAnswersOnTightRules) {
       ++answered;
       const double sum = number(*found.counterfactual, 0) + number(*found.counterfactual, 1);
       EXPECT_GE((bound - sum) * (x0 + x1 > y0 + y1 ? 1 : -1), -1e-9);
+      plain::expect_allowed(problem, found);
+      EXPECT_GE(
+          plain::Ellipsoid(ruled, 0.001).robust_logit(plain::code(ruled, *found.counterfactual)),
+          0);
     }
   }
   EXPECT_GT(answered, 3);

@@ -15,6 +15,7 @@
 #include "support/exact_answers.hpp"
 #include "support/messages.hpp"
 #include "support/oracles.hpp"
+#include "support/plain_rows.hpp"
 #include "support/recourse_cases.hpp"
 
 namespace ellice {
@@ -351,12 +352,8 @@ TEST(ExactSearchOfTrueClasses, InfeasibleIsProvedByHeadsOfTheSet) {
         const Index rival = problem.set.contest->rivals[one.member];
         plane += one.weight * (one.model.segment(0, 4) - one.model.segment(4 * rival, 4));
       }
-      const FeasibleSet feasible(model.encoder, problem.constraints, answer.query_index,
-                                 model.encoder.raw(answer.query));
-      double most = plane(3);
-      for (Index i = 0; i < 3; ++i)
-        most += std::max(plane(i) * feasible.relaxed().lower(i),
-                         plane(i) * feasible.relaxed().upper(i));
+      const double most = plain::highest_score(problem, answer.query_index,
+                                               plain::numbers(model.schema(), answer.query), plane);
       EXPECT_LT(most, problem.threshold);
       EXPECT_NEAR(most, why.upper_bound, 1e-9 * (1 + std::abs(most)));
       EXPECT_LT(why.max_epsilon, problem.epsilon);
