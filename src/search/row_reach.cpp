@@ -1,6 +1,7 @@
 #include "search/row_reach.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -22,6 +23,8 @@ constexpr std::size_t conic_nodes = 400;
 constexpr std::size_t searched_nodes = 60;
 // Half-spaces that are kept; the oldest goes first.
 constexpr std::size_t most_planes = 40;
+// Where infinite ranges are cut, one after the other, to look for a point.
+constexpr std::array<double, 3> far_reaches = {30, 3e3, 3e5};
 // A sum that is this small against its terms is 0.
 constexpr double cancelled = 1e-13;
 // How far along a direction that leads on for ever, at most.
@@ -145,6 +148,29 @@ RowReach::Relaxed RowReach::relax_cones(const RowDomain& domain, double level) {
   return {.point = best_common_point(whole)};
 }
 
+std::optional<Vector> RowReach::far_point(const RowDomain& domain, OracleProblem asked,
+                                          double level) {
+  const Box box{.lower = asked.lower, .upper = asked.upper};
+  for (const double reach : far_reaches) {
+    for (Index i = 0; i < box.lower.size(); ++i) {
+      const double own = domain.branch().query()(i);
+      if (std::isinf(box.lower(i))) asked.lower(i) = std::min(own, box.upper(i)) - reach;
+      if (std::isinf(box.upper(i))) asked.upper(i) = std::max(own, box.lower(i)) + reach;
+    }
+    Vector point;
+    if (is_plain(domain)) {
+      const BoxFactor& cone = question_->cones().front();
+      point = most_robust_point(
+          *oracle_, asked, cone.maximize(asked.lower, asked.upper, question_->epsilon()).point);
+    } else {
+      asked.query = asked.query.cwiseMax(asked.lower).cwiseMin(asked.upper);
+      point = search_corrected(*oracle_, asked, OracleGoal::any).point;
+    }
+    if (least(point) > level) return point;
+  }
+  return std::nullopt;
+}
+
 RowReach::Relaxed RowReach::relax_searched(const RowDomain& domain, double level, bool climbs) {
   const Box box = domain.box();
   OracleProblem asked{
@@ -175,6 +201,10 @@ RowReach::Relaxed RowReach::relax_searched(const RowDomain& domain, double level
     add(std::move(plane));
     if (most < level || at.proved >= level || !std::isfinite(level)) return result;
     asked.threshold = level;
+  }
+  if (!is_bounded) {
+    if (std::optional<Vector> far = far_point(domain, asked, level))
+      return {.point = std::move(*far)};
   }
   OracleResult searched = search_corrected(*oracle_, asked, OracleGoal::any);
   if (!searched.found && !searched.proof)

@@ -95,6 +95,9 @@ class RowReach {
   [[nodiscard]] Relaxed relax_cone(const RowDomain& domain);
   [[nodiscard]] Relaxed relax_cones(const RowDomain& domain, double level);
   [[nodiscard]] Relaxed relax_searched(const RowDomain& domain, double level, bool climbs);
+  /// Of a part that is infinite: a point above the level, not farther than needed.
+  [[nodiscard]] std::optional<Vector> far_point(const RowDomain& domain, OracleProblem asked,
+                                                double level);
   [[nodiscard]] double least(VectorArg point);
   [[nodiscard]] double bound(const RowDomain& domain, const ReachPlane& plane) const;
 
