@@ -307,9 +307,11 @@ class Judge {
   /// none.
   void check_largest_epsilon(const Told& told) {
     for (const Answer& answer : told.answers) {
-      if (answer.status != Status::infeasible || answer.infeasible->max_epsilon <= 1e-9) continue;
+      if (answer.status != Status::infeasible) continue;
+      const EpsilonBounds& largest = answer.infeasible->max_epsilon;
       for (const double share : {0.999, 1.001}) {
-        const double epsilon = share * answer.infeasible->max_epsilon;
+        const double epsilon = share * (share < 1 ? largest.lower.value_or(0) : largest.upper);
+        if (epsilon <= 1e-9) continue;
         if (epsilon >= told.explainer->epsilon()) continue;
         ExplainRequest request = told.explainer->request();
         request.epsilon = number_text(epsilon);

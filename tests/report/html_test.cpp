@@ -142,7 +142,7 @@ TEST(Html, EscapesWhatPeopleWrote) {
   answer.certificate = Certifier(model, 0.01, 0).certify(*answer.counterfactual);
   ASSERT_TRUE(answer.certificate);
   Answer none{.status = Status::infeasible, .query = answer.query};
-  none.infeasible = Infeasibility{.blocking = {"k" + evil}, .best = answer.query};
+  none.infeasible = Infeasibility{.blocking = {.constraints = {"k" + evil}}, .best = answer.query};
   const PageOptions page{.title = "T" + evil,
                          .epsilon = 0.01,
                          .epsilon_rule = "e" + evil,

@@ -129,12 +129,14 @@ inline Answer lending_answer(const Model& model, const Climber& climber, std::si
   }
   const Vector best = with_one(model.encoder.encode(reached));
   answer.status = Status::infeasible;
-  answer.infeasible = Infeasibility{.upper_bound = robust_logit(climber.set(), best),
-                                    .model = worst_model(climber.set(), best),
-                                    .max_epsilon = robustness_radius(climber.set(), best, 0),
-                                    .blocking = {"income: locked", "savings: locked"},
-                                    .best = reached,
-                                    .best_robust_logit = robust_logit(climber.set(), best)};
+  const double radius = robustness_radius(climber.set(), best, 0);
+  answer.infeasible = Infeasibility{
+      .upper_bound = robust_logit(climber.set(), best),
+      .model = worst_model(climber.set(), best),
+      .max_epsilon = {.lower = radius, .upper = radius},
+      .blocking = {.constraints = {"income: locked", "savings: locked"}, .is_proved = true},
+      .best = reached,
+      .best_robust_logit = robust_logit(climber.set(), best)};
   return answer;
 }
 
@@ -175,7 +177,7 @@ inline LendingExample lending_example(std::size_t people, double epsilon) {
       curve.points.push_back({.epsilon = level, .feasible = feasible, .distance = distance});
     }
     const Answer& answer = example.answers.back();
-    if (answer.infeasible) curve.max_epsilon = answer.infeasible->max_epsilon;
+    if (answer.infeasible) curve.max_epsilon = answer.infeasible->max_epsilon.lower;
     example.curves.push_back(std::move(curve));
   }
   const RawRow query = example.answers.front().query;

@@ -86,10 +86,10 @@ TEST(RecourseText, ExplainsWhyThereIsNoPlan) {
   const auto example = lending_example(6, 0.03);
   const Answer& answer = first_with(example.answers, Status::infeasible);
   const std::string text = recourse_text(answer, Appraiser(example.model, 0.03, 0));
-  expect_words(
-      text, {"no plan exists",
-             "largest ε with a plan: " + rounded(answer.infeasible->max_epsilon) + " (asked: 0.03)",
-             "blocked by: income: locked", "savings: locked", "best reachable"});
+  expect_words(text, {"no plan exists",
+                      "largest ε with a plan: " + rounded(*answer.infeasible->max_epsilon.lower) +
+                          " (asked: 0.03)",
+                      "blocked by: income: locked", "savings: locked", "best reachable"});
 }
 
 TEST(RecourseText, HoldsTheMessageOfAnAnswerWithoutPlan) {

@@ -77,11 +77,11 @@ TEST(Sentence, SaysForEveryStatusWhatItMeans) {
             "Raise income from 1 to 2 EUR/year; this is not certified: near-optimal models may "
             "still answer otherwise.");
   Answer infeasible{.status = Status::infeasible};
-  infeasible.infeasible = Infeasibility{.max_epsilon = 0.0031};
+  infeasible.infeasible = Infeasibility{.max_epsilon = {.lower = 0.0031, .upper = 0.0031}};
   EXPECT_EQ(told(infeasible),
             "No plan exists: no change that the constraints allow convinces every model; the "
             "largest ε with a plan is 0.0031.");
-  infeasible.infeasible->max_epsilon = 0;
+  infeasible.infeasible->max_epsilon = {};
   EXPECT_EQ(told(infeasible),
             "No plan exists: no change that the constraints allow convinces every model, not even "
             "the trained one alone.");

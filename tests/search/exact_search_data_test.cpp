@@ -68,7 +68,7 @@ TEST(ExactSearch, FindsNoRobustRecourseForCompasAndParkinsonsAtTenPercent) {
     for (const Answer& answer : answers) {
       ASSERT_EQ(answer.status, Status::infeasible) << name;
       ASSERT_NO_FATAL_FAILURE(plain::expect_refused_everywhere(problem, answer));
-      EXPECT_LT(answer.infeasible->max_epsilon, problem.epsilon);
+      EXPECT_LE(answer.infeasible->max_epsilon.upper, problem.epsilon);
       EXPECT_FALSE(answer.counterfactual);
     }
   }

@@ -13,8 +13,8 @@
 #include "search/exact_search.hpp"
 #include "support/class_cases.hpp"
 #include "support/exact_answers.hpp"
-#include "support/rows_without.hpp"
 #include "support/recourse_cases.hpp"
+#include "support/rows_without.hpp"
 
 namespace ellice {
 namespace {

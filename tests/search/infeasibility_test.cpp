@@ -45,24 +45,25 @@ TEST(ExactSearch, ExplainsInfeasibility) {
       }
       ++infeasible;
       const Infeasibility& why = *answer.infeasible;
-      EXPECT_GE(why.max_epsilon, largest * (1 - 1e-6));
-      EXPECT_LE(why.max_epsilon, largest * (1 + 1e-3) + 1e-7);
+      EXPECT_GE(why.max_epsilon.upper, largest * (1 - 1e-6));
+      EXPECT_LE(why.max_epsilon.lower.value_or(0), largest * (1 + 1e-3) + 1e-7);
+      EXPECT_LE(why.max_epsilon.upper, 1.01 * largest + 1e-6);
       plain::expect_refused_everywhere(problem, answer);
       EXPECT_LE(judge.level(why.model), problem.epsilon * (1 + 1e-9));
       EXPECT_LT(why.upper_bound, 0);
       EXPECT_LE(why.best_robust_logit, why.upper_bound + 1e-9);
-      EXPECT_LT(why.max_epsilon, epsilon);
-      EXPECT_EQ(why.blocking.empty(), epsilon > limit)
+      EXPECT_LE(why.max_epsilon.upper, epsilon);
+      EXPECT_EQ(why.blocking.constraints.empty(), epsilon > limit)
           << "with everything free there is an answer below the limit";
       // At max_epsilon there is an answer, a little above there is none.
-      if (why.max_epsilon > 1e-6) {
+      if (why.max_epsilon.lower > 1e-6) {
         const std::vector<Query> self = {
             {.index = answer.query_index, .raw = model.encoder.raw(answer.query)}};
         Problem below = problem;
-        below.epsilon = why.max_epsilon * (1 - 1e-5);
+        below.epsilon = *why.max_epsilon.lower * (1 - 1e-5);
         EXPECT_TRUE(is_certified(solve(below, self)[0].status));
         Problem above = problem;
-        above.epsilon = why.max_epsilon * (1 + 1e-5);
+        above.epsilon = why.max_epsilon.upper * (1 + 1e-5);
         EXPECT_EQ(solve(above, self)[0].status, Status::infeasible);
       }
     }
@@ -113,9 +114,10 @@ TEST(ExactSearch, WithoutAnyOneOfTheBlockingConstraintsThereIsAnAnswer) {
   int checked = 0;
   for (const Answer& answer : solve(problem, random_queries(model, 20, 18))) {
     if (answer.status != Status::infeasible) continue;
-    ASSERT_FALSE(answer.infeasible->blocking.empty());
+    ASSERT_FALSE(answer.infeasible->blocking.constraints.empty());
     std::set<std::string> blocking;
-    for (const std::string& text : answer.infeasible->blocking) blocking.insert(text.substr(0, 2));
+    for (const std::string& text : answer.infeasible->blocking.constraints)
+      blocking.insert(text.substr(0, 2));
     const std::vector<Query> self = {{.index = 0, .raw = model.encoder.raw(answer.query)}};
     const auto status_with = [&](const std::set<std::string>& immutable) {
       const Model other = model_with(immutable);
@@ -166,7 +168,7 @@ TEST(ExactSearch, AllowedNumbersBoundTheSearchAndCanBlock) {
     EXPECT_TRUE(possible || !is_certified(answer.status));
     if (answer.status == Status::infeasible) {
       EXPECT_FALSE(possible);
-      EXPECT_FALSE(answer.infeasible->blocking.empty());
+      EXPECT_FALSE(answer.infeasible->blocking.constraints.empty());
     }
   }
   EXPECT_TRUE(seen.contains(Status::infeasible));

@@ -101,8 +101,8 @@ TEST(LocalSearch, LinearModelsGetTheProvedOptimum) {
         EXPECT_TRUE(found[i].status == Status::reduced || found[i].status == Status::not_found);
         if (found[i].status != Status::reduced) continue;
         // The largest ε is known here.
-        EXPECT_LE(*found[i].attained_epsilon, exact[i].infeasible->max_epsilon * (1 + 1e-9));
-        EXPECT_GE(*found[i].attained_epsilon, exact[i].infeasible->max_epsilon * 0.98) << i;
+        EXPECT_LE(*found[i].attained_epsilon, exact[i].infeasible->max_epsilon.upper * (1 + 1e-9));
+        EXPECT_GE(*found[i].attained_epsilon, *exact[i].infeasible->max_epsilon.lower * 0.98) << i;
       }
       if (exact[i].status != Status::optimal) continue;
       ++optimal;

@@ -94,11 +94,12 @@ TEST(Rules, AreNamedWhereTheyLeaveNothing) {
   for (const Answer& answer : answers) {
     if (answer.status == Status::already_robust) continue;
     ASSERT_EQ(answer.status, Status::infeasible) << answer.message;
-    const std::vector<std::string>& blocking = answer.infeasible->blocking;
+    const std::vector<std::string>& blocking = answer.infeasible->blocking.constraints;
     EXPECT_NE(std::find(blocking.begin(), blocking.end(), "rule x0 + x1 + x2 + x3 <= -60"),
               blocking.end());
     EXPECT_EQ(std::find(blocking.begin(), blocking.end(), "rule x0 <= 100"), blocking.end());
-    EXPECT_EQ(answer.infeasible->max_epsilon, 0);
+    EXPECT_FALSE(answer.infeasible->max_epsilon.lower);
+    EXPECT_EQ(answer.infeasible->max_epsilon.upper, 0);
     // By hand: the least sum that the ranges allow is above what the rule asks for.
     double least = 0;
     for (std::size_t j = 0; j < 4; ++j) {
@@ -132,7 +133,7 @@ TEST(Rules, TogetherWithTheModelsLeaveNothingAndProveIt) {
     ++proved;
     EXPECT_LT(answer.infeasible->upper_bound, problem.threshold);
     EXPECT_GT(answer.infeasible->model.size(), 0);
-    EXPECT_LT(answer.infeasible->max_epsilon, problem.epsilon);
+    EXPECT_LE(answer.infeasible->max_epsilon.upper, problem.epsilon);
     // The model of the proof is one of the ellipsoid, and with its weights of the rules it gives
     // every row of the box less than the threshold.
     const plain::Ellipsoid judge(model, problem.epsilon);
