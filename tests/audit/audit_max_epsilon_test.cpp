@@ -124,16 +124,20 @@ TEST(AuditBlocking, IsHeldAgainstItsProofsAndRows) {
   const Model model = numeric_model(5, 37, [](Schema& schema) {
     schema.features[0].immutable = true;
     schema.features[1].direction = Direction::increase;
-    schema.constraints.push_back(parse_rule("x2 + x3 <= 1"));
+    schema.constraints.push_back(parse_rule("x2 + x3 <= 6"));
   });
-  Problem problem{.model = &model, .epsilon = 0.2};
+  Problem problem{.model = &model, .epsilon = 0.03, .threshold = 0.5};
   problem.constraints.features["x4"] = {.max = 0.5};
+  problem.constraints.features["x2"] = {.locked = true};
+  problem.constraints.features["x3"] = {.locked = true};
   int altered = 0;
-  for (const Answer& answer : solve(problem, random_queries(model, 20, 38))) {
+  for (const Answer& answer : solve(problem, random_queries(model, 40, 38))) {
     if (!answer.infeasible) continue;
     const AnswerAudit honest = audited(problem, answer);
     EXPECT_TRUE(honest.holds()) << answer.query_index << ": " << honest.failures.front();
-    if (answer.infeasible->blocking.constraints.empty() || speak_of(honest.unverified, "blocking"))
+    const Infeasibility& stated = *answer.infeasible;
+    if (stated.blocking.constraints.empty() || stated.best.empty() ||
+        speak_of(honest.unverified, "blocking"))
       continue;
     ++altered;
     const std::vector<std::function<void(Json&)>> alterations = {

@@ -45,7 +45,7 @@ class Verify(CliTestCase):
         self.assertIn("gap", result["failures"][0])
 
     def test_finds_another_largest_epsilon_of_the_true_set(self):
-        plans = self.explain("--epsilon", "0.5", "--set", "true", "--data", "loans.csv")
+        plans = self.explain("--epsilon", "0.5", "--set", "true", "--data", "loans.csv", "--lock", "purpose")
         why = plans["results"][0]["infeasible"]
         status, result = self.verdict(plans, "--data", "loans.csv")
         self.assertEqual(status, DONE, result)
