@@ -6,7 +6,6 @@
 
 #include "ellice/core/error.hpp"
 #include "methods/automatic.hpp"
-#include "search/infeasibility.hpp"
 #include "search/linear_question.hpp"
 #include "search/number_search.hpp"
 
@@ -14,19 +13,8 @@ namespace ellice {
 
 namespace {
 
-// How much beyond a largest ε it is proved that there is no answer, relatively: nearer to it a
-// proof takes long to find.
+// A largest ε counts as proved if it is shown that so much more has no answer, relatively.
 constexpr double limit_tolerance = 2e-3;
-
-/// Whether it is proved that nothing the query may become is robust at ε. `problem` is one for
-/// which that is so, with a larger ε.
-bool is_unreachable(const Query& query, double epsilon, const Problem& problem) {
-  const LinearQuestion asked(problem);
-  const double least = asked.question().front().set->smallest_epsilon();
-  const LinearQuestion question = asked.with_epsilon(std::clamp(epsilon, least, problem.epsilon));
-  const FeasibleSet feasible(problem.model->encoder, problem.constraints, query.index, query.raw);
-  return is_proved_unreachable(problem, question, feasible);
-}
 
 }  // namespace
 
@@ -57,7 +45,7 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
   problem.display_steps.clear();
   std::vector<FrontierPoint> found;  // each is an answer to every smaller ε, too
   double reached = 0;
-  bool is_infeasible = false;
+  std::optional<double> limit;  // from which on there is proved to be none
   bool all_proved = true;
   for (const double epsilon : epsilons) {
     problem.epsilon = epsilon;
@@ -68,7 +56,7 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
     const Answer& answer = answers.front();
     if (answer.infeasible) {  // proved: larger ε have no answer either
       reached = std::max(reached, answer.infeasible->max_epsilon.lower.value_or(0));
-      is_infeasible = true;
+      limit = answer.infeasible->max_epsilon.upper;
       break;
     }
     all_proved =
@@ -90,8 +78,7 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
   }
   if (!curve.points.empty() && !curve.points.back().feasible) {
     curve.max_epsilon = reached;
-    curve.is_max_proved =
-        is_infeasible && is_unreachable(query, reached * (1 + limit_tolerance), problem);
+    curve.is_max_proved = limit && *limit <= reached * (1 + limit_tolerance) * (1 + 1e-12);
     all_proved = all_proved && curve.is_max_proved;
   }
   curve.is_proved = all_proved;

@@ -244,15 +244,4 @@ bool has_no_robust_row(const Problem& problem, const LinearQuestion& question,
              .status == Reached::Status::none;
 }
 
-bool is_proved_unreachable(const Problem& problem, const LinearQuestion& question,
-                           const FeasibleSet& feasible) {
-  Problem squares = problem;
-  squares.cost = {.kind = CostKind::l2};  // for which cutting planes settle best
-  RowReach reach(squares, question);
-  const ProofSearch proofs(squares, question, reach);
-  const std::vector<FeasibleSet> branches = feasible.branches();
-  return std::all_of(branches.begin(), branches.end(),
-                     [&](const FeasibleSet& branch) { return proofs.find(branch).has_value(); });
-}
-
 }  // namespace ellice

@@ -15,6 +15,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double rounding = 1e-13;
 // What differs from a grid value by less than this share of the step is meant to be there.
 constexpr double grid_tolerance = 1e-6;
+// The same of the end of a range, in model space.
+constexpr double at_end = 1e-11;
 
 /// Brings the ends of a range onto its grid.
 void tighten(FeatureRange& range) {
@@ -159,8 +161,11 @@ double RowDomain::value_near(const Cell& cell, double z, double slope) const {
   const Encoder& encoder = branch_->encoder();
   const double value = z * encoder.scale()(cell.column) + encoder.mean()(cell.column);
   double near = std::clamp(value, others.lower, others.upper);
-  if (z == coordinate(cell, others.lower)) near = others.lower;
-  if (z == coordinate(cell, others.upper)) near = others.upper;
+  // At an end but for rounding it is the end.
+  for (const double end : {others.lower, others.upper}) {
+    const double there = coordinate(cell, end);
+    if (std::abs(z - there) <= at_end * (1 + std::abs(there))) near = end;
+  }
   if (others.has_grid() && !others.contains(near)) {
     const double nearest = others.nearest(near);
     const double slack = grid_tolerance * others.step.value_or(1);

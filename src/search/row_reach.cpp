@@ -28,7 +28,7 @@ constexpr std::array<double, 3> far_reaches = {30, 3e3, 3e5};
 // A sum that is this small against its terms is 0.
 constexpr double cancelled = 1e-13;
 // How far along a direction that leads on for ever, at most.
-constexpr double farthest = 1e10;
+constexpr double farthest = 1 << 24;
 
 }  // namespace
 
@@ -325,9 +325,12 @@ class RowReach::Run {
     offer(held.row(rest.point, guide(rest.point)));
   }
 
+  /// As near as is enough, or as far as it goes where the best is wanted.
   void offer_along(const Node& node, const Vector& point, const Vector& ray) {
     const double length = ray.norm();
-    for (double step = 1; step < farthest && !is_done(); step *= 8) {
+    const double factor = climbs() ? 0.125 : 8;
+    for (double step = climbs() ? farthest : 1; step >= 1 && step <= farthest && !is_done();
+         step *= factor) {
       const Vector far = point + step / length * ray;
       offer(node.domain.row(far, guide(far)));
     }
