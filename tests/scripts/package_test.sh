@@ -66,6 +66,11 @@ blas='not found' package
 expect_equal 'a library that is not there is a failure' "$status" 1
 expect_contains 'and named' "$messages" libopenblas.so.0
 
+stub id <<<'echo 1000'
+package --check
+expect_equal 'trying out needs root' "$status" 1
+expect_equal 'and is refused before anything is built' "$(<"$calls")" ''
+
 package --nonsense
 expect_equal 'an unknown option is status 2' "$status" 2
 expect_equal 'and builds nothing' "$(<"$calls")" ''

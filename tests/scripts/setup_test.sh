@@ -52,6 +52,8 @@ expect_equal 'an empty machine can be set up' "$status" 0
 expect_equal 'with one update' "$(grep -c ' update$' "$calls")" 1
 expect_equal 'and one installation' "$(grep -c ' install ' "$calls")" 1
 expect_equal 'without tests and lint' "$(asked | grep -c -e gtest -e clang)" 0
+setup --package
+expect_contains 'packaging has needs of its own' "$(asked)" debootstrap
 setup
 expect_contains 'the default adds the tests' "$(asked)" libgtest-dev
 expect_equal 'and works' "$status" 0
