@@ -80,9 +80,9 @@ TEST(WilsonInterval, EndsWhereTheNormalTestStopsRejecting) {
       EXPECT_NEAR(std::abs(z), normal_quantile(0.975), 1e-9);
     }
   }
-  EXPECT_EQ(wilson_interval(0, 20, 0.95).lower, 0);
-  EXPECT_EQ(wilson_interval(20, 20, 0.95).upper, 1);
-  EXPECT_LT(wilson_interval(20, 20, 0.95).lower, 1);
+  EXPECT_EQ(wilson_interval(0, 20, 0.95).low, 0);
+  EXPECT_EQ(wilson_interval(20, 20, 0.95).high, 1);
+  EXPECT_LT(wilson_interval(20, 20, 0.95).low, 1);
   EXPECT_THROW((void)wilson_interval(1, 0, 0.95), Error);
 }
 
