@@ -1,7 +1,6 @@
 #include "explain/recourse_request.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "core/as_input.hpp"
@@ -9,7 +8,6 @@
 #include "ellice/core/json.hpp"
 #include "ellice/explain/explain_request.hpp"
 #include "methods/method_table.hpp"
-#include "sets/epsilon_rule.hpp"
 
 namespace ellice {
 
@@ -20,46 +18,42 @@ std::shared_ptr<const Model> borrowed(const Model& model) {
   return {std::shared_ptr<const Model>(), &model};
 }
 
-/// The rules that need neither rows nor predictions.
-bool is_arithmetic(EpsilonRule::Kind kind) {
-  return kind == EpsilonRule::Kind::value || kind == EpsilonRule::Kind::share ||
-         kind == EpsilonRule::Kind::target;
-}
-
 void check_method(JsonObject top) {
   const std::string name = top.string("method");
   const std::vector<Method>& known = methods();
   if (std::any_of(known.begin(), known.end(), [&](const Method& m) { return m.name == name; }))
     return;
-  top.wrong("method", "one of " + fmt::format("{}", fmt::join(method_names(), ", ")));
+  top.wrong("method", fmt::format("one of {}", fmt::join(method_names(), ", ")));
 }
 
-std::optional<std::string> epsilon_fault(JsonObject epsilon, const Model& model) {
-  EpsilonRule rule;
-  try {
-    rule = parse_epsilon_rule(epsilon.string("rule"));
-  } catch (const Error&) {
-    epsilon.wrong("rule", "a rule as `epsilon` takes it, e.g. 0.01, 10% or survival:95%");
+/// The models in the order in which the file names them; those that are not given are left out,
+/// which others report.
+std::vector<std::shared_ptr<const Model>> named_members(JsonObject options,
+                                                        const std::vector<const Model*>& given) {
+  std::vector<std::shared_ptr<const Model>> members;
+  if (!options.has("ensemble")) return members;
+  for (const std::string& sha256 : options.strings("ensemble")) {
+    const auto found = std::find_if(given.begin(), given.end(),
+                                    [&](const Model* model) { return model->sha256 == sha256; });
+    if (found != given.end()) members.push_back(borrowed(**found));
   }
-  const double value = epsilon.number("value", at_least(0));
-  if (!is_arithmetic(rule.kind)) return std::nullopt;
-  const double expected = rule.resolve(model, {}, {});
-  if (std::abs(value - expected) <= 1e-9 * expected) return std::nullopt;
-  return fmt::format("epsilon.value is {}, but the rule \"{}\" gives {} for this model",
-                     number_text(value), rule.text, number_text(expected));
+  return members;
 }
 
 }  // namespace
 
-std::optional<std::string> check_recourse_request(const Json& file, const std::string& source,
-                                                  const Model& model,
-                                                  const std::vector<const Model*>& ensemble) {
-  return as_input(source, [&] {
-    std::vector<std::shared_ptr<const Model>> members;
-    for (const Model* const member : ensemble) members.push_back(borrowed(*member));
+void check_recourse_request(const Json& file, const std::string& source, const Model& model,
+                            const std::vector<const Model*>& ensemble) {
+  as_input(source, [&] {
+    JsonObject top(file, source);
+    if (top.string("model_sha256") != model.sha256) return;  // others say what that means
+    JsonObject options = top.object("options");
+    std::vector<std::shared_ptr<const Model>> members = named_members(options, ensemble);
+    const bool all_given =
+        !options.has("ensemble") || options.strings("ensemble").size() == members.size();
+    if (!all_given) return;
+    check_method(top);
     (void)explain_request_from_json(file, source, borrowed(model), std::move(members), nullptr);
-    check_method(JsonObject(file, source));
-    return epsilon_fault(JsonObject(file, source).object("epsilon"), model);
   });
 }
 

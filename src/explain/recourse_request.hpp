@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,10 +9,9 @@
 namespace ellice {
 
 /// What a recourse file says was asked, read as strictly as a request is: every option is one of
-/// the method's and in its range, and ε has a rule. Throws Error{input} naming the file, the key,
-/// what was found and what was expected. Returns what does not hold, where ε is not what its rule
-/// gives although the model alone decides that; else nothing.
-[[nodiscard]] std::optional<std::string> check_recourse_request(
+/// the method's and in its range. Throws Error{input} naming the file, the key, what was found and
+/// what was expected. `ensemble` is in any order.
+void check_recourse_request(
     const Json& file, const std::string& source, const Model& model,
     const std::vector<const Model*>& ensemble);
 
