@@ -45,6 +45,7 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
     : request_(&request),
       options_(std::move(options)),
       file_(options_.output),
+      guard_(options_.table.spreadsheet_safe),
       writer_(request),
       appraiser_(*request.problem.model, request.problem.epsilon, request.problem.threshold,
                  request.problem.set),
@@ -52,8 +53,8 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
   const Schema& schema = request.problem.model->schema();
   if (options_.format == AnswerFormat::json) file_.write(writer_.begin());
   if (options_.format == AnswerFormat::csv) {
-    file_.write(
-        recourse_csv_header(schema, options_.has_id ? IdColumn::present : IdColumn::absent));
+    file_.write(recourse_csv_header(schema, options_.has_id ? IdColumn::present : IdColumn::absent,
+                                    guard_));
   }
   if (options_.format == AnswerFormat::html) {
     page_ =
@@ -94,8 +95,8 @@ void AnswerSink::write(const Answer& given) {
       file_.write(compact_text(to_json(answer, schema)) + "\n");
       break;
     case AnswerFormat::csv:
-      file_.write(
-          recourse_csv_row(answer, schema, options_.has_id ? IdColumn::present : IdColumn::absent));
+      file_.write(recourse_csv_row(answer, schema,
+                                   options_.has_id ? IdColumn::present : IdColumn::absent, guard_));
       break;
     case AnswerFormat::html: {
       std::optional<FrontierCurve> curve;
@@ -118,6 +119,15 @@ void AnswerSink::add(std::vector<Answer> answers, const std::vector<Answer>& inv
     return std::pair(a.query_index, a.plan) < std::pair(b.query_index, b.plan);
   });
   for (const Answer& answer : answers) write(answer);
+}
+
+bool AnswerSink::interrupt() {
+  if (options_.format == AnswerFormat::html) return false;
+  if (summary_.queries() == 0 && options_.output != "-") return false;
+  if (options_.format == AnswerFormat::json)
+    file_.write(writer_.end(RecourseWriter::Ending::interrupted));
+  file_.commit();
+  return true;
 }
 
 void AnswerSink::finish() {

@@ -14,6 +14,7 @@
 #include "radius/frontier.hpp"
 #include "report/appraisal.hpp"
 #include "report/batch_summary.hpp"
+#include "report/formula_guard.hpp"
 #include "report/html.hpp"
 #include "request/recourse_file.hpp"
 
@@ -41,8 +42,18 @@ namespace ellice::cli {
   return format != AnswerFormat::csv;
 }
 
+struct TableOptions {
+  bool spreadsheet_safe = false;
+
+  static void fields(auto& self, auto&& visit) {
+    visit("spreadsheet_safe", self.spreadsheet_safe, any_value(),
+          "in CSV, put an apostrophe before cells that a spreadsheet would take for formulas");
+  }
+};
+
 struct SinkOptions {
   AnswerFormat format = AnswerFormat::table;
+  TableOptions table = {};
   bool has_id = false;
   bool all_features = false;
   bool colour = false;
@@ -58,8 +69,12 @@ class AnswerSink {
   /// The answers of one block, which are merged with the rows that could not be read.
   void add(std::vector<Answer> answers, const std::vector<Answer>& invalid);
   void finish();
+  /// The work was stopped: keeps the answers so far where the format allows it, a page apart.
+  /// Where there are none, a file that was to be replaced stays. Returns whether they are kept.
+  bool interrupt();
 
   [[nodiscard]] const BatchSummary& summary() const { return summary_; }
+  [[nodiscard]] const FormulaGuard& guard() const { return guard_; }
   /// Features that were kept because their kind is not searched.
   [[nodiscard]] const std::set<std::string>& held() const { return held_; }
 
@@ -69,6 +84,7 @@ class AnswerSink {
   const Request* request_;
   SinkOptions options_;
   OutputFile file_;
+  FormulaGuard guard_;
   RecourseWriter writer_;
   Appraiser appraiser_;
   BatchSummary summary_;

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "core/utf8.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/model/model_file.hpp"
@@ -78,8 +79,7 @@ std::string calibration_text(const Calibration& calibration, const CalibrateArgu
 }
 
 ExitStatus run_calibrate(CalibrateArguments arguments) {
-  validate(arguments.common, "options");
-  const Console console = arguments.common.console();
+  const Console console = begin(arguments.common);
   if (arguments.output.empty()) arguments.output = arguments.model;
   const OwnedProblem owned(
       read_request(arguments.model, arguments.problem, arguments.rows, arguments.common));
@@ -90,7 +90,7 @@ ExitStatus run_calibrate(CalibrateArguments arguments) {
                 {.threads = arguments.common.threads, .progress = console.progress()});
   const std::string text = arguments.format == OutputFormat::json
                                ? to_text(to_json(calibration, arguments.calibration, owned))
-                               : calibration_text(calibration, arguments, problem);
+                               : visible_lines(calibration_text(calibration, arguments, problem));
   write_file("-", text);
   if (!has_other_people(owned)) {
     console.warning("the people explained here are among the rows that the model was fitted on");

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <sstream>
 #include <type_traits>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/file.hpp"
 #include "ellice/data/schema.hpp"
 
 namespace ellice::cli {
@@ -217,7 +219,12 @@ std::optional<int> CommandLine::parse(int argc, const char* const* argv) {
     app_->parse(argc, argv);
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app_->exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) {  // --help, --version
+      std::ostringstream text;
+      const int status = app_->exit(error, text, text);
+      write_file("-", text.str());
+      return status;
+    }
     const std::vector<CLI::App*> chosen = app_->get_subcommands();
     fail(ErrorCode::argument, "{}; see `{} {}--help`", usage_fault(*app_, error), app_->get_name(),
          chosen.empty() ? "" : chosen.front()->get_name() + " ");

@@ -1,20 +1,20 @@
 #include "console.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 
+#include "core/utf8.hpp"
 #include "flag_text.hpp"
+#include "interruption.hpp"
 
 namespace ellice::cli {
 
 namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
 
 std::string duration_text(double seconds) {
   const auto whole = static_cast<long>(seconds + 0.5);
@@ -80,22 +80,31 @@ class Bar {
 void Console::say(LogLevel level, std::string_view prefix, std::string_view text) const {
   if (level > level_) return;
   if (text.ends_with('\n')) text.remove_suffix(1);  // a table brings its own
-  fmt::print(stderr, "{}{}\n", prefix, with_flags(text));
+  // An error or a warning is one line, whatever the names in it hold.
+  const std::string said = with_flags(text);
+  const std::string line = fmt::format(
+      "{}{}\n", prefix, level <= LogLevel::warning ? visible(said) : visible_lines(said));
+  std::fwrite(line.data(), 1, line.size(), stderr);  // who cannot be told is not told
 }
 
 Progress Console::progress() const {
   const bool draw = level_ >= LogLevel::info && ::isatty(STDERR_FILENO) == 1;
   return [draw, bar = std::make_shared<Bar>()](const ProgressState& state) {
     if (draw) bar->update(state);
-    return interrupted == 0;
+    return !stop_flag();
   };
 }
 
-void catch_interrupt() {
-  std::signal(SIGINT, [](int) {
-    interrupted = 1;
-    std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends the program at once
-  });
+void hold_standard_streams() {
+  // Opened the wrong way round, so that reading and writing still fail.
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0) continue;
+    const int other = ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    if (other >= 0 && other != stream) {
+      ::dup2(other, stream);
+      ::close(other);
+    }
+  }
 }
 
 }  // namespace ellice::cli

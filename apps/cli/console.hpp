@@ -23,6 +23,7 @@ struct ellice::EnumNames<ellice::cli::LogLevel> {
 
 namespace ellice::cli {
 
+/// Messages that cannot be written are lost, and nothing else happens.
 class Console {
  public:
   explicit Console(LogLevel level) : level_(level) {}
@@ -42,7 +43,8 @@ class Console {
   LogLevel level_;
 };
 
-/// From now on Ctrl-C asks running work to stop at its next report of progress.
-void catch_interrupt();
+/// Standard streams that the caller closed stay unusable but taken: a file that is opened later
+/// must not get the number of standard error, and messages with it.
+void hold_standard_streams();
 
 }  // namespace ellice::cli

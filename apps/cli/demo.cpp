@@ -54,8 +54,7 @@ Applicants declined_people(const Model& model, int count) {
 }
 
 ExitStatus run_demo(const DemoArguments& arguments) {
-  validate(arguments.common, "options");
-  const Console console = arguments.common.console();
+  const Console console = begin(arguments.common);
   const Dataset data = lending_dataset(training_rows, training_seed);
   const TrainingResult trained = train(data, {}, {}, {.threads = arguments.common.threads});
   const auto model = std::make_shared<const Model>(trained.model);

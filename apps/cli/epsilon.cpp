@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "core/utf8.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "explain/epsilon_findings.hpp"
@@ -114,8 +115,7 @@ std::string findings_text(const EpsilonFindings& findings, const Problem& proble
 }
 
 ExitStatus run_epsilon(const EpsilonArguments& arguments) {
-  validate(arguments.common, "options");
-  const Console console = arguments.common.console();
+  const Console console = begin(arguments.common);
   const OwnedProblem owned(
       read_request(arguments.model, arguments.problem, arguments.rows, arguments.common));
   const EpsilonFindings findings =
@@ -123,7 +123,7 @@ ExitStatus run_epsilon(const EpsilonArguments& arguments) {
                     {.threads = arguments.common.threads, .progress = console.progress()});
   write_file("-", arguments.format == OutputFormat::json
                       ? to_text(to_json(findings, arguments.question, owned))
-                      : findings_text(findings, owned.problem()));
+                      : visible_lines(findings_text(findings, owned.problem())));
   for (const std::string& note : findings.notes) console.warning(note);
   return done;
 }

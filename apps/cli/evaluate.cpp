@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "core/utf8.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
@@ -164,8 +165,7 @@ OutlierFactor make_plausibility(const PlausibilityOptions& options, const Stored
 }
 
 ExitStatus run_evaluate(const EvaluateArguments& arguments) {
-  validate(arguments.common, "options");
-  const Console console = arguments.common.console();
+  const Console console = begin(arguments.common);
   const std::vector<EvaluatorKind> kinds = parse_evaluators(arguments.evaluators);
   const EpsilonRule rule = parse_epsilon_rule(arguments.epsilon);
   EvaluationSetup setup{.variant = arguments.options.variant,
@@ -239,11 +239,12 @@ ExitStatus run_evaluate(const EvaluateArguments& arguments) {
     if (other_batch) document["comparison"] = to_json(comparisons);
     text = to_text(document);
   } else {
-    text = evaluation_text(result, request);
+    text = visible_lines(evaluation_text(result, request));
     if (other_batch) {
       text += fmt::format("\n{} minus {}, by row\n\n{}", input_name(arguments.file),
                           input_name(arguments.against),
                           comparison_text(comparisons, arguments.intervals.confidence));
+      text = visible_lines(text);
     }
   }
   write_file(arguments.output, text);

@@ -3,12 +3,15 @@
 #include <memory>
 
 #include "answer_sink.hpp"
+#include "core/stop.hpp"
+#include "core/utf8.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/explain/explainer.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
 #include "ellice/report/sentence.hpp"
+#include "interruption.hpp"
 #include "methods/method_table.hpp"
 #include "problem_arguments.hpp"
 #include "report/text_table.hpp"
@@ -40,6 +43,7 @@ struct ExplainArguments {
   bool strict = false;
   bool timings = false;
   AnswerFormat format = AnswerFormat::table;
+  TableOptions table = {};
   bool all_features = false;
   std::string output = "-";
 };
@@ -60,6 +64,8 @@ std::shared_ptr<const Model> refitted(const ExplainArguments& arguments,
 }
 
 ExplainRequest make_request(const ExplainArguments& arguments, const Console& console) {
+  require(!arguments.table.spreadsheet_safe || arguments.format == AnswerFormat::csv,
+          "--spreadsheet-safe is for --format csv");
   ExplainRequest request =
       read_request(arguments.model, arguments.problem, arguments.rows, arguments.common);
   if (!arguments.refit.empty()) request.model = refitted(arguments, request, console);
@@ -122,6 +128,13 @@ ExitStatus conclude(const ExplainArguments& arguments, const AnswerSink& sink,
     console.info(fmt::format("wrote {}: {} of {} queries certified", arguments.output, certified,
                              summary.queries()));
   }
+  if (sink.guard().found() > 0 && !arguments.table.spreadsheet_safe) {
+    console.warning(
+        fmt::format("{} cells begin with =, +, -, @, a tab or a carriage return and are no numbers "
+                    "(the first: \"{}\"): a spreadsheet takes them for formulas; "
+                    "--spreadsheet-safe puts an apostrophe before them",
+                    sink.guard().found(), shortened(sink.guard().first(), 40)));
+  }
   if (!sink.held().empty()) {
     console.warning(fmt::format("kept at the query's value, because their kind is not searched: {}",
                                 fmt::join(sink.held(), ", ")));
@@ -132,9 +145,42 @@ ExitStatus conclude(const ExplainArguments& arguments, const AnswerSink& sink,
   return not_certified;
 }
 
+/// Reads, answers and writes block by block. Stopped, it has written what was finished.
+void explain_all(const ExplainArguments& arguments, const Explainer& explainer, QueryReader& reader,
+                 TableProgress& progress, AnswerSink& sink) {
+  const FinishedScope finished(true);
+  while (true) {
+    const QueryBlock block = reader.next(block_rows);
+    if (block.size() < block_rows) {  // the last one: nothing of it is written yet
+      check_query_indices(arguments.problem, explainer.problem().constraints, arguments.queries,
+                          progress.rows() + block.size());
+    }
+    if (block.size() == 0) break;
+    std::vector<Answer> answers = explainer.explain(
+        block.queries, {.threads = arguments.common.threads, .progress = std::cref(progress)});
+    if (is_stop_requested()) {  // some of the block may be missing
+      if (arguments.format != AnswerFormat::html) {
+        stop_was_heard();
+        const StopShield shield;
+        sink.add(std::move(answers), {});
+      }
+      check_stop();
+    }
+    sink.add(std::move(answers), block.invalid);
+    progress.add(block.size());
+  }
+}
+
+void keep_finished(const ExplainArguments& arguments, AnswerSink& sink, const Console& console) {
+  stop_was_heard();
+  if (!sink.interrupt()) return;
+  console.warning(fmt::format("interrupted: {} holds the {} answers that were finished",
+                              arguments.output == "-" ? "standard output" : arguments.output,
+                              sink.summary().queries()));
+}
+
 ExitStatus run_explain(const ExplainArguments& arguments) {
-  validate(arguments.common, "options");
-  const Console console = arguments.common.console();
+  const Console console = begin(arguments.common);
   const Explainer explainer(make_request(arguments, console),
                             {.threads = arguments.common.threads, .progress = console.progress()});
   for (const std::string& note : explainer.notes()) console.warning(note);
@@ -145,22 +191,17 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
       arguments.on_error == "skip" ? QueryReader::OnError::skip : QueryReader::OnError::stop);
   AnswerSink sink(explainer.resolved(),
                   {.format = arguments.format,
+                   .table = arguments.table,
                    .has_id = !arguments.id.empty(),
                    .all_features = arguments.all_features,
                    .colour = arguments.output == "-" && ::isatty(STDOUT_FILENO) == 1,
                    .output = arguments.output});
   TableProgress progress(console.progress(), source);
-  while (true) {
-    const QueryBlock block = reader.next(block_rows);
-    if (block.size() < block_rows) {  // the last one: nothing of it is written yet
-      check_query_indices(arguments.problem, explainer.problem().constraints, arguments.queries,
-                          progress.rows() + block.size());
-    }
-    if (block.size() == 0) break;
-    sink.add(explainer.explain(block.queries, {.threads = arguments.common.threads,
-                                               .progress = std::cref(progress)}),
-             block.invalid);
-    progress.add(block.size());
+  try {
+    explain_all(arguments, explainer, reader, progress, sink);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) keep_finished(arguments, sink, console);
+    throw;
   }
   sink.finish();
   return conclude(arguments, sink, console);
@@ -228,6 +269,7 @@ void add_explain(Verb& program, Job& job) {
              "form of the result; table and html round to sensible digits");
   verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
       ->capture_default_str();
+  add_flags(verb, arguments->table);
   add_flags(verb, arguments->common);
   verb.footer(
       "Examples:\n"

@@ -1,10 +1,12 @@
 #include <memory>
 
+#include "core/stop.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/request/query_reader.hpp"
 #include "explain/frontier_file.hpp"
+#include "interruption.hpp"
 #include "problem_arguments.hpp"
 #include "report/text_table.hpp"
 #include "verb.hpp"
@@ -27,8 +29,7 @@ struct FrontierArguments {
 };
 
 ExitStatus run_frontier(const FrontierArguments& arguments) {
-  validate(arguments.common, "options");
-  const Console console = arguments.common.console();
+  const Console console = begin(arguments.common);
   const OwnedProblem owned(
       read_request(arguments.model, arguments.problem, arguments.rows, arguments.common));
   const Problem& problem = owned.problem();
@@ -48,11 +49,14 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   table.header(header);
 
   std::size_t rows = 0;
-  while (true) {
+  std::size_t traced = 0;
+  const FinishedScope finished(true);
+  while (!is_stop_requested()) {
     const QueryBlock block = reader.next(block_rows);
     rows += block.size();
     if (block.size() == 0) break;
     for (const FrontierCurve& curve : frontier.trace(block.queries, execution)) {
+      ++traced;
       if (as_json) {
         document["results"].push_back(to_json(curve));
         continue;
@@ -66,7 +70,14 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
       table.row(cells);
     }
   }
-  check_query_indices(arguments.problem, problem.constraints, arguments.queries, rows);
+  if (is_stop_requested()) {
+    if (traced == 0) check_stop();
+    stop_was_heard();
+    document["interrupted"] = true;
+    console.warning(fmt::format("interrupted: {} curves were finished and are written", traced));
+  } else {
+    check_query_indices(arguments.problem, problem.constraints, arguments.queries, rows);
+  }
   const std::string text =
       as_json
           ? to_text(document)
@@ -75,6 +86,7 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
                 "{}; grids and\nrules between features are left out\n\n{}",
                 proved ? "" : "found ", proved ? "there is none" : "none was found", table.text());
   write_file(arguments.output, text);
+  check_stop();
   return done;
 }
 

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "answer_sink.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/training.hpp"
@@ -36,6 +37,8 @@ std::vector<Group> all_groups() {
   groups.push_back(
       {.title = fmt::format("explain: methods of others (--method {})", baseline_names()),
        .fields = describe_fields<BaselineOptions>()});
+  groups.push_back(
+      {.title = "explain: tables (--format csv)", .fields = describe_fields<TableOptions>()});
   groups.push_back(
       {.title = "epsilon: what is measured", .fields = describe_fields<SurvivalCheckOptions>()});
   groups.push_back(

@@ -3,9 +3,12 @@
 #include <exception>
 #include <new>
 
+#include "core/memory.hpp"
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/version.hpp"
 #include "ellice/solver/cbc.hpp"
+#include "interruption.hpp"
 
 namespace ellice::cli {
 
@@ -24,7 +27,7 @@ int exit_status(ErrorCode code) {
     case ErrorCode::input:
       return bad_input;
     case ErrorCode::cancelled:
-      return 130;  // the shell's convention for Ctrl-C
+      return interrupted_status();
     case ErrorCode::output:
     case ErrorCode::internal:
       break;
@@ -35,6 +38,7 @@ int exit_status(ErrorCode code) {
 }  // namespace
 
 int run_program(int argc, char** argv, const std::vector<ListedVerb>& verbs) {
+  hold_standard_streams();
   use_cbc();
   const Console console(LogLevel::error);
   CommandLine line(
@@ -51,7 +55,8 @@ int run_program(int argc, char** argv, const std::vector<ListedVerb>& verbs) {
       "\n"
       "`ellice VERB --help` shows the options of a verb.\n"
       "Exit status: 0 done, 1 internal or write failure, 2 wrong usage, 3 bad input, 4 a "
-      "certificate failed.");
+      "certificate failed, 130 stopped by Ctrl-C, 143 by SIGTERM (129 by SIGHUP): within half a "
+      "second, and what is finished is kept.");
   Verb& program = line.program();
   Job job;
   for (const ListedVerb& verb : verbs) {
@@ -67,13 +72,15 @@ int run_program(int argc, char** argv, const std::vector<ListedVerb>& verbs) {
   }
   try {
     if (const std::optional<int> status = line.parse(argc, argv)) return *status;
-    catch_interrupt();
+    listen_for_signals();
+    const StopScope scope(&stop_flag());
     return job();
   } catch (const Error& error) {
-    console.error(error.what());
+    console.error(error.code() == ErrorCode::cancelled ? "interrupted" : error.what());
     return exit_status(error.code());
   } catch (const std::bad_alloc&) {
-    console.error("out of memory");
+    console.error(
+        fmt::format("out of memory: {} may be used (--memory-limit)", memory_text(memory_limit())));
     return internal_failure;
   } catch (const std::exception& error) {
     console.error(fmt::format("internal failure: {}", error.what()));

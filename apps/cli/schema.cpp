@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "core/utf8.hpp"
 #include "data/draft.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
@@ -20,8 +21,7 @@ struct SchemaArguments {
 };
 
 ExitStatus run_schema(const SchemaArguments& arguments) {
-  validate(arguments.common, "options");
-  const Console console = arguments.common.console();
+  const Console console = begin(arguments.common);
   CsvReader source(arguments.data);
   const SchemaDraft draft =
       draft_schema(source, arguments.target, arguments.favourable, console.progress());
@@ -34,8 +34,8 @@ ExitStatus run_schema(const SchemaArguments& arguments) {
   } else {
     text = fmt::format(
         "# A first draft from {}. Read it over: what may a person change, and how far?\n",
-        source.name());
-    for (const std::string& note : draft.notes) text += fmt::format("# - {}\n", note);
+        visible(source.name()));
+    for (const std::string& note : draft.notes) text += fmt::format("# - {}\n", visible(note));
     text += to_yaml(draft.schema);
   }
   write_file(arguments.output, text);

@@ -1,6 +1,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "core/as_input.hpp"
+#include "core/utf8.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
@@ -44,12 +46,11 @@ PaperValues paper_values(const StudyArguments& arguments) {
 }
 
 ExitStatus run(const StudyArguments& arguments) {
-  validate(arguments.common, "options");
+  const Console console = begin(arguments.common);
   require(!arguments.plan.empty(), "a plan is needed: ellice study PLAN.yaml -o FOLDER");
   require(!arguments.folder.empty(), "a folder for the results is needed: -o FOLDER");
-  const Console console = arguments.common.console();
   const StudyPlan plan = read_plan(arguments.plan, study_names());
-  check_study(plan);
+  as_input(arguments.plan, [&] { check_study(plan); });
   const PaperValues paper = paper_values(arguments);
   require_input(!arguments.report_only || std::filesystem::exists(store_of(arguments.folder)),
                 "{} holds no results to report; leave out --report-only to run the study",
@@ -82,7 +83,7 @@ ExitStatus run(const StudyArguments& arguments) {
   for (const ResultTable& table : study_tables(results, paper)) {
     if (table.name.starts_with("performance")) text += to_text(table) + "\n";
   }
-  write_file("-", text);
+  write_file("-", visible_lines(text));
   return done;
 }
 

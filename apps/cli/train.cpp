@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/utf8.hpp"
 #include "data/recipe.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
@@ -9,6 +10,7 @@
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
+#include "model/training_forecast.hpp"
 #include "report/text_table.hpp"
 #include "sets/ellipsoid.hpp"
 #include "verb.hpp"
@@ -20,6 +22,7 @@ namespace {
 // An epsilon is usually some per cent of the objective: a head that is farther than this from its
 // minimum moves the set of models noticeably.
 constexpr double tolerable_decrement = 1e-3;
+constexpr double worth_telling_seconds = 120;
 
 struct TrainArguments {
   CommonOptions common = {};
@@ -213,14 +216,29 @@ std::string report_text(const Report& report, const std::string& output) {
   return table.text();
 }
 
+/// Says before the work begins that it will take long, and what would shorten it; refuses what
+/// cannot be done.
+void foretell(const Dataset& data, const TrainingOptions& options, const Console& console) {
+  const auto classes = static_cast<Index>(data.classes.size());
+  require_feasible_training(data.schema, data.rows(), classes, options);
+  const double seconds = forecast_training(data.schema, data.rows(), classes, options).seconds;
+  if (seconds < worth_telling_seconds) return;
+  const bool is_linear = options.network.hidden.empty() || options.model == NetworkKind::logistic;
+  console.warning(fmt::format(
+      "training will take about {:.0f} minutes on one core: {} rows, {} columns{}", seconds / 60,
+      data.rows(), encoded_columns(data.schema),
+      is_linear ? "; --folds 0 leaves out the cross-validation, five sixths of it"
+                : ", and a network; fewer units (--hidden) or --epochs, or --no-full-curvature, "
+                  "take less"));
+}
+
 ExitStatus run_train(TrainArguments arguments, bool gives_hidden) {
   // A softmax model has hidden layers only where some are asked for.
   if (arguments.training.model == NetworkKind::softmax && !gives_hidden) {
     arguments.training.network.hidden.clear();
   }
-  validate(arguments.common, "options");
+  const Console console = begin(arguments.common);
   validate(arguments.training, "options");
-  const Console console = arguments.common.console();
   Selection& selection = arguments.selection;
   selection.seed = arguments.common.seed;
   validate(selection, "options");
@@ -231,6 +249,7 @@ ExitStatus run_train(TrainArguments arguments, bool gives_hidden) {
   selection.balance = arguments.balance.value_or(of_the_paper);
 
   const Dataset data = load_data(arguments, console);
+  foretell(data, arguments.training, console);
   const TrainingResult result =
       train(data, selection, arguments.training,
             {.threads = arguments.common.threads, .progress = console.progress()});
@@ -262,7 +281,7 @@ ExitStatus run_train(TrainArguments arguments, bool gives_hidden) {
   console.debug(fmt::format("trained in {:.3f} s", result.summary.seconds));
   const std::string text = arguments.format == OutputFormat::json
                                ? to_text(report_json(report))
-                               : report_text(report, arguments.output);
+                               : visible_lines(report_text(report, arguments.output));
   if (arguments.output == "-") {
     console.info(text);  // standard output holds the model
   } else {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -13,6 +14,7 @@
 
 #include "command_line.hpp"
 #include "console.hpp"
+#include "core/memory.hpp"
 #include "ellice/core/fields.hpp"
 
 namespace ellice::cli {
@@ -30,6 +32,7 @@ enum ExitStatus : int {
 struct CommonOptions {
   int threads = 0;
   std::uint64_t seed = 0;
+  std::optional<double> memory_limit = {};
   bool quiet = false;
   LogLevel log_level = LogLevel::info;
 
@@ -37,11 +40,21 @@ struct CommonOptions {
     visit("threads", self.threads, at_least(0),
           "threads to use, 0 for one per core; never changes a result");
     visit("seed", self.seed, any_value(), "seed of every random choice");
+    visit("memory_limit", self.memory_limit, at_least(0.25),
+          "GB of memory that may be used (default: nine tenths of the machine's); training that "
+          "needs more is refused before it begins");
     visit("quiet", self.quiet, any_value(), "errors only on standard error");
     visit("log_level", self.log_level, any_value(), "what is said on standard error");
   }
   [[nodiscard]] Console console() const { return Console(quiet ? LogLevel::error : log_level); }
 };
+
+/// What every verb begins with: its common options are checked and take effect.
+[[nodiscard]] inline Console begin(const CommonOptions& common) {
+  validate(common, "options");
+  if (common.memory_limit) set_memory_limit(1e9 * *common.memory_limit);
+  return common.console();
+}
 
 enum class OutputFormat { table, json };
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/as_input.hpp"
 #include "ellice/audit/audit.hpp"
 #include "ellice/certificate/certificate.hpp"
 #include "ellice/certificate/verification.hpp"
@@ -11,6 +12,7 @@
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/model/model_file.hpp"
+#include "explain/recourse_request.hpp"
 #include "report/text_table.hpp"
 #include "row_arguments.hpp"
 #include "verb.hpp"
@@ -37,10 +39,20 @@ bool makes_a_claim(Status status) {
   return is_certified(status) || status == Status::infeasible;
 }
 
+bool is_recourse_file(const Json& document) {
+  return document.is_object() && document.contains("format") &&
+         document["format"] == recourse_format;
+}
+
+bool is_interrupted(const Json& document) {
+  return is_recourse_file(document) && document.value("interrupted", Json()) == true;
+}
+
 /// A file holds one certificate, or the answers of a whole run.
 FileAudit audit(const Json& document, const Model& model, const std::vector<const Model*>& ensemble,
                 const StoredRows* rows, const std::string& source) {
-  if (document.is_object() && document.value("format", "") == recourse_format) {
+  if (is_recourse_file(document)) {
+    check_recourse_request(document, source, model, ensemble);
     return audit_recourse_file(document, model, source, ensemble, rows);
   }
   const Certificate certificate = certificate_from_json(document, model, source);
@@ -170,8 +182,7 @@ std::string verification_text(const FileAudit& all, std::size_t failed) {
 }
 
 ExitStatus run_verify(const VerifyArguments& arguments) {
-  validate(arguments.common, "options");
-  const Console console = arguments.common.console();
+  const Console console = begin(arguments.common);
   const Model model = read_model(arguments.model);
   std::vector<Model> others;
   for (const std::string& other : arguments.ensemble) others.push_back(read_model(other));
@@ -186,8 +197,14 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
     training =
         read_needed_rows(arguments.rows, model, console, is_true ? "the set true" : "verify");
   }
-  const FileAudit all =
-      audit(document, model, ensemble, training ? &training->fitted.rows : nullptr, source);
+  const FileAudit all = as_input(source, [&] {
+    return audit(document, model, ensemble, training ? &training->fitted.rows : nullptr, source);
+  });
+  if (is_interrupted(document)) {
+    console.warning(fmt::format(
+        "{}: the run was interrupted: people may be missing, and nothing is said about them",
+        source));
+  }
   const auto failed = static_cast<std::size_t>(
       std::count_if(all.begin(), all.end(), [](const AnswerAudit& one) { return !one.holds(); }));
   write_file(arguments.output, arguments.format == OutputFormat::json

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/temporary_files.hpp"
 #include "ellice/core/error.hpp"
 
 namespace ellice {
@@ -56,6 +57,19 @@ mode_t mode_of(const std::filesystem::file_status& replaced) {
   return 0666U & ~mask;
 }
 
+/// Where a chain of symbolic links ends, whether there is a file or not, so that the links go on
+/// pointing at the new content. The system follows as many of them.
+std::filesystem::path link_target(std::filesystem::path path) {
+  constexpr int most_links = 40;
+  std::error_code error;
+  for (int i = 0; i < most_links && std::filesystem::is_symlink(path, error); ++i) {
+    const std::filesystem::path next = std::filesystem::read_symlink(path, error);
+    if (error) return path;
+    path = next.is_absolute() ? next : path.parent_path() / next;
+  }
+  return path;
+}
+
 }  // namespace
 
 std::string input_name(const std::string& path) {
@@ -86,12 +100,18 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
       descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);  // a device cannot be replaced
     } else {
-      // Follow a symbolic link, so that it goes on pointing at the new content.
-      const std::filesystem::path resolved = std::filesystem::weakly_canonical(path_, ignored);
-      target_ = ignored || resolved.empty() ? path_ : resolved.string();
+      target_ = link_target(path_).string();
+      if (std::filesystem::is_symlink(target_, ignored)) {
+        errno = ELOOP;
+        fail_to_write();
+      }
       temporary_ = target_ + ".XXXXXX";
       descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
-      if (descriptor_ < 0) temporary_.clear();
+      if (descriptor_ < 0) {
+        temporary_.clear();
+      } else {
+        TemporaryFiles::add(temporary_);
+      }
     }
   }
   if (descriptor_ < 0) fail_to_write();
@@ -99,7 +119,9 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
 
 OutputFile::~OutputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (temporary_.empty()) return;
+  ::unlink(temporary_.c_str());
+  TemporaryFiles::forget(temporary_);
 }
 
 void OutputFile::fail_to_write() const {
@@ -127,6 +149,7 @@ void OutputFile::commit() {
   if (::close(std::exchange(descriptor_, -1)) != 0) fail_to_write();
   if (temporary_.empty()) return;
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail_to_write();
+  TemporaryFiles::forget(temporary_);
   temporary_.clear();
 }
 

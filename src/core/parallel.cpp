@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/blas.hpp"
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 
 namespace ellice {
@@ -27,6 +28,7 @@ void parallel_for(std::string_view stage, std::size_t count, const Execution& ex
 
   if (workers <= 1) {
     for (std::size_t i = 0; i < count; ++i) {
+      check_stop();
       body(i);
       report_progress(execution.progress, {stage, i + 1, count});
     }
@@ -40,12 +42,14 @@ void parallel_for(std::string_view stage, std::size_t count, const Execution& ex
   std::size_t first_index = std::numeric_limits<std::size_t>::max();
   std::exception_ptr first_exception;
 
-  const auto work = [&] {
+  const auto work = [&, asked = internal::current_stop] {
+    const StopScope inherited(asked);
     while (!stop) {
       const std::size_t i = next.fetch_add(1);
       if (i >= count) return;
       std::size_t failed = i;
       try {
+        check_stop();
         body(i);
         const std::lock_guard lock(mutex);
         ++done;
@@ -69,6 +73,19 @@ void parallel_for(std::string_view stage, std::size_t count, const Execution& ex
     work();
   }
   if (first_exception) std::rethrow_exception(first_exception);
+}
+
+bool parallel_for_results(std::string_view stage, std::size_t count, const Execution& execution,
+                          const std::function<void(std::size_t)>& body) {
+  const bool keep = internal::keeps_finished;
+  const FinishedScope inside(false);  // a body is finished or it is not
+  try {
+    parallel_for(stage, count, execution, body);
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::cancelled || !keep) throw;
+    return false;
+  }
 }
 
 }  // namespace ellice

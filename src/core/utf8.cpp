@@ -1,5 +1,7 @@
 #include "core/utf8.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 
 namespace ellice {
@@ -47,7 +49,64 @@ std::size_t character_length(std::string_view text) {
   return 0;
 }
 
+/// The code point of a character of one to four bytes.
+unsigned code_point(std::string_view character) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return byte(0);
+  unsigned value = byte(0) & (0xFFU >> (character.size() + 1));
+  for (std::size_t i = 1; i < character.size(); ++i) value = (value << 6U) | (byte(i) & 0x3FU);
+  return value;
+}
+
+/// Whether a terminal would do something else than show it.
+bool is_hidden(unsigned code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x200E || code == 0x200F ||
+         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0xFEFF;
+}
+
+std::string escape(unsigned code) {
+  switch (code) {
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    default:
+      return code < 0x80 ? fmt::format("\\x{:02X}", code) : fmt::format("\\u{:04X}", code);
+  }
+}
+
+std::string escaped(std::string_view text, bool keep_lines) {
+  std::string result;
+  for (std::size_t place = 0; place < text.size();) {
+    const std::size_t length = character_length(text.substr(place));
+    if (length == 0) {
+      result += fmt::format("\\x{:02X}", static_cast<unsigned char>(text[place]));
+      ++place;
+      continue;
+    }
+    const std::string_view character = text.substr(place, length);
+    const unsigned code = code_point(character);
+    if (is_hidden(code) && !(keep_lines && code == '\n')) {
+      result += escape(code);
+    } else {
+      result += character;
+    }
+    place += length;
+  }
+  return result;
+}
+
 }  // namespace
+
+std::string visible(std::string_view text) {
+  return escaped(text, false);
+}
+
+std::string visible_lines(std::string_view text) {
+  return escaped(text, true);
+}
 
 std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
   if (is_ascii(text)) return std::nullopt;

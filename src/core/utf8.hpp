@@ -14,4 +14,12 @@ namespace ellice {
 /// the rest.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t longest);
 
+/// The text as it can be shown on a terminal and in a log: control characters, marks that turn the
+/// direction of writing, line separators and bytes that are not UTF-8 become escapes such as \x1B
+/// and \u202E.
+[[nodiscard]] std::string visible(std::string_view text);
+
+/// The same for text of several lines, whose ends stay.
+[[nodiscard]] std::string visible_lines(std::string_view text);
+
 }  // namespace ellice

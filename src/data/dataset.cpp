@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/stop.hpp"
 #include "data/folds.hpp"
 #include "data/labeller.hpp"
 
@@ -235,6 +236,7 @@ Dataset read_dataset(RowSource& source, const Schema& schema, const Progress& pr
   Index rows = 0;
   std::span<const std::string_view> cells;
   while (source.next(cells)) {
+    check_stop();
     // Row-major storage grows in place and geometrically: no second copy of a large table.
     if (rows == data.raw.rows()) {
       data.raw.conservativeResize(std::max<Index>(64, 2 * rows), features);

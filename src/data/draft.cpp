@@ -4,9 +4,11 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 
 namespace ellice {
@@ -81,18 +83,18 @@ struct Group {
 
 std::vector<Group> possible_groups(const std::vector<std::string>& header, std::size_t target) {
   std::vector<Group> groups;
+  std::unordered_map<std::string, std::size_t> known;
   for (std::size_t column = 0; column < header.size(); ++column) {
     const std::size_t end = header[column].find_last_of("_=");
     if (column == target || end == std::string::npos || end == 0) continue;
     const std::string name = header[column].substr(0, end);
-    const auto known = std::find_if(groups.begin(), groups.end(),
-                                    [&](const Group& group) { return group.name == name; });
-    (known == groups.end() ? groups.emplace_back(Group{.name = name}) : *known)
-        .columns.push_back(column);
+    const auto [place, is_new] = known.try_emplace(name, groups.size());
+    if (is_new) groups.push_back({.name = name});
+    groups[place->second].columns.push_back(column);
   }
+  const std::unordered_set<std::string_view> names(header.begin(), header.end());
   std::erase_if(groups, [&](const Group& group) {
-    return group.columns.size() < 2 ||
-           std::find(header.begin(), header.end(), group.name) != header.end();
+    return group.columns.size() < 2 || names.contains(group.name);
   });
   return groups;
 }
@@ -144,10 +146,11 @@ class Drafter {
     require_input(rows_ > 0, "{}: the table has a header but no rows", source_->name());
     check_target();
     std::vector<bool> done(columns_.size(), false);
+    const std::vector<const Group*> groups = exact_groups();
     done[target_] = true;
     for (std::size_t column = 0; column < columns_.size(); ++column) {
       if (done[column]) continue;
-      const Group* const group = exact_group_of(column);
+      const Group* const group = groups[column];
       if (group == nullptr) {
         draft_column(column);
         continue;
@@ -199,14 +202,14 @@ class Drafter {
     }
   }
 
-  [[nodiscard]] const Group* exact_group_of(std::size_t column) const {
+  /// By column; null where it is in none.
+  [[nodiscard]] std::vector<const Group*> exact_groups() const {
+    std::vector<const Group*> groups(columns_.size(), nullptr);
     for (const Group& group : groups_) {
-      if (group.exact &&
-          std::find(group.columns.begin(), group.columns.end(), column) != group.columns.end()) {
-        return &group;
-      }
+      if (!group.exact) continue;
+      for (const std::size_t column : group.columns) groups[column] = &group;
     }
-    return nullptr;
+    return groups;
   }
 
   void draft_group(const Group& group) {
@@ -306,6 +309,7 @@ SchemaDraft draft_schema(RowSource& source, const std::string& target,
   Drafter drafter(source, target, favourable);
   std::span<const std::string_view> cells;
   for (std::size_t row = 0; source.next(cells); ++row) {
+    check_stop();
     if (row % rows_per_report == 0) report_progress(progress, {.stage = "reading", .done = row});
     drafter.add(cells);
   }

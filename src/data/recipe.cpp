@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/data/encoder.hpp"
 #include "ellice/data/lending.hpp"
@@ -159,6 +160,7 @@ Table read_table(CsvReader& reader, const Recipe& recipe) {
   const auto target_column = static_cast<std::size_t>(target - header.begin());
   std::span<const std::string_view> cells;
   while (reader.next(cells)) {
+    check_stop();
     for (const std::size_t column : columns) {
       table.values.push_back(parse_cell(reader, header[column], cells[column]));
     }

@@ -15,15 +15,18 @@ namespace ellice {
 
 namespace {
 
+// Beyond these a cost of ordinary moves overflows, or a feature might as well be free or locked.
+constexpr double least_weight = 1e-12;
+constexpr double greatest_weight = 1e12;
+
 /// Texts of which none may stand twice.
 std::vector<std::string> distinct_texts(const YamlEntry& entry, std::string_view expected,
                                         bool may_be_empty = false) {
   std::vector<std::string> result;
+  std::set<std::string> seen;
   for (const YamlEntry& item : entry.list(expected)) {
     std::string text = may_be_empty ? item.text() : item.filled_text("a text that is not empty");
-    if (std::find(result.begin(), result.end(), text) != result.end()) {
-      item.fault("\"{}\" stands twice, expected each once", text);
-    }
+    if (!seen.insert(text).second) item.fault("\"{}\" stands twice, expected each once", text);
     result.push_back(std::move(text));
   }
   return result;
@@ -148,7 +151,10 @@ Feature read_feature(const std::string& name, const YamlEntry& entry,
     feature.immutable = immutable->boolean();
   if (const YamlEntry* const weight = record.find("weight")) {
     feature.weight = weight->number("a finite number > 0");
-    if (feature.weight <= 0) weight->wrong("a finite number > 0; to lock a feature use immutable");
+    if (feature.weight < least_weight || feature.weight > greatest_weight) {
+      weight->wrong(fmt::format("a number > 0, from {} to {}; to lock a feature use immutable",
+                                number_text(least_weight), number_text(greatest_weight)));
+    }
   }
   if (const YamlEntry* const unit = record.find("unit")) feature.unit = unit->text();
   return feature;

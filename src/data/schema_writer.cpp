@@ -101,9 +101,11 @@ Json to_json(const Schema& schema) {
   if (!schema.drop.empty()) result["drop"] = schema.drop;
   Json features = Json::object();
   Json one_hot = Json::object();
+  // Names differ, so that nobody needs to look for each among those before it.
+  auto& members = features.get_ref<Json::object_t&>();
   for (const Feature& feature : schema.features) {
     // A group has an entry here as well, which keeps its place among the features.
-    features[feature.name] = feature_to_json(feature);
+    members.push_back({feature.name, feature_to_json(feature)});
     if (!feature.one_hot.empty()) one_hot[feature.name] = feature.one_hot;
   }
   result["features"] = std::move(features);

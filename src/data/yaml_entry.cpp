@@ -1,13 +1,61 @@
 #include "data/yaml_entry.hpp"
 
+#include <yaml-cpp/eventhandler.h>
+
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "core/utf8.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/data/schema.hpp"
 
 namespace ellice {
+
+namespace {
+
+/// Hears what a parser reads and keeps nothing. Every event takes a byte of the text or stands for
+/// an empty value beside one, so that a parser that makes more of them would never end.
+class EventLimit : public YAML::EventHandler {
+ public:
+  explicit EventLimit(std::size_t bytes) : most_(4 * bytes + 16) {}
+
+  /// Where the latest document began.
+  [[nodiscard]] const YAML::Mark& last_start() const { return start_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    start_ = mark;
+    count(mark);
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override { count(mark); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override { count(mark); }
+  void OnScalar(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                const std::string& /*value*/) override {
+    count(mark);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/,
+                       YAML::anchor_t /*anchor*/, YAML::EmitterStyle::value /*style*/) override {
+    count(mark);
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {
+    count(mark);
+  }
+  void OnMapEnd() override {}
+
+ private:
+  void count(const YAML::Mark& mark) {
+    if (++events_ > most_) throw YAML::ParserException(mark, "this has no end");
+  }
+
+  std::size_t most_;
+  std::size_t events_ = 0;
+  YAML::Mark start_;
+};
+
+}  // namespace
 
 YamlDocument::YamlDocument(const std::string& text, std::string source, Lines lines)
     : source_(std::move(source)), lines_(lines) {
@@ -17,15 +65,27 @@ YamlDocument::YamlDocument(const std::string& text, std::string source, Lines li
          "{}:{}: found the byte 0x{:02X}, which is not UTF-8 here; save the file as UTF-8", source_,
          1 + std::count(text.begin(), end, '\n'), static_cast<unsigned char>(*end));
   }
-  std::vector<YAML::Node> documents;
   try {
-    documents = YAML::LoadAll(text);
+    check_single(text);
+    root_ = YAML::Load(text);
   } catch (const YAML::Exception& error) {
     fail(ErrorCode::input, "{}: not YAML: {}", place(error.mark), error.msg);
   }
-  require_input(documents.size() == 1, "{}: found {} YAML documents, expected one", source_,
-                documents.size());
-  root_ = documents.front();
+}
+
+void YamlDocument::check_single(const std::string& text) const {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  EventLimit events(text.size());
+  require_input(parser.HandleNextDocument(events), "{}: found no YAML document, expected one",
+                source_);
+  // YAML::LoadAll would ask for documents without end: one that consists of a stray comma is empty
+  // and leaves the comma where it is.
+  if (!parser.HandleNextDocument(events)) return;
+  fail(ErrorCode::input,
+       "{}: found more after the end of the document, expected one document (a comma, a bracket or "
+       "an indentation that should not be there?)",
+       place(events.last_start()));
 }
 
 YamlEntry YamlDocument::top() const {

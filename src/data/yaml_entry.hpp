@@ -30,6 +30,9 @@ class YamlDocument {
   [[nodiscard]] std::string place(const YAML::Mark& mark) const;
 
  private:
+  /// Throws unless the text is one document; ends on every text.
+  void check_single(const std::string& text) const;
+
   std::string source_;
   Lines lines_;
   YAML::Node root_;

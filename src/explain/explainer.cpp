@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "core/stop.hpp"
 #include "core/stopwatch.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
@@ -107,15 +108,28 @@ std::vector<Answer> Explainer::explain(const std::vector<Query>& queries,
   const Execution silent{.threads = execution.threads};
   const Stopwatch watch;
   std::vector<Answer> answers = state.generator->generate(queries, execution);
+  const FinishedScope whole(false);
   if (state.asked().timings) {
     for (Answer& answer : answers)
       answer.seconds = watch.seconds() / static_cast<double>(answers.size());
   }
+  if (is_stop_requested()) return finished(std::move(answers), execution.threads);
   state_fresh_survival(
       problem(), queries, answers,
       [&](const Problem& disturbed) { return state.make_disturbed(disturbed, silent); }, execution);
   if (state.asked().attack) attack_answers(answers, problem(), *state.owned.fitted().rows, silent);
-  if (state.reasoner) add_reasons(answers, *state.reasoner, silent);
+  return finished(std::move(answers), execution.threads);
+}
+
+std::vector<Answer> Explainer::finished(std::vector<Answer> answers, int threads) const {
+  const State& state = *state_;
+  std::optional<StopShield> shield;
+  if (is_stop_requested()) {
+    // What takes searches of its own is not begun for answers that are kept; theirs would be cut.
+    if (has_selection_effect(problem()) || state.asked().attack) check_stop();
+    shield.emplace();
+  }
+  if (state.reasoner) add_reasons(answers, *state.reasoner, {.threads = threads});
   const std::shared_ptr<const Schema> schema(state.asked().model, &model().schema());
   for (Answer& answer : answers) answer.schema = schema;
   return answers;

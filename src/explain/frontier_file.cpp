@@ -1,5 +1,6 @@
 #include "explain/frontier_file.hpp"
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 
@@ -27,9 +28,16 @@ FrontierTracer::FrontierTracer(const OwnedProblem& owned, const std::vector<std:
 std::vector<FrontierCurve> FrontierTracer::trace(const std::vector<Query>& queries,
                                                  const Execution& execution) const {
   std::vector<FrontierCurve> curves(queries.size());
-  parallel_for("tracing", queries.size(), execution,
-               [&](std::size_t i) { curves[i] = frontier_.trace(queries[i], epsilons_); });
-  return curves;
+  std::vector<char> finished(queries.size(), 0);  // not bool: threads write beside each other
+  parallel_for_results("tracing", queries.size(), execution, [&](std::size_t i) {
+    curves[i] = frontier_.trace(queries[i], epsilons_);
+    finished[i] = 1;
+  });
+  std::vector<FrontierCurve> result;
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    if (finished[i] != 0) result.push_back(std::move(curves[i]));
+  }
+  return result;
 }
 
 Json to_json(const FrontierCurve& curve) {

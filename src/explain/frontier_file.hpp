@@ -22,6 +22,7 @@ class FrontierTracer {
   [[nodiscard]] const std::vector<double>& epsilons() const { return epsilons_; }
   /// Whether the points are the nearest and missing ones do not exist.
   [[nodiscard]] bool is_proved() const { return frontier_.is_solved_at_once(); }
+  /// In the order of the queries; stopped in a FinishedScope, those that are finished.
   [[nodiscard]] std::vector<FrontierCurve> trace(const std::vector<Query>& queries,
                                                  const Execution& execution = {}) const;
 

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/stop.hpp"
 #include "core/stopwatch.hpp"
 
 namespace ellice {
@@ -32,6 +33,7 @@ Vector CuttingSet::last_robust(const Vector& robust, const Vector& other) const 
   double kept = 0;
   double lost = 1;
   for (int step = 0; step < way_steps; ++step) {
+    check_stop();
     const double middle = (kept + lost) / 2;
     (with_margin_.is_robust(robust + middle * (other - robust), delta_) ? kept : lost) = middle;
   }
@@ -55,6 +57,7 @@ void CuttingSet::start() {
 
 void CuttingSet::polish() {
   for (int step = 0; best_ && step < polish_steps; ++step) {
+    check_stop();
     const std::optional<WorstInBox> worst = check_.worst(*best_, delta_);
     if (!worst) return;
     HullProgram program(corners_, query_, &box_);
@@ -75,6 +78,7 @@ CuttingSet::Result CuttingSet::solve(double seconds) {
   // What is worst at a near robust point says more about the box than the network itself.
   std::vector<Network> networks = {worst ? worst->network : network_};
   while (true) {
+    check_stop();
     HullProgram program(corners_, query_, &box_);
     if (best_) program.require_within(distance(*best_));
     for (const Network& network : networks) program.require_accepted(network, margin_);

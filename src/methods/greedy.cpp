@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "search/allowed_row.hpp"
 #include "search/branch_answers.hpp"
@@ -54,6 +55,7 @@ class Growth {
     Adam adam(point_.size());
     double highest = -infinity;
     for (int step = 0, idle = 1;; ++step, ++idle) {
+      check_stop();
       const GradientObjective::Value value = objective_.evaluate(feasible_->query(), point_);
       if (value.robust_logit >= problem_->threshold &&
           accept(allowed_row(*feasible_, value.robust_gradient, point_))) {
@@ -184,6 +186,7 @@ std::vector<std::size_t> GreedySearch::ranking(const FeasibleSet& feasible) cons
   Adam adam(point.size());
   double highest = -infinity;
   for (int step = 0, idle = 1; step < settings_.max_steps; ++step, ++idle) {
+    check_stop();
     const GradientObjective::Value value = objective.evaluate(feasible.query(), point);
     sums += value.gradient.cwiseAbs();
     if (value.robust_logit > highest) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/random.hpp"
 #include "search/allowed_row.hpp"
@@ -200,6 +201,7 @@ Answer GumbelSearch::answer(const Query& query, const FeasibleSet& feasible) con
   double temperature = options_.temperature;
   double highest = -infinity;
   for (int step = 0, idle = 1; step < settings_.max_steps; ++step, ++idle) {
+    check_stop();
     const GradientObjective::Value value =
         objective.evaluate(feasible.query(), relaxation.relaxed(random, temperature));
     for (int k = 0; k < options_.samples; ++k) draw(value.robust_gradient);

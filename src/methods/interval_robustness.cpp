@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "solver/mixed_integer.hpp"
 
@@ -275,6 +276,7 @@ double IntervalRobustness::largest_deep(const FirstLayer& first, double lower, d
   // bound. CBC either finds a worse pattern just below it or proves that there is none.
   double share = 1e-6;
   while (share < 1) {
+    check_stop();
     const double probe = upper * (1 - share);
     if (probe <= lower) break;
     const std::optional<Activations> box = activations(first, probe);

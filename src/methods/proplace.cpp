@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/stop.hpp"
 #include "core/stopwatch.hpp"
 #include "ellice/core/error.hpp"
 #include "methods/cutting_set.hpp"
@@ -152,6 +153,7 @@ std::optional<Vector> Proplace::run_published(const FeasibleSet& feasible) const
   HullProgram program(hull, feasible.query(), nullptr);
   program.require_accepted(network_, first_margin);
   while (watch.seconds() <= options_.query_seconds) {
+    check_stop();
     const HullProgram::Solution solution = program.solve(options_.query_seconds);
     if (solution.status != MixedIntegerStatus::optimal) break;
     const std::optional<WorstInBox> worst = published_adversary(solution.point);

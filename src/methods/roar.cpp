@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/stop.hpp"
 #include "core/stopwatch.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/random.hpp"
@@ -196,6 +197,7 @@ Vector Roar::run_published(const FeasibleSet& feasible) const {
   double previous = 0;
   const Stopwatch watch;
   for (int step = 0; step < published_steps && watch.seconds() < published_seconds; ++step) {
+    check_stop();
     const double margin = line.worst(x);
     const double loss = class_one_loss(margin) + proximity * (x - query).lpNorm<1>();
     const Vector slope = line.slope - line.delta * x.cwiseSign();
@@ -219,6 +221,7 @@ Vector Roar::solve(const FeasibleSet& feasible, const Box& box, double least) co
   Vector x = query.cwiseMax(box.lower).cwiseMin(box.upper);
   double radius = 1;
   for (int round = 0; round < most_rounds; ++round) {
+    check_stop();
     const UncertainLine line = surrogate(x);
     const Box region{.lower = box.lower.cwiseMax((x.array() - radius).matrix()),
                      .upper = box.upper.cwiseMin((x.array() + radius).matrix())};

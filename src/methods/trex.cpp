@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/stop.hpp"
 #include "core/stopwatch.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/random.hpp"
@@ -96,6 +97,7 @@ TrexContinuous::Climb TrexContinuous::climb(const Box& box, const Vector& query)
   Adam adam(query.size());
   way.start = way.origin;
   for (int step = 0; step < start_steps; ++step) {
+    check_stop();
     if (yes.loss_gradient(way.start, gradient) >= start_probability) break;
     adam.step(gradient, start_rate, box.lower, box.upper, way.start);
   }
@@ -104,6 +106,7 @@ TrexContinuous::Climb TrexContinuous::climb(const Box& box, const Vector& query)
   way.value = stability_->gradient(way.end, gradient);
   double length = 1;
   for (int step = 0; step < ascent_steps && way.value < options_.tau; ++step) {
+    check_stop();
     const double norm = gradient.norm();
     bool climbed = false;
     while (norm > 0 && length > 1e-10 && !climbed) {
@@ -227,6 +230,7 @@ Vector TrexContinuous::run_published(std::size_t index, const FeasibleSet& feasi
   Adam start(x.size());
   const Stopwatch watch;
   for (int step = 0; step < start_steps && watch.seconds() < start_seconds; ++step) {
+    check_stop();
     const double m = way.loss_gradient(x, gradient);
     start.step(gradient, start_rate, x);
     if (m >= start_probability) break;  // of the point before the step
@@ -234,6 +238,7 @@ Vector TrexContinuous::run_published(std::size_t index, const FeasibleSet& feasi
   const Random random = stream_of(options_).split(index);
   Adam ascent(x.size());
   for (int step = 0; step < ascent_steps; ++step) {
+    check_stop();
     const Stability drawn(network, problem_->threshold,
                           stability_noise(published_draws, x.size(), false,
                                           random.split(static_cast<std::uint64_t>(step))));
@@ -286,6 +291,7 @@ std::optional<Vector> TrexContinuous::first_stable_row(const Climb& way,
   double unstable = 0;
   double stable = 1;
   while (stable - unstable > 1e-9) {
+    check_stop();
     const double middle = (stable + unstable) / 2;
     const Vector candidate = allowed_row(feasible, way.slope, from + middle * (way.end - from));
     if (is_stable(candidate)) {

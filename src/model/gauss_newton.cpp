@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/blas.hpp"
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "model/network_pass.hpp"
 
@@ -19,6 +20,7 @@ void weighted_jacobians(NetworkPass& pass, RowMatrixArg rows, VectorArg weights,
                         Eigen::Ref<RowMatrix> jacobians) {
   Vector gradient(jacobians.cols());
   for (Index i = 0; i < jacobians.rows(); ++i) {
+    check_stop();
     pass.forward(rows.row(first + i).transpose());
     pass.backward();
     pass.parameter_gradient(gradient);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/as_input.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
@@ -267,6 +268,50 @@ StoredRows rows_from_json(JsonObject object, Index columns, Index rows, std::siz
   return stored;
 }
 
+/// loss + (l2/2)·‖θ‖² in all layers; what a share of the objective means hangs on it.
+void check_objective(const Model& model, JsonObject training) {
+  // What another order of adding, or another programme's rounding, leaves is far below.
+  constexpr double tolerance = 1e-6;
+  const TrainingRecord& record = model.training;
+  double squares = 0;
+  for (const Layer& layer : model.network.layers) {
+    squares += layer.weights.squaredNorm();
+    if (record.penalize_bias) squares += layer.bias.squaredNorm();
+  }
+  const double expected = record.loss + record.l2 / 2 * squares;
+  if (std::abs(record.objective - expected) <= tolerance * expected && record.objective > 0) return;
+  training.wrong(
+      "objective",
+      fmt::format("loss + (l2/2)·‖θ‖² = {} + ({}/2)·{} = {}, greater than 0; the file was altered",
+                  number_text(record.loss), number_text(record.l2), number_text(squares),
+                  number_text(expected)));
+}
+
+Model read_document(const Json& value, const std::string& source) {
+  JsonObject object(value, source);
+  object.envelope(format_name, newest_version);
+  const Schema schema = schema_from_json(object.at("schema"), source);
+  Model model{.encoder = Encoder::from_json(object.at("encoder"), schema, source)};
+  const Index columns = model.encoder.columns();
+  model.network = network_from_json(object.object("network"), columns, schema);
+  model.decision = decision_from_json(object.object("decision"), schema, model.network.kind);
+  model.training = training_from_json(object.object("training"));
+  check_objective(model, object.object("training"));
+  require_input((model.network.kind == NetworkKind::softmax) ==
+                    (model.training.loss_kind == LossKind::softmax),
+                "{}: training.loss_kind is \"{}\", which does not go with network.kind \"{}\"",
+                source, enum_name(model.training.loss_kind), enum_name(model.network.kind));
+  model.curvature = curvature_from_json(object.object("curvature"), model.network);
+  if (object.has("recommended")) model.recommended = object.object("recommended").value();
+  if (object.has("rows")) {
+    model.rows = rows_from_json(object.object("rows"), columns, model.training.rows,
+                                model.decision.classes.size());
+  }
+  object.finish();
+  model.sha256 = model_sha256(value);
+  return model;
+}
+
 }  // namespace
 
 Json to_json(const Model& model) {
@@ -287,27 +332,7 @@ Json to_json(const Model& model) {
 }
 
 Model model_from_json(const Json& value, const std::string& source) {
-  JsonObject object(value, source);
-  object.envelope(format_name, newest_version);
-  const Schema schema = schema_from_json(object.at("schema"), source);
-  Model model{.encoder = Encoder::from_json(object.at("encoder"), schema, source)};
-  const Index columns = model.encoder.columns();
-  model.network = network_from_json(object.object("network"), columns, schema);
-  model.decision = decision_from_json(object.object("decision"), schema, model.network.kind);
-  model.training = training_from_json(object.object("training"));
-  require_input((model.network.kind == NetworkKind::softmax) ==
-                    (model.training.loss_kind == LossKind::softmax),
-                "{}: training.loss_kind is \"{}\", which does not go with network.kind \"{}\"",
-                source, enum_name(model.training.loss_kind), enum_name(model.network.kind));
-  model.curvature = curvature_from_json(object.object("curvature"), model.network);
-  if (object.has("recommended")) model.recommended = object.object("recommended").value();
-  if (object.has("rows")) {
-    model.rows = rows_from_json(object.object("rows"), columns, model.training.rows,
-                                model.decision.classes.size());
-  }
-  object.finish();
-  model.sha256 = model_sha256(value);
-  return model;
+  return as_input(source, [&] { return read_document(value, source); });
 }
 
 Model read_model(const std::string& path) {

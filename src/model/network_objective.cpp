@@ -5,6 +5,7 @@
 
 #include "activation.hpp"
 #include "core/blas.hpp"
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 
 namespace ellice {
@@ -144,6 +145,7 @@ double NetworkObjective::evaluate(const Network& network, const std::vector<Inde
   const Index count = batch == nullptr ? rows_->rows() : static_cast<Index>(batch->size());
   double sum = 0;
   for (Index start = 0; start < count; start += block_rows) {
+    check_stop();
     const Index rows = std::min(block_rows, count - start);
     if (batch != nullptr) {
       for (Index i = 0; i < rows; ++i) {

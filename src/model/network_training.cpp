@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "solver/adam.hpp"
 
@@ -112,6 +113,7 @@ NetworkFit fit_network(LabelledRows rows, LabelledRows validation, LossKind kind
   double best_value = std::numeric_limits<double>::infinity();
   int best_epoch = 0;
   while (fit.epochs < options.epochs) {
+    check_stop();
     fitting.epoch();
     ++fit.epochs;
     if (!judge) continue;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/blas.hpp"
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "model/row_chunks.hpp"
 
@@ -41,6 +42,7 @@ void Objective::evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) const {
   Vector scores(block_rows);
   RowMatrix weighted(wants_hessian ? block_rows : 0, d + 1);
   for (Index start = 0; start < chunk.count; start += block_rows) {
+    check_stop();
     const Index n = std::min(block_rows, chunk.count - start);
     const auto rows = features_->middleRows(chunk.first + start, n);
     scores.head(n).noalias() = rows * theta.head(d);

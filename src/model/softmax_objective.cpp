@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/blas.hpp"
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "model/row_chunks.hpp"
 
@@ -53,6 +54,7 @@ void SoftmaxObjective::evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) co
   RowMatrix weighted(block_rows, d + 1);
   Vector root(block_rows);
   for (Index start = 0; start < chunk.count; start += block_rows) {
+    check_stop();
     const Index n = std::min(block_rows, chunk.count - start);
     const auto rows = features_->middleRows(chunk.first + start, n);
     scores.resize(n, classes_);

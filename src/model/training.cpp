@@ -10,6 +10,7 @@
 #include "ellice/solver/newton.hpp"
 #include "model/head_objective.hpp"
 #include "model/sampling_moments.hpp"
+#include "model/training_forecast.hpp"
 
 namespace ellice {
 
@@ -75,7 +76,9 @@ Vector measure_head(Model& model, const HeadObjective& head) {
 
 /// What all layers together add: their objective, how far the head is from its optimum, and, where
 /// there is one logit, the curvature in all parameters.
-void measure_network(Model& model, const Vector& head_gradient, LabelledRows rows, double damping) {
+/// Without `damping` there is no curvature in all parameters.
+void measure_network(Model& model, const Vector& head_gradient, LabelledRows rows,
+                     std::optional<double> damping) {
   TrainingRecord& training = model.training;
   const Matrix hessian = with_gauge(model.curvature.hessian, model.network.outputs());
   const double newton_step = CholeskyFactor(hessian).inverse_norm(head_gradient);
@@ -84,8 +87,8 @@ void measure_network(Model& model, const Vector& head_gradient, LabelledRows row
       NetworkObjective(rows, training.loss_kind,
                        {.l2 = training.l2, .penalize_bias = training.penalize_bias})
           .value(model.network);
-  if (model.network.outputs() > 1) return;
-  model.curvature.full = gauss_newton(model.network, *rows.features, training.loss_kind, damping);
+  if (model.network.outputs() > 1 || !damping) return;
+  model.curvature.full = gauss_newton(model.network, *rows.features, training.loss_kind, *damping);
 }
 
 /// Of a fold only the scores count.
@@ -132,7 +135,8 @@ Model fit_model(const FitRows& rows, const TrainingOptions& options, std::uint64
   if (hidden_layers) {
     model.training.network = options.network;
     summary.gradient_norm = gradient.cwiseAbs().maxCoeff();
-    measure_network(model, gradient, labelled(encoded, data), options.damping);
+    measure_network(model, gradient, labelled(encoded, data),
+                    options.full_curvature ? std::optional(options.damping) : std::nullopt);
   }
   if (purpose == FitFor::model && !hidden_layers && outputs == 1)
     model.curvature.sampling = sampling_of(model, labelled(encoded, data));
@@ -280,8 +284,9 @@ Model refit_model(const Model& model, const StoredRows& rows) {
                            penalty);
   const Vector gradient = measure_head(refitted, head);
   if (refitted.network.layers.size() > 1) {
-    const double damping = model.curvature.full ? model.curvature.full->damping : 0;
-    measure_network(refitted, gradient, view, damping);
+    measure_network(
+        refitted, gradient, view,
+        model.curvature.full ? std::optional(model.curvature.full->damping) : std::nullopt);
   } else {
     refitted.training.objective = optimum.value;
     refitted.training.head_decrement = optimum.decrement;
@@ -315,6 +320,8 @@ TrainingResult train(const Dataset& data, const Selection& given,
   summary.class_rows.resize(fitted.classes.size());
   for (const int label : fitted.labels) ++summary.class_rows[static_cast<std::size_t>(label)];
 
+  require_feasible_training(fitted.schema, fitted.rows(), static_cast<Index>(fitted.classes.size()),
+                            options);
   result.model = fit_model(rows, options, selection.seed, thread_count(execution.threads), summary);
   Model& model = result.model;
   model.training.selection = selection;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/binomial.hpp"
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "methods/automatic.hpp"
@@ -199,6 +200,7 @@ Calibration calibrate(const Problem& problem, const CalibrationData& data,
     return measure(problem, epsilon, queries, data, result.stress, options, inner);
   };
   for (std::size_t i = 0; i < levels; ++i) {
+    check_stop();
     report_progress(execution.progress, {"calibrating", i, levels});
     const double kappa =
         largest * std::pow(static_cast<double>(i) / static_cast<double>(levels - 1), grid_power);

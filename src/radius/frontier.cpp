@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "methods/automatic.hpp"
 #include "search/linear_question.hpp"
@@ -48,6 +49,7 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
   std::optional<double> limit;  // from which on there is proved to be none
   bool all_proved = true;
   for (const double epsilon : epsilons) {
+    check_stop();
     problem.epsilon = epsilon;
     // Of a single model all sets are the same, and the true one is not known that well.
     problem.set = epsilon == 0 ? second_order(problem_->set) : problem_->set;
@@ -68,6 +70,7 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
     reached = std::max(reached, found.back().epsilon);
   }
   for (const double epsilon : epsilons) {
+    check_stop();
     FrontierPoint point{.epsilon = epsilon, .feasible = false};
     for (const FrontierPoint& one : found) {
       if (one.epsilon < epsilon || (point.feasible && point.cost <= one.cost)) continue;
@@ -103,6 +106,7 @@ FrontierCurve Frontier::trace(const Query& query, const std::vector<double>& eps
   }
   curve.max_epsilon = limit;
   for (const double epsilon : epsilons) {
+    check_stop();
     FrontierPoint point{.epsilon = epsilon, .feasible = false};
     double best = std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < starts.size(); ++k) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/normal.hpp"
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "methods/automatic.hpp"
 #include "search/exact_search.hpp"
@@ -159,6 +160,7 @@ std::optional<SelectionShifts> drawn_shifts(const Problem& problem, const Retrai
   SelectionShifts sum = {};
   int answered = 0;
   for (int k = first; k < first + draws; ++k) {
+    check_stop();
     const Vector normal = Random(shift_seed)
                               .split(static_cast<std::uint64_t>(k))
                               .normal_vector(factors.factor.cols());
@@ -253,6 +255,7 @@ double survival_epsilon_for(const Problem& given, const std::vector<Query>& peop
   double before = 0;
   double score_before = 0;
   for (int trial = 0; trial < most_trials; ++trial) {
+    check_stop();
     report_progress(execution.progress,
                     {"choosing epsilon", static_cast<std::size_t>(trial),
                      static_cast<std::size_t>(std::max(expected_trials, trial + 1))});

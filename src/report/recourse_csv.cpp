@@ -6,7 +6,6 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/number_text.hpp"
-#include "ellice/data/csv.hpp"
 
 namespace ellice {
 
@@ -17,9 +16,9 @@ std::string number_cell(double value) {
   return std::isfinite(value) ? number_text(value) : "";
 }
 
-std::string value_cell(const Value& value) {
+std::string value_cell(const Value& value, FormulaGuard& guard) {
   const double* number = std::get_if<double>(&value);
-  return number != nullptr ? number_cell(*number) : csv_cell(std::get<std::string>(value));
+  return number != nullptr ? number_cell(*number) : guard.cell(std::get<std::string>(value));
 }
 
 std::string line(const std::vector<std::string>& cells) {
@@ -30,15 +29,15 @@ std::string line(const std::vector<std::string>& cells) {
 
 }  // namespace
 
-std::string recourse_csv_header(const Schema& schema, IdColumn id) {
+std::string recourse_csv_header(const Schema& schema, IdColumn id, FormulaGuard& guard) {
   const auto own = [&](std::string name) {
     while (schema.find(name)) name += '_';
-    return csv_cell(name);
+    return guard.cell(name);
   };
   std::vector<std::string> cells = {own("query_index"), own("plan")};
   if (id == IdColumn::present) cells.push_back(own("id"));
   cells.push_back(own("status"));
-  for (const Feature& feature : schema.features) cells.push_back(csv_cell(feature.name));
+  for (const Feature& feature : schema.features) cells.push_back(guard.cell(feature.name));
   for (const char* name : {"distance_l2", "distance_l1", "distance_weighted", "changed", "logit",
                            "robust_logit", "gap", "message", "reason"}) {
     cells.push_back(own(name));
@@ -46,16 +45,17 @@ std::string recourse_csv_header(const Schema& schema, IdColumn id) {
   return line(cells);
 }
 
-std::string recourse_csv_row(const Answer& answer, const Schema& schema, IdColumn id) {
+std::string recourse_csv_row(const Answer& answer, const Schema& schema, IdColumn id,
+                             FormulaGuard& guard) {
   std::vector<std::string> cells = {std::to_string(answer.query_index),
                                     std::to_string(answer.plan)};
-  if (id == IdColumn::present) cells.push_back(csv_cell(answer.id.value_or("")));
+  if (id == IdColumn::present) cells.push_back(guard.cell(answer.id.value_or("")));
   cells.emplace_back(enum_name(answer.status));
   if (answer.counterfactual) {
     require(answer.counterfactual->size() == schema.features.size(),
             "query {}: a counterfactual of {} values, expected {} as in the schema",
             answer.query_index, answer.counterfactual->size(), schema.features.size());
-    for (const Value& value : *answer.counterfactual) cells.push_back(value_cell(value));
+    for (const Value& value : *answer.counterfactual) cells.push_back(value_cell(value, guard));
     for (const double number : {answer.distance.l2, answer.distance.l1, answer.distance.weighted}) {
       cells.push_back(number_cell(number));
     }
@@ -66,8 +66,8 @@ std::string recourse_csv_row(const Answer& answer, const Schema& schema, IdColum
     cells.resize(cells.size() + schema.features.size() + 6);
   }
   cells.push_back(answer.gap ? number_cell(*answer.gap) : "");
-  cells.push_back(csv_cell(answer.message));
-  cells.push_back(csv_cell(answer.reason));
+  cells.push_back(guard.cell(answer.message));
+  cells.push_back(guard.cell(answer.reason));
   return line(cells);
 }
 

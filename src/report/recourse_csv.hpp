@@ -10,15 +10,18 @@
 
 #include "ellice/data/schema.hpp"
 #include "ellice/request/answer.hpp"
+#include "report/formula_guard.hpp"
 
 namespace ellice {
 
 enum class IdColumn { absent, present };
 
-/// The header, with its line end.
-[[nodiscard]] std::string recourse_csv_header(const Schema& schema, IdColumn id);
+/// The header, with its line end. Texts go through the guard.
+[[nodiscard]] std::string recourse_csv_header(const Schema& schema, IdColumn id,
+                                              FormulaGuard& guard);
 
 /// One answer, with its line end.
-[[nodiscard]] std::string recourse_csv_row(const Answer& answer, const Schema& schema, IdColumn id);
+[[nodiscard]] std::string recourse_csv_row(const Answer& answer, const Schema& schema, IdColumn id,
+                                           FormulaGuard& guard);
 
 }  // namespace ellice

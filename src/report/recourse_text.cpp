@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/utf8.hpp"
 #include "ellice/report/sentence.hpp"
 #include "report/display.hpp"
 #include "report/text_table.hpp"
@@ -41,6 +42,7 @@ std::string heading(const Answer& answer, const TextOptions& options) {
   std::string name = fmt::format("query {}", answer.query_index);
   if (answer.id) name += fmt::format(" ({})", *answer.id);
   if (answer.plan > 0) name += fmt::format(", plan {}", answer.plan + 1);
+  name = visible(name);
   if (options.colour) name = fmt::format("{}{}{}", bold, name, plain);
   std::string text = fmt::format("{} · {}", name, status_words(answer.status));
   if (answer.counterfactual && answer.status != Status::already_robust) {
@@ -93,7 +95,7 @@ std::string reasons_text(const Answer& answer) {
                                 reason.feature, display_contribution(reason.contribution)));
   }
   return fmt::format("  declined, principal reasons (logit, base model): {}\n",
-                     parts.empty() ? "none beyond the comparison's" : joined(parts));
+                     parts.empty() ? "none beyond the comparison's" : visible(joined(parts)));
 }
 
 /// How long the plan lasts, in words.
@@ -120,7 +122,7 @@ std::string why_infeasible(const Answer& answer, const Appraiser& appraiser,
   const std::string_view blocked = why.blocking.is_proved ? "blocked by: " : "likely blocked by: ";
   for (std::size_t i = 0; i < why.blocking.constraints.size(); ++i) {
     text += fmt::format("  {:{}}{}\n", i == 0 ? blocked : "", blocked.size(),
-                        why.blocking.constraints[i]);
+                        visible(why.blocking.constraints[i]));
   }
   if (!why.best.empty()) {
     text += fmt::format("  best reachable, robust logit {}{}:\n", rounded(why.best_robust_logit, 6),
@@ -141,8 +143,9 @@ std::string why_infeasible(const Answer& answer, const Appraiser& appraiser,
 std::string recourse_text(const Answer& answer, const Appraiser& appraiser,
                           const TextOptions& options) {
   std::string text = heading(answer, options);
-  text += reasons_text(answer) + fmt::format("  {}\n", sentence(answer, appraiser.schema()));
-  if (!answer.reason.empty()) text += fmt::format("  {}\n", answer.reason);
+  text +=
+      reasons_text(answer) + fmt::format("  {}\n", visible(sentence(answer, appraiser.schema())));
+  if (!answer.reason.empty()) text += fmt::format("  {}\n", visible(answer.reason));
   if (answer.counterfactual) {
     if (!answer.changes.empty() || options.all_features) {
       text += change_table(appraiser.schema(), answer.query, *answer.counterfactual, options);
@@ -151,18 +154,18 @@ std::string recourse_text(const Answer& answer, const Appraiser& appraiser,
   }
   if (answer.infeasible) text += why_infeasible(answer, appraiser, options);
   for (const std::string& violation : answer.query_violations) {
-    text += fmt::format("  the query itself breaks: {}\n", violation);
+    text += fmt::format("  the query itself breaks: {}\n", visible(violation));
   }
   if (!answer.held.empty()) {
-    text +=
-        fmt::format("  kept, as their kind is not searched: {}\n", fmt::join(answer.held, ", "));
+    text += fmt::format("  kept, as their kind is not searched: {}\n",
+                        visible(fmt::format("{}", fmt::join(answer.held, ", "))));
   }
   if (answer.attack) {
-    text += "  " + attack_text(*answer.attack) + '\n';
+    text += "  " + visible(attack_text(*answer.attack)) + '\n';
   }
   // Without a plan the sentence holds the message already.
   if (!answer.message.empty() && (answer.counterfactual || answer.infeasible)) {
-    text += fmt::format("  note: {}\n", answer.message);
+    text += fmt::format("  note: {}\n", visible(answer.message));
   }
   return text;
 }

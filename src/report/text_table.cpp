@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/utf8.hpp"
 #include "ellice/core/error.hpp"
 
 namespace ellice {
@@ -31,6 +32,7 @@ void TextTable::header(std::vector<std::string> cells) {
 void TextTable::row(std::vector<std::string> cells) {
   require(cells.size() == columns_.size(), "a table row has {} cells, expected {}", cells.size(),
           columns_.size());
+  for (std::string& cell : cells) cell = visible(cell);
   rows_.push_back(std::move(cells));
 }
 

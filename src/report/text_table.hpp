@@ -7,7 +7,7 @@
 namespace ellice {
 
 /// Columns that line up in a terminal: text to the left, numbers to the right; widths are counted
-/// in characters, not bytes.
+/// in characters, not bytes; control characters of cells are shown as escapes.
 class TextTable {
  public:
   enum class Align { left, right };

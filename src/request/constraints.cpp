@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "core/as_input.hpp"
 #include "data/yaml_entry.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
@@ -146,8 +147,9 @@ void validate(const Constraints& constraints, const Schema& schema) {
   }
 }
 
-void read_constraints(const std::string& path, const Schema& schema, Constraints& constraints) {
-  const YamlDocument document(read_file(path), path);
+namespace {
+
+void read_document(const YamlDocument& document, const Schema& schema, Constraints& constraints) {
   const YamlRecord top(document.top(), {"lock", "bounds", "direction", "queries"}, "constraints");
   read_limits(top, schema, constraints.features);
   const YamlEntry* queries = top.find("queries");
@@ -159,6 +161,16 @@ void read_constraints(const std::string& path, const Schema& schema, Constraints
     read_limits(YamlRecord(entry, {"lock", "bounds", "direction"}, "constraints of one query"),
                 schema, constraints.queries[index]);
   }
+}
+
+}  // namespace
+
+void read_constraints(const std::string& path, const Schema& schema, Constraints& constraints) {
+  const YamlDocument document(read_file(path), path);
+  as_input(path, [&] {
+    read_document(document, schema, constraints);
+    validate(constraints, schema);
+  });
 }
 
 Json to_json(const Constraints& constraints) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/data/dataset.hpp"
 
@@ -99,6 +100,7 @@ QueryBlock QueryReader::next(std::size_t most) {
   };
   std::span<const std::string_view> cells;
   while (block.size() < most) {
+    check_stop();
     try {
       if (!source_->next(cells)) break;
     } catch (const RowError& error) {

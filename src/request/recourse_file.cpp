@@ -70,8 +70,9 @@ std::string RecourseWriter::answer(const Answer& recourse) {
   return (std::exchange(first_, false) ? "\n    " : ",\n    ") + text;
 }
 
-std::string RecourseWriter::end() const {
-  return fmt::format("{}],\n  \"explained\": {}\n}}\n", first_ ? "" : "\n  ", explained_);
+std::string RecourseWriter::end(Ending ending) const {
+  return fmt::format("{}],\n  \"explained\": {}{}\n}}\n", first_ ? "" : "\n  ", explained_,
+                     ending == Ending::interrupted ? ",\n  \"interrupted\": true" : "");
 }
 
 }  // namespace ellice

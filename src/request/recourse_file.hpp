@@ -36,7 +36,8 @@ class RecourseWriter {
   explicit RecourseWriter(const Request& request) : request_(&request) {}
   [[nodiscard]] std::string begin() const;
   [[nodiscard]] std::string answer(const Answer& recourse);
-  [[nodiscard]] std::string end() const;
+  enum class Ending { whole, interrupted };
+  [[nodiscard]] std::string end(Ending ending = Ending::whole) const;
 
  private:
   const Request* request_;

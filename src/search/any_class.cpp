@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 
 namespace ellice {
@@ -77,6 +78,8 @@ AnyClass::AnyClass(const Problem& problem, const Factory& factory, bool fewest_f
 std::vector<Answer> AnyClass::generate(const std::vector<Query>& queries,
                                        const Execution& execution) const {
   std::vector<Plans> best(queries.size());
+  // An answer is finished when the last class has been tried.
+  const FinishedScope whole(false);
   for (const Candidate& candidate : candidates_) {
     std::size_t at = 0;
     Plans plans;

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "request/cost_prices.hpp"
 #include "sets/ellipsoid.hpp"
@@ -219,7 +220,7 @@ std::vector<Answer> DataSupported::generate(const std::vector<Query>& queries,
   }
 
   std::vector<std::vector<Answer>> answers(queries.size());
-  parallel_for("searching rows", blocks.size(), execution, [&](std::size_t b) {
+  parallel_for_results("searching rows", blocks.size(), execution, [&](std::size_t b) {
     std::vector<const Query*> asked;
     for (const std::size_t place : blocks[b].places) asked.push_back(&queries[place]);
     std::vector<std::vector<Answer>> found = answer(blocks[b].group, asked);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
 #include "request/cost_prices.hpp"
 #include "search/allowed_row.hpp"
 #include "solver/augmented_descent.hpp"
@@ -234,6 +235,7 @@ void DiscreteSearch::search_levels(const std::vector<Vector>& starts) {
     if (seen.insert(levels).second) visit(levels, start);
   }
   while (!queue.empty() && nodes_ < limit) {
+    check_stop();
     std::pop_heap(queue.begin(), queue.end(), later);
     const Move move = std::move(queue.back());
     queue.pop_back();
@@ -314,6 +316,7 @@ void DiscreteSearch::branch(const Solved& root) {
   std::vector<Piece> pieces = {
       {.bound = root.square, .order = made++, .box = box_of(root.levels), .point = root.point}};
   while (!pieces.empty() && nodes_ < limit) {
+    check_stop();
     const auto next =
         std::min_element(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
           return a.bound != b.bound ? a.bound < b.bound : a.order > b.order;

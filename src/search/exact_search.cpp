@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "request/cost_prices.hpp"
 #include "search/infeasibility.hpp"
@@ -63,7 +64,7 @@ std::vector<Answer> ExactSearch::generate(const std::vector<Query>& queries,
   std::vector<std::vector<Answer>> plans(queries.size());
   const std::size_t size = question_->is_conic() ? block_queries : 1;
   const std::size_t blocks = (queries.size() + size - 1) / size;
-  parallel_for("explaining", blocks, execution, [&](std::size_t block) {
+  parallel_for_results("explaining", blocks, execution, [&](std::size_t block) {
     const std::size_t first = block * size;
     const std::size_t count = std::min(size, queries.size() - first);
     std::vector<FeasibleSet> feasible;
@@ -195,6 +196,7 @@ void ExactSearch::add_plans(std::vector<Answer>& plans, const Query& query,
   MixedExact::Plans earlier;
   const Schema& schema = problem_->model->schema();
   while (plans.size() < static_cast<std::size_t>(options_.plans)) {
+    check_stop();
     std::vector<std::size_t> changed;
     for (const Change& change : plans.back().changes)
       changed.push_back(*schema.find(change.feature));

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/stop.hpp"
 #include "search/allowed_row.hpp"
 
 namespace ellice {
@@ -81,6 +82,7 @@ FewFeatures::Reached FewFeatures::reach(Features features, Vector start) {
   result.margin = constraints_.smallest(result.point);
   const Schema& schema = context_.feasible->encoder().schema();
   for (int round = 0; round < most_rounds && result.margin < 0; ++round) {
+    check_stop();
     const double before = result.margin;
     for (const std::size_t j : result.features) {
       if (is_category(schema.features[j])) choose_level(j, result.point);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/model/loss.hpp"
 #include "search/allowed_row.hpp"
@@ -204,6 +205,7 @@ Vector GradientSearch::run_printed(const FeasibleSet& feasible) const {
   Descent descent(settings_, feasible.query(), feasible.boxes().front());
   GradientObjective objective = this->objective();
   for (int step = 0; step < settings_.max_steps; ++step) {
+    check_stop();
     const GradientObjective::Value value = objective.evaluate(feasible.query(), descent.x());
     descent.step(value.gradient);
     if (value.robust_logit >= problem_->threshold) break;  // of the point before the step
@@ -218,6 +220,7 @@ Vector GradientSearch::run_as_run(const FeasibleSet& feasible) const {
   double best_logit = -infinity;
   int idle = 0;
   for (int step = 0; step < settings_.max_steps; ++step) {
+    check_stop();
     const GradientObjective::Value value = objective.evaluate(feasible.query(), descent.x());
     ++idle;
     if (value.robust_logit > best_logit) {
@@ -263,6 +266,7 @@ GradientSearch::DescentEnd GradientSearch::descend(Answer& answer, const Feasibl
   DescentEnd end{.best_logit = -infinity};
   int idle = 0;
   while (true) {
+    check_stop();
     const GradientObjective::Value value = objective.evaluate(feasible.query(), descent.x());
     end.accepted = value.robust_logit >= problem_->threshold &&
                    assembler_.accept(

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
 #include "search/infeasibility_proof.hpp"
 
 namespace ellice {
@@ -178,6 +179,7 @@ class Explanation {
     double width = question_->is_conic() ? conic_width : searched_width;
     std::vector<ReachPlane> planes;  // hold at larger ε, too
     for (int round = 0; round < most_rounds; ++round) {
+      check_stop();
       const double next = result.lower ? std::max(*result.lower * (1 + width), least) : least;
       if (!(next < result.upper)) break;
       const LinearQuestion smaller = question_->with_epsilon(next);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
 #include "search/robust_constraints.hpp"
 #include "search/rounding.hpp"
 #include "solver/sequential_quadratic.hpp"
@@ -106,6 +107,7 @@ std::vector<Vector> LocalPolish::candidates(const Query& query, const FeasibleSe
   std::vector<bool> visited(levels_->size());
   std::size_t level = plain_;
   for (int k = 0; k < most_searches; ++k) {
+    check_stop();
     // Where the radius is right already, a smaller one may lead to a nearer row, which is then
     // brought to the border of the true set.
     if (visited[level]) level = level > 0 ? level - 1 : 0;

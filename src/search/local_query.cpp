@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
 #include "ellice/core/random.hpp"
 #include "search/rounding.hpp"
 #include "solver/augmented_descent.hpp"
@@ -105,6 +106,7 @@ std::vector<Vector> LocalQuery::starts(const Piece& piece, Index most_rows) {
   const Encoder& encoder = context_.feasible->encoder();
   Random random = Random(context_.options->seed).split(context_.index);
   for (int k = 0; k < context_.options->random_starts; ++k) {
+    check_stop();
     Vector point(encoder.columns());
     for (Index i = 0; i < point.size(); ++i) {
       const double raw =
@@ -191,6 +193,7 @@ std::optional<LocalQuery::Widest> LocalQuery::widest(double kappa) {
   // A local search ends on its own hill. What is a little out of reach has other starts than what
   // is far out of reach, and they may know a higher one.
   for (int k = 0; k < most_rounds && best->kappa < kappa; ++k) {
+    check_stop();
     const double before = best->kappa;
     widen_from(starts_at(std::min(round_growth * before, kappa)), kappa, best);
     if (best->kappa < round_gain * before) break;
@@ -231,6 +234,7 @@ void LocalQuery::widen_from(std::vector<Widest> pool, double kappa, std::optiona
 void LocalQuery::widen_locally(Widest& widest, double kappa) {
   double more = (kappa - widest.kappa) / 2;
   for (int k = 0; k < most_widenings && widest.kappa < kappa; ++k) {
+    check_stop();
     if (more < radius_tolerance * std::max(widest.kappa, 1e-3 * kappa)) break;
     more *= widen(widest, std::min(widest.kappa + more, kappa)) ? 1.5 : 0.4;
   }

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <set>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "request/cost_prices.hpp"
 #include "search/branch_answers.hpp"
@@ -82,8 +83,8 @@ LocalSearch::~LocalSearch() = default;
 std::vector<Answer> LocalSearch::generate(const std::vector<Query>& queries,
                                           const Execution& execution) const {
   std::vector<std::vector<Answer>> plans(queries.size());
-  parallel_for("explaining", queries.size(), execution,
-               [&](std::size_t i) { plans[i] = answer(queries[i]); });
+  parallel_for_results("explaining", queries.size(), execution,
+                       [&](std::size_t i) { plans[i] = answer(queries[i]); });
   std::vector<Answer> answers;
   for (std::vector<Answer>& of_query : plans) {
     std::move(of_query.begin(), of_query.end(), std::back_inserter(answers));
@@ -211,6 +212,7 @@ void LocalSearch::add_plans(std::vector<Answer>& plans, const Query& query) cons
     return a.answer.distance.weighted < b.answer.distance.weighted;
   };
   while (plans.size() < static_cast<std::size_t>(options_.plans) && !open.empty()) {
+    check_stop();
     const auto next = std::min_element(open.begin(), open.end(), cheaper);
     const auto contained = std::find_if(plans.begin(), plans.end(), [&](const Answer& earlier) {
       return contains_changes(next->answer, earlier);

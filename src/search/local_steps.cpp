@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
 #include "search/discrete_search.hpp"
 
 namespace ellice {
@@ -68,6 +69,7 @@ class Completion {
     if (widest->kappa * widest->kappa >= 2 * asked && certify({widest->candidate})) return true;
     double kappa = std::min(widest->kappa, std::sqrt(2 * asked));
     for (int k = 0; k < most_reductions; ++k, kappa *= reduction) {
+      check_stop();
       search_->set_radius(kappa, 0);
       std::vector<LocalQuery::Candidate> candidates = search_->search_from({widest->candidate});
       candidates.push_back(widest->candidate);

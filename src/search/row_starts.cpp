@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "search/gradient.hpp"
 #include "solver/adam.hpp"
@@ -40,6 +41,7 @@ Vector climb(const UncertaintySet& set, double kappa, double threshold, double f
   double highest = -infinity;
   for (int step = 0, idle = 0; step < settings.max_steps && idle < settings.patience;
        ++step, ++idle) {
+    check_stop();
     const GradientObjective::Value value = objective.evaluate(query, point);
     if (floor <= value.robust_logit || !value.gradient.allFinite()) break;
     if (value.robust_logit > highest) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/solver/cholesky.hpp"
 #include "model/network_pass.hpp"
@@ -63,6 +64,7 @@ class Attacker {
     double length = radius_ / 2;
     Vector loss_gradient(center_.size());
     for (int k = 0; k < steps && length > 1e-6 * radius_; ++k) {
+      check_stop();
       const Vector at = best_.parameters;
       const Network network = with_parameters(model_->network, at);
       (void)objective_.gradient(network, loss_gradient);
@@ -121,6 +123,7 @@ class Attacker {
     const double before = best_.logit;
     constexpr int corrections = 3;
     for (int k = 0; k <= corrections; ++k) {
+      check_stop();
       if (try_parameters(parameters, AttackDirection::descent)) break;
       const double missed = objective_.value(with_parameters(model_->network, parameters)) - bound_;
       if (!(back_slope > 0) || !std::isfinite(missed)) break;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "sets/stress_collection.hpp"
 
@@ -46,6 +47,7 @@ void collect_models(std::string_view stage, const StressSource& source,
   };
   std::size_t made = 0;
   while (set.models.size() < collection.count && made < collection.attempts) {
+    check_stop();
     const std::size_t missing = collection.count - set.models.size();
     const std::size_t round =
         std::min(collection.attempts - made, std::max(missing, 4 * collection.block));

@@ -3,6 +3,7 @@
 #include <functional>
 #include <limits>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "model/network_pass.hpp"
 #include "sets/stress.hpp"
@@ -62,6 +63,7 @@ class WeightDescent {
     Vector velocity = Vector::Zero(current.size());
     Vector jacobian;
     for (int step = 1; step <= options_.steps && ends.size() < bounds_.size(); ++step) {
+      check_stop();
       const double logit = pass.forward(x);
       if (logit < enough_) break;
       pass.backward();
@@ -97,6 +99,7 @@ class WeightDescent {
     double logit = pass.forward(x);
     double rate = options_.learning_rate;
     for (int step = 0; step < options_.steps && rate > 1e-9 && logit >= enough_; ++step) {
+      check_stop();
       assign_parameters(current, network_);
       pass.forward(x);
       pass.backward();
@@ -159,6 +162,7 @@ class WeightDescent {
     double above = outside_value - goal;  // second time is halved
     bool last_inside = false;
     for (int i = 0; i < 100 && inside_value < bound - margin(bound); ++i) {
+      check_stop();
       double t = lower - below * (upper - lower) / (above - below);
       if (!(t > lower && t < upper)) t = (lower + upper) / 2;
       const Vector point = start + t * segment;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "sets/stress.hpp"
 #include "sets/stress_collection.hpp"
@@ -51,6 +52,7 @@ double published_sigma(const StressSource& source, double bound, const Random& s
   // Each value has draws of its own, so that walking down to the first that passes finds the same
   // one as trying them all.
   for (int i = values - 1; i >= 0; --i) {
+    check_stop();
     const double sigma = smallest * std::pow(largest / smallest, i / (values - 1.0));
     const std::size_t inside =
         probes_inside(source, bound, sigma, seeds.split(static_cast<std::uint64_t>(i)), execution);
@@ -87,6 +89,7 @@ double bisected_sigma(const StressSource& source, double bound, double share, co
     } while (!enough(lower));
   }
   while (upper > precision * lower) {
+    check_stop();
     const double middle = std::sqrt(lower * upper);
     (enough(middle) ? lower : upper) = middle;
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/model/network_objective.hpp"
 #include "model/softmax_objective.hpp"
@@ -112,6 +113,7 @@ TrueSet::Iterate TrueSet::newton(const Vector& a, Iterate at, const Rule& rule) 
     return std::max(stationarity, rule.error(at));
   };
   while (true) {
+    check_stop();
     const double before = error;
     if (at.hessian && keeps) {
       at.excess = rows_->objective.gradient(at.theta, at.gradient) - rows_->optimum;

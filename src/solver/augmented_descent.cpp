@@ -1,6 +1,7 @@
 #include "solver/augmented_descent.hpp"
 
 #include "adam.hpp"
+#include "core/stop.hpp"
 
 namespace ellice {
 
@@ -26,6 +27,7 @@ Vector augmented_descent(SmoothConstraints& constraints, const NearestPoint& pro
   double rate = options.step;
   for (int round = 0; round < options.rounds; ++round, rate /= 2) {
     for (int step = 0; step < options.steps; ++step) {
+      check_stop();
       constraints.gradients(x, values, gradients);
       if (!values.allFinite() || !gradients.allFinite()) return x;
       slope = problem.weights.cwiseProduct(x - problem.query);

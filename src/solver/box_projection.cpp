@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "solver/box_cost.hpp"
 #include "solver/box_search.hpp"
@@ -80,6 +81,7 @@ double nudge(const RobustLogit& logit, const BoxCost& cost, double threshold, do
              RobustLogit::State& state) {
   double length = 0;
   for (int round = 0; round < 8; ++round) {
+    check_stop();
     const double missing = threshold + margin * state.scale - state.value;
     if (missing <= 0 || (round > 0 && state.value >= threshold)) break;
     double power = 0;

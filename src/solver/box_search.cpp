@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
+
 namespace ellice {
 
 namespace {
@@ -57,6 +59,7 @@ BoxSearch::Outcome BoxSearch::run(Vector start, double multiplier) {
   if (linear_steps() == Outcome::infeasible) return Outcome::infeasible;
   double accuracy = 1e-2;
   for (int round = 0; round < 8; ++round) {
+    check_stop();
     const Outcome fast = newton();
     if (fast != Outcome::stuck) return fast;
     const Outcome safe = follow_path(accuracy);
@@ -99,6 +102,7 @@ BoxSearch::Outcome BoxSearch::newton() {
   double best = residual(state_, multiplier_);
   int failures = 0;
   for (int i = 0; i < 60 && best > converged_residual && failures < 4; ++i) {
+    check_stop();
     if (!newton_step()) break;
     ++iterations_;
     const double now = residual(state_, multiplier_);
@@ -190,6 +194,7 @@ BoxSearch::Outcome BoxSearch::follow_path(double accuracy) {
   if (!(multiplier_ > 0)) multiplier_ = 1;
   Vector direction;
   for (int i = 0; i < 100; ++i) {
+    check_stop();
     const auto close = [&](const RobustLogit::State& at) {
       const double off = std::abs(at.value - threshold_) / at.scale;
       return stationarity(at, multiplier_) < std::min(accuracy, 0.1 * off);

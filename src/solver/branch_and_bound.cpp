@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "solver/mixed_search.hpp"
 #include "solver/value_search.hpp"
@@ -48,6 +49,7 @@ MixedResult MixedSearch::run() {
            (problem_->time_limit && watch.seconds() >= *problem_->time_limit);
   };
   while (!open_.empty() && open_.front().bound < enough() && !is_over()) {
+    check_stop();
     std::pop_heap(open_.begin(), open_.end(), comes_later);
     MixedNode node = std::move(open_.back());
     open_.pop_back();

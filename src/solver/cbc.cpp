@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "solver/mixed_integer.hpp"
 
@@ -85,6 +86,7 @@ MixedIntegerSolution solve_with_cbc(const MixedInteger& problem, double time_lim
   require(time_limit_seconds > 0, "time_limit_seconds = {} must be > 0", time_limit_seconds);
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
+  check_stop();
   const KeepInterrupt keep;
   const CbcModel model(Cbc_newModel());
   Cbc_setLogLevel(model.get(), 0);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
+
 namespace ellice {
 
 namespace {
@@ -118,6 +120,7 @@ class InteriorPoint {
   ConicIterate run(int most_steps, const std::function<bool(const ConicIterate&)>& done) {
     start();
     for (int i = 0; i < most_steps && !done(at_); ++i) {
+      check_stop();
       if (!advance()) break;
     }
     return at_;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/stop.hpp"
 #include "solver/half_space.hpp"
 
 namespace ellice {
@@ -173,6 +174,7 @@ class Search {
     const bool has_corners = problem_->cost.quadratic.isZero(0);
     const int steps = is_plain_ && !has_corners ? most_steps : few_steps;
     for (int iteration = 0; iteration < steps; ++iteration) {
+      check_stop();
       const Judgement judged = judge(at.point);
       if (is_plain_ && bound_by_model()) return true;
       if (best_.found && goal == OracleGoal::any) return true;
@@ -259,6 +261,7 @@ class Search {
     const std::size_t most_kept = static_cast<std::size_t>(3 * (problem_->query.size() + 1) + 20);
     int idle = 0;
     for (int round = 0; round < most_cuts && idle < idle_rounds; ++round) {
+      check_stop();
       best_.cuts = round + 1;
       const double gap_before = best_.objective - best_.lower_bound;
       const double bound_before = best_.lower_bound;

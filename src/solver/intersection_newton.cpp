@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
+
 namespace ellice {
 
 namespace {
@@ -75,6 +77,7 @@ void IntersectionNewton::run(const Start& start) {
   evaluate();
   int idle = 0;
   for (int i = 0; i < most_steps && idle < 4; ++i) {
+    check_stop();
     const double gap = best_cost_ - bound_;
     if (!step()) break;
     ++iterations_;
@@ -238,6 +241,7 @@ void IntersectionNewton::restore(Vector x) {
   const BoxCost& cost = problem_->cost();
   const Index d = x.size();
   for (int round = 0; round < most_restorations; ++round) {
+    check_stop();
     offer(x);
     std::vector<Vector> normals;
     std::vector<double> missing;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
 #include "solver/mixed_search.hpp"
 
 namespace ellice {
@@ -171,6 +172,7 @@ void LatticeSearch::branch(std::size_t depth, double bound) {
   double down = unit.at_or_below(top.lowest);
   double up = down + unit.step;
   while (true) {
+    check_stop();
     const bool has_down = down >= top.lower - slack;
     const bool has_up = up <= top.upper + slack;
     if (!has_down && !has_up) return;

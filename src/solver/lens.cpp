@@ -5,6 +5,8 @@
 #include <limits>
 #include <numbers>
 
+#include "core/stop.hpp"
+
 namespace ellice {
 
 namespace {
@@ -115,6 +117,7 @@ void Lens::bound_root(const NumberFrame& frame, double enough) {
       std::min(box, at_query + std::sqrt(std::max(0.0, enough) * power) + enough * steepest);
   const double room = std::max(0.0, enough - floor_);
   for (int round = 0; round < most_rounds && largest_root_ > 0; ++round) {
+    check_stop();
     fill(frame, frame.multiplier / (2 * largest_root_));
     if (!factorise(true, size_)) return;
     // |R⁻ᵀθ|², by forward substitution in the order of the frame.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/stop.hpp"
 #include "solver/mixed_search.hpp"
 
 namespace ellice {
@@ -64,6 +65,7 @@ bool MixedSearch::bound_by_pool(MixedNode& node, const Room& room, DualBound& bo
 bool MixedSearch::improve(MixedNode& node, const Room& room, DualBound& bound) {
   node_cut_ = *bound.cut;
   for (int round = 0; round < most_rounds; ++round) {
+    check_stop();
     bound.cut = &node_cut_;
     try_choices(node, room, bound);
     node.multiplier = bound.best().multiplier;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/stop.hpp"
 #include "solver/corrected_search.hpp"
 #include "solver/mixed_search.hpp"
 
@@ -183,6 +184,7 @@ void MixedSearch::try_choices(const MixedNode& node, const Room& room, const Dua
   // Points of grids that satisfy the cut may miss g ≥ t by a little: aim higher by that.
   double raise = 0;
   for (int k = 0; k < most_raises && missing > 0; ++k) {
+    check_stop();
     raise += 1.1 * missing;
     const DualBound higher =
         dual_.maximise(*bound.cut, node.domains, room.slots, bound.best().multiplier,
@@ -372,6 +374,7 @@ void MixedSearch::seed() {
   for (Index k = 0; k < oracle_->parts(); ++k) cones.push_back(oracle_->cone(k));
   double boost = 1;
   for (int round = 0; round < most_seeds; ++round) {
+    check_stop();
     const MixedResult solved = solve_mixed(cones, stand_in);
     if (!solved.found && round > 0) return;
     const Vector point = solved.found ? solved.point : problem_->query;

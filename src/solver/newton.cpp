@@ -4,6 +4,8 @@
 #include <Eigen/Eigenvalues>
 #include <cmath>
 
+#include "core/stop.hpp"
+
 namespace ellice {
 
 namespace {
@@ -38,6 +40,7 @@ NewtonResult minimize_newton(const SmoothFunction& function, const Vector& start
   Matrix hessian(start.size(), start.size());
 
   for (; result.iterations <= options.max_iterations; ++result.iterations) {
+    check_stop();
     result.value = function.derivatives(result.point, gradient, hessian);
     result.gradient_norm = gradient.cwiseAbs().maxCoeff();
     const Direction direction = newton_direction(hessian, gradient);

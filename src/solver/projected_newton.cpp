@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/stop.hpp"
+
 namespace ellice {
 
 ProjectedNewton::ProjectedNewton(const RobustLogit& logit, const BoxCost& cost)
@@ -97,6 +99,7 @@ int ProjectedNewton::minimise(double multiplier, int max_steps, RobustLogit::Sta
                               const std::function<bool(const RobustLogit::State&)>& done) {
   int stalls = 0;
   for (int steps = 0; steps < max_steps; ++steps) {
+    check_stop();
     if (done(state)) return steps;
     classify(multiplier, state);
     bool moved = newton_step(CurvatureKind::exact, multiplier, 1, state);

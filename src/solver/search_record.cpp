@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/stop.hpp"
+
 namespace ellice {
 
 namespace {
@@ -9,6 +11,7 @@ constexpr double work_between_looks = 4000;  // at the clock
 }
 
 bool WorkLimit::is_over() {
+  check_stop();
   if (done_ >= most_) return true;
   if (seconds_ && done_ >= next_look_) {
     next_look_ = done_ + work_between_looks;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "boxed_quadratic.hpp"
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 
 namespace ellice {
@@ -118,6 +119,7 @@ void SequentialQuadratic::Search::bisect(SmoothConstraints& constraints) {
   double far = 1;
   restored_ = x_;
   for (int k = 0; k < options_.bisections && !is_done(); ++k) {
+    check_stop();
     const double middle = (near + far) / 2;
     trial_ = home_ + middle * (restored_ - home_);
     if (evaluate(constraints, trial_) >= 0) {
@@ -211,6 +213,7 @@ bool SequentialQuadratic::Search::line_search(SmoothConstraints& constraints) {
   const double length = scale_ * result_.residual;
   double share = 1;
   for (int trial = 0; trial < options_.trials; ++trial, share *= options_.shrink) {
+    check_stop();
     const double enough = merit_ - sufficient_decrease * share * length * length;
     move(x_, share * scale_, trial_);
     const double smallest = evaluate(constraints, trial_);
@@ -239,6 +242,7 @@ SequentialQuadraticResult SequentialQuadratic::Search::run(SmoothConstraints& co
   x_ = start.cwiseMax(problem_->lower).cwiseMin(problem_->upper);
   if (evaluate(constraints, x_) >= 0) bisect(constraints);
   while (result_.iterations < options_.max_iterations && !is_done() && !moves_.empty()) {
+    check_stop();
     ++result_.iterations;
     constraints.gradients(x_, values_, gradients_);
     record(x_);

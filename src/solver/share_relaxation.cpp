@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/stop.hpp"
+
 namespace ellice {
 
 namespace {
@@ -322,6 +324,7 @@ bool ShareRelaxation::solve(ShareNode& node) {
   double above = infinity;
   int idle = 0;
   for (int round = 0; round < most_rounds; ++round) {
+    check_stop();
     for (int k = 0; k < sweeps_per_round; ++k) sweep(node, m);
     for (std::size_t r = 0; r < weights_.size(); ++r) node.prices[r] = weights_[r];
     if (!evaluate(node, m, trial_)) return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/stop.hpp"
 #include "solver/support_search.hpp"
 
 namespace ellice {
@@ -84,6 +85,7 @@ void SupportSearch::lift(const BoxFactor& factor, BoxProblem box, BoxProjection 
   Vector x = point_;
   double raised = problem_->threshold;
   for (int k = 0; k <= most_raises; ++k) {
+    check_stop();
     x(columns) = solved.point;
     const RobustLogit::State state = evaluate(x);
     const double lacks = missing(state);
@@ -137,6 +139,7 @@ void SupportSearch::solve_grids(const std::vector<std::size_t>& numbers,
   Vector x = point_;
   std::optional<double> bound;  // of the first solve: what follows asks for more
   for (int k = 0; k <= most_raises; ++k) {
+    check_stop();
     const MixedResult solved = solve_mixed(factor, part);
     if (!bound) bound = paid_ + solved.lower_bound;
     if (!solved.found) break;

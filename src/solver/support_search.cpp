@@ -4,6 +4,8 @@
 #include <functional>
 #include <numeric>
 
+#include "core/stop.hpp"
+
 namespace ellice {
 
 namespace {
@@ -180,6 +182,7 @@ MixedResult SupportSearch::run(std::size_t changes) {
 }
 
 bool SupportSearch::is_over() {
+  check_stop();
   ++sets_;
   if (sets_ >= problem_->node_limit * sets_per_part) is_over_ = true;
   if (problem_->time_limit && sets_ % sets_per_look_at_the_clock == 0 &&

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "core/as_input.hpp"
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/request/query_reader.hpp"
@@ -106,8 +108,9 @@ bool is_json_lines(const std::string& text) {
 }
 
 /// The first few of a list of rows.
+constexpr std::size_t most_shown = 5;
 std::string some_of(const std::vector<std::size_t>& rows) {
-  const std::size_t shown = std::min<std::size_t>(rows.size(), 5);
+  const std::size_t shown = std::min(rows.size(), most_shown);
   return fmt::format(
       "{}{}", fmt::join(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
       rows.size() > shown ? ", …" : "");
@@ -142,11 +145,8 @@ std::size_t parse_index(std::string_view cell, std::size_t rows, const RowSource
   return static_cast<std::size_t>(value);
 }
 
-}  // namespace
-
-AnswerFile answers_from_json(const std::string& text, const Model& model,
-                             const std::string& source) {
-  if (is_json_lines(text)) return answers_from_lines(text, model, source);
+AnswerFile answers_from_document(const std::string& text, const Model& model,
+                                 const std::string& source) {
   const Json document = parse_json(text, source);
   JsonObject top(document, source);
   top.envelope(recourse_format, 1);
@@ -162,6 +162,16 @@ AnswerFile answers_from_json(const std::string& text, const Model& model,
   return file;
 }
 
+}  // namespace
+
+AnswerFile answers_from_json(const std::string& text, const Model& model,
+                             const std::string& source) {
+  return as_input(source, [&] {
+    return is_json_lines(text) ? answers_from_lines(text, model, source)
+                               : answers_from_document(text, model, source);
+  });
+}
+
 AnswerFile answers_from_table(RowSource& table, const std::vector<Query>& queries,
                               const Model& model) {
   AnswerColumns columns(table, model.schema());
@@ -172,6 +182,7 @@ AnswerFile answers_from_table(RowSource& table, const std::vector<Query>& querie
   Seen seen;
   std::span<const std::string_view> cells;
   while (columns.next(cells)) {
+    check_stop();
     const std::string place = fmt::format("{}: line {}", table.name(), table.line());
     Answer answer{.query_index = parse_index(columns.index(), queries.size(), table),
                   .plan = columns.plan(),
@@ -248,13 +259,14 @@ void require_all_answers(const AnswerFile& file, const std::string& source) {
   for (const Answer& answer : file.answers) answered.insert(answer.query_index);
   const std::size_t last = answered.empty() ? 0 : *answered.rbegin() + 1;
   const std::size_t explained = std::max(last, file.explained.value_or(0));
-  std::vector<std::size_t> lacking;
-  for (std::size_t i = 0; i < explained; ++i)
+  const std::size_t missing = explained - answered.size();  // each is below `explained`
+  std::vector<std::size_t> lacking;  // the first few: an index may be anything
+  for (std::size_t i = 0; i < explained && lacking.size() < std::min(missing, most_shown + 1); ++i)
     if (!answered.contains(i)) lacking.push_back(i);
-  require_input(lacking.empty(),
+  require_input(missing == 0,
                 "{}: {} of {} queries have no answer any more: query_index {}; with "
                 "`queries: FILE.csv` and `missing: not-found` they count as not robust",
-                source, lacking.size(), explained, some_of(lacking));
+                source, missing, explained, some_of(lacking));
 }
 
 }  // namespace ellice

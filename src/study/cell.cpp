@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/as_input.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 
@@ -82,20 +83,26 @@ Json run_json(const StudyRun& run) {
   return json;
 }
 
+std::size_t count(JsonObject& object, std::string_view key) {
+  const std::int64_t value = object.integer(key);
+  if (value < 0) object.wrong(key, "a number of things, from 0");
+  return static_cast<std::size_t>(value);
+}
+
 StudyRun run_from(JsonObject& object) {
   StudyRun run{.value = object.string("value"),
                .preparation = object.number("preparation"),
                .seconds = object.number("seconds"),
-               .rows = static_cast<std::size_t>(object.integer("rows")),
-               .found = static_cast<std::size_t>(object.integer("found")),
-               .valid = static_cast<std::size_t>(object.integer("valid")),
+               .rows = count(object, "rows"),
+               .found = count(object, "found"),
+               .valid = count(object, "valid"),
                .l2 = average_from(object, "l2"),
                .l1 = average_from(object, "l1"),
                .changed = average_from(object, "changed"),
                .lof = average_from(object, "lof")};
   for (JsonObject& score : object.objects("scores")) {
     run.scores.push_back({.set = set_from(score),
-                          .models = static_cast<std::size_t>(score.integer("models")),
+                          .models = count(score, "models"),
                           .robustness = optional_number(score, "robustness"),
                           .valid_only = optional_number(score, "valid_only"),
                           .robust_l2 = optional_number(score, "robust_l2")});
@@ -191,16 +198,18 @@ Json to_json(const StudyCell& cell) {
   return json;
 }
 
-StudyCell cell_from_json(const Json& json, const std::string& source) {
+namespace {
+
+StudyCell read_cell(const Json& json, const std::string& source) {
   JsonObject object(json, source);
   StudyCell cell;
   cell.name = {.mode = object.choice<StudyMode>("mode"),
                .dataset = object.string("dataset"),
                .model = object.choice<StudyModel>("model"),
-               .fold = static_cast<int>(object.integer("fold")),
+               .fold = object.whole_number("fold", at_least(0)),
                .method = object.string("method")};
-  cell.fitted_rows = static_cast<std::size_t>(object.integer("fitted_rows"));
-  cell.columns = static_cast<std::size_t>(object.integer("columns"));
+  cell.fitted_rows = count(object, "fitted_rows");
+  cell.columns = count(object, "columns");
   const Vector targets = object.vector("targets");
   cell.targets.assign(targets.begin(), targets.end());
   if (object.has("failure")) cell.failure = object.string("failure");
@@ -219,14 +228,26 @@ StudyCell cell_from_json(const Json& json, const std::string& source) {
       set.finish();
     }
     for (const Json& l2 : one.at("l2")) {
+      if (!l2.is_null() && !l2.is_number()) one.wrong("l2", "numbers, null where there is none");
       test.l2.push_back(l2.is_null() ? std::nullopt : std::optional(l2.get<double>()));
     }
     test.robust = one.strings("robust");
+    const bool fits = test.robust.size() == test.run.scores.size() &&
+                      std::all_of(test.robust.begin(), test.robust.end(), [&](const auto& flags) {
+                        return flags.size() == test.l2.size();
+                      });
+    if (!fits) one.wrong("robust", "for each score one sign for each entry of l2");
     one.finish();
     cell.tests.push_back(std::move(test));
   }
   object.finish();
   return cell;
+}
+
+}  // namespace
+
+StudyCell cell_from_json(const Json& json, const std::string& source) {
+  return as_input(source, [&] { return read_cell(json, source); });
 }
 
 }  // namespace ellice

@@ -35,6 +35,7 @@ class Statement {
   int step() { return statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_); }
   [[nodiscard]] std::string text(int column) const {
     const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+    if (bytes == nullptr) return {};  // NULL, or nothing
     return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
   }
   [[nodiscard]] int integer(int column) const { return sqlite3_column_int(statement_, column); }
@@ -93,6 +94,8 @@ struct StudyStore::Database {
     Statement row(handle, "SELECT body FROM identity");
     if (row.step() != SQLITE_ROW) fail_to_read();
     identity = parse_json(row.text(0), path);
+    require_input(identity.is_object(), "{}: identity: found {}, expected an object", path,
+                  shown(identity));
   }
   [[nodiscard]] std::optional<std::string> find(const std::string& name) const {
     Statement row(handle, "SELECT body FROM record WHERE name = ?");

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "report/text_table.hpp"
 #include "study/study_results.hpp"
@@ -35,6 +36,9 @@ double mean(const std::vector<double>& values) {
 
 void add(Pairs& pairs, const StudyTest& a, std::size_t score_a, const StudyTest& b,
          std::size_t score_b) {
+  require_input(a.l2.size() == b.l2.size(),
+                "the same people have {} answers in one study and {} in the other", a.l2.size(),
+                b.l2.size());
   for (std::size_t i = 0; i < a.l2.size(); ++i) {
     pairs.robust_a.push_back(a.robust[score_a][i] == '1' ? 1 : 0);
     pairs.robust_b.push_back(b.robust[score_b][i] == '1' ? 1 : 0);

@@ -226,7 +226,12 @@ class Explain(CliTestCase):
                             (("results", 0, "query", "income"), first["query"]["income"] + 1)):
             self.assertEqual(altered(set_at(*path, value=value)), NOT_CERTIFIED, path)
         self.assertEqual(altered(lambda d: d["results"][0].pop("certificate")), NOT_CERTIFIED)
-        self.assertEqual(altered(lambda d: d["options"].update(exact={"max_changes": 0, "sparse": False})), NOT_CERTIFIED)
+        self.assertEqual(altered(lambda d: d["options"].update(exact={"max_changes": 1, "sparse": False})), NOT_CERTIFIED)
+        self.assertEqual(altered(lambda d: d["options"].update(exact={"max_changes": 0, "sparse": False})), BAD_INPUT)
+        self.assertEqual(altered(lambda d: d["options"].update(surprise=1)), BAD_INPUT)
+        self.assertEqual(altered(set_at("epsilon", "rule", value="much")), BAD_INPUT)
+        self.assertEqual(altered(set_at("epsilon", "rule", value="2%")), NOT_CERTIFIED)
+        self.assertEqual(altered(set_at("method", value="guessing")), BAD_INPUT)
         self.assertEqual(altered(set_at("model_sha256", value="0" * 64)), BAD_INPUT)
         self.assertEqual(altered(lambda d: d.update(surprise=1)), BAD_INPUT)
 

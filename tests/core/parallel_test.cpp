@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 
 namespace ellice {
@@ -84,6 +85,53 @@ TEST(ThreadCount, RefusesNegativeNumbers) {
   EXPECT_GE(thread_count(0), 1);
   EXPECT_EQ(thread_count(3), 3);
   EXPECT_THROW((void)thread_count(-1), Error);
+}
+
+TEST(Stop, IsHeardByEveryThreadAndByLoopsInsideOfLoops) {
+  for (const int threads : {1, 2, 4}) {
+    std::atomic<bool> stop = false;
+    const StopScope scope(&stop);
+    std::atomic<int> begun = 0;
+    try {
+      parallel_for("outer", 100, {.threads = threads}, [&](std::size_t) {
+        ++begun;
+        parallel_for("inner", 1000, {.threads = 2}, [&](std::size_t i) {
+          if (i == 10) stop = true;
+          check_stop();
+        });
+      });
+      FAIL() << "nothing stopped";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::cancelled);
+    }
+    EXPECT_LE(begun, threads);
+  }
+  EXPECT_NO_THROW(check_stop());  // outside of the scope
+}
+
+TEST(Stop, KeepsWhatIsFinishedWhereThatIsAskedFor) {
+  for (const int threads : {1, 3}) {
+    std::atomic<bool> stop = false;
+    const StopScope scope(&stop);
+    std::vector<int> results(100, 0);
+    const auto work = [&] {
+      return parallel_for_results("work", results.size(), {.threads = threads}, [&](std::size_t i) {
+        if (i == 20) stop = true;
+        check_stop();
+        results[i] = 1;
+      });
+    };
+    {
+      const FinishedScope keep(true);
+      EXPECT_FALSE(work());
+    }
+    EXPECT_EQ(results[0], 1);
+    EXPECT_EQ(results[20], 0);
+    EXPECT_EQ(results[99], 0);
+    EXPECT_THROW(work(), Error);
+    const StopShield shield;
+    EXPECT_NO_THROW(check_stop());
+  }
 }
 
 }  // namespace

@@ -58,5 +58,38 @@ TEST(Utf8, TextIsCutAtACharacter) {
   }
 }
 
+TEST(Utf8, ShowsWhatATerminalWouldObey) {
+  EXPECT_EQ(visible("plain, ü, 漢, 🙂"), "plain, ü, 漢, 🙂");
+  EXPECT_EQ(visible("a\x1b[31mb\ac\x7f"), "a\\x1B[31mb\\x07c\\x7F");
+  EXPECT_EQ(visible("a\nb\r\tc"), "a\\nb\\r\\tc");
+  EXPECT_EQ(visible("a\u0085b\u009bc\u202ed\u2066e"), "a\\u0085b\\u009Bc\\u202Ed\\u2066e");
+  EXPECT_EQ(visible(std::string("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(visible("a\x9b\xff"), "a\\x9B\\xFF");
+  EXPECT_EQ(visible_lines("a\x1b\nb"), "a\\x1B\nb");
+}
+
+TEST(Utf8, ShowsEveryCharacterOrItsEscapeAndNoOther) {
+  for (unsigned code = 0; code < 0x3000; ++code) {
+    std::string text;
+    if (code < 0x80) {
+      text = {static_cast<char>(code)};
+    } else if (code < 0x800) {
+      text = {static_cast<char>(0xC0U | (code >> 6U)), static_cast<char>(0x80U | (code & 0x3FU))};
+    } else {
+      text = {static_cast<char>(0xE0U | (code >> 12U)),
+              static_cast<char>(0x80U | ((code >> 6U) & 0x3FU)),
+              static_cast<char>(0x80U | (code & 0x3FU))};
+    }
+    const std::string shown = visible(text);
+    if (shown == text) {
+      EXPECT_GE(code, 0x20U);
+      EXPECT_FALSE(code >= 0x7F && code < 0xA0) << code;
+    } else {
+      EXPECT_EQ(shown.front(), '\\') << code;
+      EXPECT_EQ(visible(shown), shown);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ellice

@@ -140,9 +140,26 @@ TEST(NetworkFile, NeedsNoFullCurvature) {
 
 TEST(NetworkFile, MayHoldADeadNetwork) {
   Json json = network_json();
-  for (Json& bias : json["network"]["layers"][0]["bias"]) bias = -1e6;
+  Json& training = json["training"];
+  for (Json& bias : json["network"]["layers"][0]["bias"]) {
+    const double added = 1e12 - std::pow(bias.get<double>(), 2);
+    training["objective"] =
+        training["objective"].get<double>() + training["l2"].get<double>() / 2 * added;
+    bias = -1e6;
+  }
   const Model model = model_from_json(json, "m.json");
   EXPECT_TRUE(std::isfinite(model.logit(Vector::Zero(model.encoder.columns()))));
+}
+
+TEST(ModelFile, IsRefusedWhereItsObjectiveIsNotItsOwn) {
+  const Json json = to_json(train(lending_dataset(300, 1), {}, {.folds = 0}).model);
+  for (const auto& [key, value] : std::initializer_list<std::pair<const char*, double>>{
+           {"objective", 0}, {"objective", 0.7}, {"loss", 99}, {"l2", 1e154}, {"l2", 0.5}}) {
+    Json altered = json;
+    altered["training"][key] = value;
+    expect_input_error([&] { return model_from_json(altered, "m.json"); },
+                       {"m.json: training.objective: found", "loss + (l2/2)", "altered"});
+  }
 }
 
 TEST(ModelFile, WithoutValidationShareIsReadAsBefore) {

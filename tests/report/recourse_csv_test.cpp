@@ -38,11 +38,12 @@ double number(const std::string& cell) {
 }
 
 TEST(RecourseCsv, ReadsBackAsTheAnswersItWasWrittenFrom) {
+  FormulaGuard guard;
   const auto example = lending_example(9, 0.03);
   const Schema& schema = example.model.schema();
-  std::string text = recourse_csv_header(schema, IdColumn::present);
+  std::string text = recourse_csv_header(schema, IdColumn::present, guard);
   for (const Answer& answer : example.answers) {
-    text += recourse_csv_row(answer, schema, IdColumn::present);
+    text += recourse_csv_row(answer, schema, IdColumn::present, guard);
   }
   const auto rows = read_back(text);
   ASSERT_EQ(rows.size(), example.answers.size());
@@ -79,12 +80,13 @@ TEST(RecourseCsv, ReadsBackAsTheAnswersItWasWrittenFrom) {
 }
 
 TEST(RecourseCsv, QuotesWhatMustBeQuoted) {
+  FormulaGuard guard;
   Schema schema;
   schema.features = {{.name = "job, \"title\"", .kind = FeatureKind::categorical}};
   Answer answer{.id = "x\ny", .message = "a \"b\", c"};
   answer.counterfactual = RawRow{std::string("clerk, senior")};
-  auto rows = read_back(recourse_csv_header(schema, IdColumn::present) +
-                        recourse_csv_row(answer, schema, IdColumn::present));
+  auto rows = read_back(recourse_csv_header(schema, IdColumn::present, guard) +
+                        recourse_csv_row(answer, schema, IdColumn::present, guard));
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0]["job, \"title\""], "clerk, senior");
   EXPECT_EQ(rows[0]["id"], "x\ny");
@@ -92,22 +94,24 @@ TEST(RecourseCsv, QuotesWhatMustBeQuoted) {
 }
 
 TEST(RecourseCsv, HasNoColumnForIdsWhereThereAreNone) {
+  FormulaGuard guard;
   Schema schema;
   schema.features = {{.name = "a"}};
-  const std::string header = recourse_csv_header(schema, IdColumn::absent);
+  const std::string header = recourse_csv_header(schema, IdColumn::absent, guard);
   EXPECT_EQ(header,
             "query_index,plan,status,a,distance_l2,distance_l1,distance_weighted,changed,logit,"
             "robust_logit,gap,message,reason\n");
-  EXPECT_EQ(recourse_csv_row({.query_index = 7}, schema, IdColumn::absent),
+  EXPECT_EQ(recourse_csv_row({.query_index = 7}, schema, IdColumn::absent, guard),
             "7,0,not_found,,,,,,,,,,\n");
 }
 
 TEST(RecourseCsv, GivesWayToAFeatureOfTheSameName) {
+  FormulaGuard guard;
   Schema schema;
   schema.features = {{.name = "status"}, {.name = "status_"}};
-  auto rows =
-      read_back(recourse_csv_header(schema, IdColumn::absent) +
-                recourse_csv_row({.counterfactual = RawRow{1.5, 2.5}}, schema, IdColumn::absent));
+  auto rows = read_back(
+      recourse_csv_header(schema, IdColumn::absent, guard) +
+      recourse_csv_row({.counterfactual = RawRow{1.5, 2.5}}, schema, IdColumn::absent, guard));
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0]["status"], "1.5");
   EXPECT_EQ(rows[0]["status_"], "2.5");
@@ -115,10 +119,50 @@ TEST(RecourseCsv, GivesWayToAFeatureOfTheSameName) {
 }
 
 TEST(RecourseCsv, WritesNoNumberThatIsNotFinite) {
+  FormulaGuard guard;
   Schema schema;
   schema.features = {{.name = "a"}};
   Answer answer{.counterfactual = RawRow{1.0}, .gap = INFINITY};
-  EXPECT_EQ(recourse_csv_row(answer, schema, IdColumn::absent), "0,0,not_found,1,0,0,0,0,0,0,,,\n");
+  EXPECT_EQ(recourse_csv_row(answer, schema, IdColumn::absent, guard),
+            "0,0,not_found,1,0,0,0,0,0,0,,,\n");
+}
+
+TEST(RecourseCsv, DisarmsWhatASpreadsheetWouldRunAndNothingElse) {
+  for (const std::string text : {"=1+1", "=cmd|'/c calc'!A0", "+49 30 123", "-1-1", "@SUM(A1)",
+                                 "\tx", "\r=1", "-", "=", "+a"}) {
+    EXPECT_TRUE(is_formula(text)) << text;
+    FormulaGuard warns(false);
+    FormulaGuard disarms(true);
+    EXPECT_EQ(warns.cell(text), csv_cell(text));
+    EXPECT_EQ(disarms.cell(text), csv_cell("'" + text));
+    EXPECT_EQ(warns.found(), 1U);
+    EXPECT_EQ(warns.first(), text);
+  }
+  for (const std::string text : {"", "-5", "+1.5e3", "-.5", "a=b", " =1", "'=1", "0", "x-y"}) {
+    EXPECT_FALSE(is_formula(text)) << text;
+    FormulaGuard disarms(true);
+    EXPECT_EQ(disarms.cell(text), csv_cell(text));
+    EXPECT_EQ(disarms.found(), 0U);
+  }
+}
+
+TEST(RecourseCsv, DisarmsNamesLevelsIdentifiersAndMessages) {
+  Schema schema;
+  schema.features = {{.name = "=name", .kind = FeatureKind::categorical}, {.name = "n"}};
+  Answer answer{.id = "=id", .message = "@message"};
+  answer.counterfactual = RawRow{std::string("-level"), -5.0};
+  answer.reason = "+reason";
+  FormulaGuard guard(true);
+  const std::string text = recourse_csv_header(schema, IdColumn::present, guard) +
+                           recourse_csv_row(answer, schema, IdColumn::present, guard);
+  EXPECT_EQ(guard.found(), 5U);
+  auto rows = read_back(text);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0]["'=name"], "'-level");
+  EXPECT_EQ(rows[0]["n"], "-5");
+  EXPECT_EQ(rows[0]["id"], "'=id");
+  EXPECT_EQ(rows[0]["message"], "'@message");
+  EXPECT_EQ(rows[0]["reason"], "'+reason");
 }
 
 }  // namespace

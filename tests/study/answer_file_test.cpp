@@ -95,6 +95,7 @@ TEST_F(AnswerFiles, OfOneRecordPerLineAreReadBack) {
 }
 
 TEST_F(AnswerFiles, OfOurOwnCsvAreReadBack) {
+  FormulaGuard guard;
   std::vector<TextRows::Row> rows;
   const auto split = [](const std::string& line) {
     TextRows::Row cells = {""};
@@ -109,9 +110,10 @@ TEST_F(AnswerFiles, OfOurOwnCsvAreReadBack) {
   };
   const Schema& schema = mixed.model.schema();
   for (const Answer& answer : answers) {
-    rows.push_back(split(recourse_csv_row(answer, schema, IdColumn::absent)));
+    rows.push_back(split(recourse_csv_row(answer, schema, IdColumn::absent, guard)));
   }
-  const std::vector<std::string> names = split(recourse_csv_header(schema, IdColumn::absent));
+  const std::vector<std::string> names =
+      split(recourse_csv_header(schema, IdColumn::absent, guard));
   expect_same(read_table(names, rows));
   // The distances tell that two queries have changed places.
   std::swap(queries[0].raw, queries[3].raw);

@@ -52,6 +52,9 @@ class Explainer {
   [[nodiscard]] const std::vector<std::string>& notes() const;
 
  private:
+  /// With all that answers have beyond the search; also those that are kept after a stop.
+  [[nodiscard]] std::vector<Answer> finished(std::vector<Answer> answers, int threads) const;
+
   struct State;
   std::shared_ptr<const State> state_;
 };

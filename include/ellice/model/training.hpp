@@ -24,6 +24,7 @@ struct TrainingOptions {
   bool store_rows = false;
   bool refit = false;
   double damping = 0.1;
+  bool full_curvature = true;
   /// Has fields of its own. A softmax model takes its hidden layers from here; none is softmax
   /// regression.
   NetworkOptions network = {};
@@ -48,6 +49,9 @@ struct TrainingOptions {
           "without hidden layers always are at theirs");
     visit("damping", self.damping, greater_than(0),
           "added to the curvature of all of a network's parameters for the full-network set");
+    visit("full_curvature", self.full_curvature, any_value(),
+          "store the curvature of all of a network's parameters, which the set full needs; large "
+          "networks do without");
   }
   bool operator==(const TrainingOptions&) const = default;
 };
