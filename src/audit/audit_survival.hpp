@@ -9,7 +9,7 @@
 
 namespace ellice {
 
-/// What is wrong with the survival that an answer states (theory.md, Results 33 and 35), by dense
+/// What is wrong with the survival that an answer states (theory.md, Result 33 and Result 35), by dense
 /// solves of our own from the moments that the model file holds, or its rows. What refits and
 /// disturbed models showed is taken from the answer and held against the numbers that follow from
 /// it; a selection effect that has a closed form is recomputed. `z` is the answer in model space.

@@ -164,7 +164,7 @@ double RowDomain::value_near(const Cell& cell, double z, double slope) const {
   // At an end but for rounding it is the end.
   for (const double end : {others.lower, others.upper}) {
     const double there = coordinate(cell, end);
-    if (std::abs(z - there) <= at_end * (1 + std::abs(there))) near = end;
+    if (std::isfinite(there) && std::abs(z - there) <= at_end * (1 + std::abs(there))) near = end;
   }
   if (others.has_grid() && !others.contains(near)) {
     const double nearest = others.nearest(near);

@@ -7,7 +7,7 @@
 
 namespace ellice {
 
-/// An answer as the nearest robust point (theory.md, Results 6 and 35): it minimises
+/// An answer as the nearest robust point (theory.md, Result 6 and Result 35): it minimises
 /// Σ ½Dᵢ(xᵢ−x0ᵢ)² + cᵢ|xᵢ−x0ᵢ| over a box and the robust points.
 struct NearestPoint {
   Vector query = {};  // x0, model space

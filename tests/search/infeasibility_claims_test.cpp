@@ -293,7 +293,7 @@ Tally try_claims(Models models, const std::vector<std::uint64_t>& tried,
             std::nearbyint(3 * queries[0].raw(static_cast<Index>(j)));
     }
     const std::vector<Answer> answers = ExactSearch(problem, search).generate(queries, {});
-    problem_zoo::expect_audited(problem, answers);
+    problem_zoo::expect_audited(problem, answers, search);
     for (const Answer& answer : answers) {
       if (!answer.infeasible) continue;
       SCOPED_TRACE(answer.query_index);

@@ -184,7 +184,7 @@ TEST(RandomSchemas, ExactAnswersKeepThemAndNothingCheaperDoes) {
     for (const ExactOptions& options :
          {ExactOptions{}, ExactOptions{.max_changes = 2}, ExactOptions{.sparse = true}}) {
       const std::vector<Answer> answers = ExactSearch(problem, options).generate(queries, {});
-      problem_zoo::expect_audited(problem, answers);
+      problem_zoo::expect_audited(problem, answers, options);
       for (const Answer& answer : answers) {
         if (answer.status == Status::already_robust) continue;
         const Vector& query = queries[answer.query_index].raw;

@@ -413,7 +413,7 @@ TEST(Rules, FewestChangesUnderImplicationsEqualEnumeration) {
         EXPECT_EQ(answer.distance.changed, fewest) << seed;
       }
     }
-    expect_audited(problem, sparse);
+    expect_audited(problem, sparse, {.sparse = true});
   }
   EXPECT_GT(one_sided, 10);
 }

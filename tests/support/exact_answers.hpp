@@ -20,8 +20,12 @@ inline std::vector<Answer> solve(const Problem& problem, const std::vector<Query
 }
 
 /// The file that `explain` would write.
-inline Json recourse_file(const Problem& problem, const std::vector<Answer>& answers) {
-  const Request request{.problem = problem, .rule = {.text = "test"}, .method = "exact"};
+inline Json recourse_file(const Problem& problem, const std::vector<Answer>& answers,
+                          const ExactOptions& options = {}) {
+  const Request request{.problem = problem,
+                        .rule = {.text = "test"},
+                        .method = "exact",
+                        .method_options = Json{{"exact", fields_to_json(options)}}};
   RecourseWriter writer(request);
   std::string text = writer.begin();
   for (const Answer& answer : answers) text += writer.answer(answer);
@@ -30,9 +34,10 @@ inline Json recourse_file(const Problem& problem, const std::vector<Answer>& ans
 }
 
 /// Checks that file as `verify` would.
-inline void expect_audited(const Problem& problem, const std::vector<Answer>& answers) {
+inline void expect_audited(const Problem& problem, const std::vector<Answer>& answers,
+                           const ExactOptions& options = {}) {
   const auto audits =
-      audit_recourse_file(recourse_file(problem, answers), *problem.model, "r.json");
+      audit_recourse_file(recourse_file(problem, answers, options), *problem.model, "r.json");
   ASSERT_EQ(audits.size(), answers.size());
   for (const AnswerAudit& audit : audits) {
     EXPECT_TRUE(audit.holds()) << audit.query_index << ": " << audit.failures.front();

@@ -1,7 +1,7 @@
 #pragma once
 
 // What retraining does to an answer, predicted: the model's logit at a row varies from one training
-// sample to the next, and a robust answer keeps a margin (theory.md, Results 33 and 35).
+// sample to the next, and a robust answer keeps a margin (theory.md, Result 33 and Result 35).
 
 #include <array>
 #include <memory>
