@@ -4,7 +4,7 @@
 
 #include <Eigen/QR>
 
-#include "ellice/certificate/certificate.hpp"
+#include "certificate/certifier.hpp"
 #include "support/numeric_dataset.hpp"
 #include "support/random_network.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/certificate/certificate.hpp"
+#include "certificate/certifier.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/request/answer.hpp"

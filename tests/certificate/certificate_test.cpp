@@ -1,10 +1,9 @@
-#include "ellice/certificate/certificate.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
 
+#include "certificate/certifier.hpp"
 #include "ellice/certificate/verification.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"

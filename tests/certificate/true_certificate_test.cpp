@@ -3,7 +3,7 @@
 #include <cmath>
 #include <functional>
 
-#include "ellice/certificate/certificate.hpp"
+#include "certificate/certifier.hpp"
 #include "ellice/certificate/verification.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"

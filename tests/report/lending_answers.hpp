@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/certificate/certificate.hpp"
+#include "certificate/certifier.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/model/training.hpp"
 #include "report/display.hpp"

@@ -7,7 +7,7 @@
 #include <functional>
 #include <limits>
 
-#include "ellice/certificate/certificate.hpp"
+#include "certificate/certifier.hpp"
 #include "ellice/certificate/verification.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"

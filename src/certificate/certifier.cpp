@@ -1,4 +1,4 @@
-#include "ellice/certificate/certificate.hpp"
+#include "certificate/certifier.hpp"
 
 #include <algorithm>
 #include <cmath>
