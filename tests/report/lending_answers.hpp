@@ -130,13 +130,15 @@ inline Answer lending_answer(const Model& model, const Climber& climber, std::si
   const Vector best = with_one(model.encoder.encode(reached));
   answer.status = Status::infeasible;
   const double radius = robustness_radius(climber.set(), best, 0);
-  answer.infeasible = Infeasibility{
-      .upper_bound = robust_logit(climber.set(), best),
-      .model = worst_model(climber.set(), best),
-      .max_epsilon = {.lower = radius, .upper = radius},
-      .blocking = {.constraints = {"income: locked", "savings: locked"}, .is_proved = true},
-      .best = reached,
-      .best_robust_logit = robust_logit(climber.set(), best)};
+  answer.infeasible =
+      Infeasibility{.upper_bound = robust_logit(climber.set(), best),
+                    .model = worst_model(climber.set(), best),
+                    .max_epsilon = {.lower = radius, .point = reached, .upper = radius},
+                    .blocking = {.constraints = {"income: locked", "savings: locked"},
+                                 .witnesses = {reached, reached},
+                                 .is_proved = true},
+                    .best = reached,
+                    .best_robust_logit = robust_logit(climber.set(), best)};
   return answer;
 }
 

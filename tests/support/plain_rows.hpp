@@ -132,7 +132,8 @@ inline Reach reach_of(const Problem& problem, std::size_t query, const Vector& f
   const FeatureLimits limits = limits_of(problem, query, feature.name);
   const double own = from(static_cast<Index>(j));
   Reach reach{.fixed = feature.immutable || limits.locked, .step = feature.step};
-  if (const auto min = limits.min ? limits.min : feature.min) reach.low = reach.origin = *min;
+  reach.origin = feature.min.value_or(0);
+  if (const auto min = limits.min ? limits.min : feature.min) reach.low = *min;
   if (const auto max = limits.max ? limits.max : feature.max) reach.high = *max;
   if (!feature.is_number()) {
     reach.low = 0;
@@ -167,8 +168,9 @@ inline Reach reach_of(const Problem& problem, std::size_t query, const Vector& f
 inline bool may_become(const Reach& reach, double from, double to) {
   if (from == to) return true;
   if (reach.fixed || to < reach.low || to > reach.high) return false;
-  if (!reach.listed.empty())
-    return std::find(reach.listed.begin(), reach.listed.end(), to) != reach.listed.end();
+  const bool is_listed =
+      std::find(reach.listed.begin(), reach.listed.end(), to) != reach.listed.end();
+  if (!reach.listed.empty() && !is_listed) return false;
   if (!reach.step) return true;
   const double steps = (to - reach.origin) / *reach.step;
   return std::abs(steps - std::round(steps)) <= 2e-9;
