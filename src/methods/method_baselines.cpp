@@ -18,6 +18,7 @@ std::string fault(const F& attempt) {
     attempt();
     return {};
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) throw;
     return error.what();
   }
 }

@@ -93,9 +93,11 @@ TrainingForecast forecast_training(const Schema& schema, Index rows, Index class
   const auto chunks = static_cast<double>(row_chunks(rows).size());
   const double folds = options.folds.value_or(is_deep ? 0 : 5);
   TrainingForecast forecast;
-  // Rows twice, the Hessians of chunks and of Newton's method, and the one that is written.
+  // Rows twice, the Hessians of chunks and of Newton's method, the one that is written, and of a
+  // linear model the four triangles of curvature.sampling.
+  const double written = !is_deep && outputs == 1 ? 3 : 1;
   forecast.bytes = per_number * (2 * n * columns + (chunks + 5) * square(head)) +
-                   per_written_number * square(head);
+                   per_written_number * written * square(head);
   const double step = n * square(head) + head * square(head) / 3;
   forecast.seconds = (newton_steps * (1 + folds) * step + 4 * head * square(head)) / flops;
   if (!is_deep) return forecast;
