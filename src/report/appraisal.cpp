@@ -33,7 +33,7 @@ double Appraiser::epsilon_of(const Answer& answer) const {
   return answer.certificate ? answer.certificate->epsilon : epsilon_;
 }
 
-Standing Appraiser::before(const Answer& answer) const {
+Judgement Appraiser::before(const Answer& answer) const {
   const Vector x = model_->encoder.encode(answer.query);
   const double epsilon = epsilon_of(answer);
   const double kappa = std::sqrt(2 * epsilon);
@@ -60,7 +60,7 @@ const Question& Appraiser::question_of(const Answer& answer) const {
   return questions_.front();
 }
 
-Standing Appraiser::after(const Answer& answer) const {
+Judgement Appraiser::after(const Answer& answer) const {
   return {.logit = answer.logit, .penalty = answer.logit - answer.robust_logit};
 }
 

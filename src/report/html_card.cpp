@@ -74,8 +74,8 @@ std::string score_row(std::string_view when, double logit, std::string_view bar_
                      escape(score));
 }
 
-std::string standings(const Standing& now, const Standing* then, const Appraiser& appraiser) {
-  const Standing& last = then != nullptr ? *then : now;
+std::string standings(const Judgement& now, const Judgement* then, const Appraiser& appraiser) {
+  const Judgement& last = then != nullptr ? *then : now;
   const ScoreScale scale(appraiser,
                          {now.logit, now.robust_logit(), last.logit, last.robust_logit()});
   const auto block = [&](std::string_view name, double before, double after) {
@@ -112,7 +112,7 @@ std::string share_fact(std::string_view name, double share, double chance) {
                           escape(display_percent(chance))));
 }
 
-std::string facts(const Answer& answer, const Standing& now, const Standing& then,
+std::string facts(const Answer& answer, const Judgement& now, const Judgement& then,
                   const AlignmentMeter& meter) {
   std::string text = "<dl class=\"facts\">";
   const std::string apart = meter.applies() ? "logits from the trained to the strictest model"
@@ -293,7 +293,7 @@ std::string card(const Answer& answer, const FrontierCurve* curve, const Apprais
   }
   text += two_things(answer) + "</section>\n<div class=\"panels\">\n";
   if (!answer.query.empty()) {
-    const Standing now = appraiser.before(answer), then = appraiser.after(answer);
+    const Judgement now = appraiser.before(answer), then = appraiser.after(answer);
     text += standings(now, answer.changes.empty() ? nullptr : &then, appraiser);
   }
   if (answer.infeasible) text += infeasibility(answer, appraiser);

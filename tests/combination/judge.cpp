@@ -182,10 +182,12 @@ class Judge {
     const Json file = parse_json(told.text, "answers.json");
     std::vector<const Model*> members;
     if (trained_.member) members.push_back(trained_.member.get());
-    const std::vector<AnswerAudit> audits =
+    const FileAudit audits =
         audit_recourse_file(file, *trained_.model, "answers.json", members, &all_rows_.fitted.rows);
     if (audits.size() != told.answers.size())
       fail_with("audits and answers differ in number", fmt::format("{}", audits.size()));
+    for (const std::string& failure : audits.failures)
+      fail_with("own file refused: " + without_numbers(failure), failure);
     for (const AnswerAudit& audit : audits) {
       count("verified");
       if (audit.holds()) continue;
@@ -303,31 +305,39 @@ class Judge {
     if (text != told.text) fail_with("other answers when asked again: " + told.run.method, text);
   }
 
-  /// Just below the largest ε of a person without an answer there is one, just above it there is
-  /// none.
+  /// Of a person without an answer: the row at the lower bound of the largest ε is one there, and
+  /// at the upper bound there is none.
   void check_largest_epsilon(const Told& told) {
+    const Problem& problem = told.explainer->problem();
+    const RowOracle oracle(problem.constraints, problem.cost, *trained_.model);
     for (const Answer& answer : told.answers) {
-      if (answer.status != Status::infeasible || answer.infeasible->max_epsilon <= 1e-9) continue;
-      for (const double share : {0.999, 1.001}) {
-        const double epsilon = share * answer.infeasible->max_epsilon;
-        if (epsilon >= told.explainer->epsilon()) continue;
-        ExplainRequest request = told.explainer->request();
-        request.epsilon = number_text(epsilon);
-        if (!why_unsupported(request).empty()) continue;
-        count("largest epsilons tried");
-        const std::vector<Answer> again =
-            Explainer(request).explain(case_->people, QueryReader::OnError::skip);
-        for (const Answer& other : again) {
-          if (other.query_index != answer.query_index || other.plan > 0) continue;
-          const bool has_answer = is_certified(other.status) && other.status != Status::reduced;
-          const bool is_wrong = share < 1 ? other.status == Status::infeasible : has_answer;
-          if (!is_wrong) continue;
-          fail_with(share < 1 ? "no answer below the largest epsilon"
-                              : "an answer above the largest epsilon",
-                    fmt::format("{}, query {}: {} at {}, the largest being {}", told.run.method,
-                                answer.query_index, enum_name(other.status), epsilon,
-                                answer.infeasible->max_epsilon));
-        }
+      if (answer.status != Status::infeasible) continue;
+      const EpsilonBounds& bounds = answer.infeasible->max_epsilon;
+      const std::string place = fmt::format("{}, query {}", told.run.method, answer.query_index);
+      if (bounds.lower && !bounds.point.empty()) {
+        count("answers at the largest epsilon checked");
+        const Schema& schema = trained_.model->schema();
+        const Vector from = oracle.numbers(row_to_json(schema, answer.query));
+        const Vector to = oracle.numbers(row_to_json(schema, bounds.point));
+        const std::string breach = oracle.breach(answer.query_index, from, to);
+        if (!breach.empty())
+          fail_with("the row of the largest epsilon breaks a constraint", breach);
+        Answer there = answer;
+        there.attained_epsilon = *bounds.lower;
+        if (!problem.set.contest || !answer.target.empty())
+          check_models(told, there, to, place + ", at the largest epsilon");
+      }
+      if (bounds.upper <= 1e-9 || bounds.upper >= told.explainer->epsilon()) continue;
+      ExplainRequest request = told.explainer->request();
+      request.epsilon = number_text(bounds.upper * 1.000001);
+      if (!why_unsupported(request).empty()) continue;
+      count("largest epsilons tried");
+      for (const Answer& other :
+           Explainer(request).explain(case_->people, QueryReader::OnError::skip)) {
+        const bool has_answer = is_certified(other.status) && other.status != Status::reduced;
+        if (other.query_index != answer.query_index || other.plan > 0 || !has_answer) continue;
+        fail_with("an answer above the largest epsilon",
+                  fmt::format("{}: {} at {}", place, enum_name(other.status), request.epsilon));
       }
     }
   }
