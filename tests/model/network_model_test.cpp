@@ -11,6 +11,7 @@
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
 #include "support/datasets.hpp"
+#include "support/messages.hpp"
 #include "support/numeric_dataset.hpp"
 
 namespace ellice {
@@ -157,8 +158,9 @@ TEST(ModelFile, IsRefusedWhereItsObjectiveIsNotItsOwn) {
            {"objective", 0}, {"objective", 0.7}, {"loss", 99}, {"l2", 1e154}, {"l2", 0.5}}) {
     Json altered = json;
     altered["training"][key] = value;
-    expect_input_error([&] { return model_from_json(altered, "m.json"); },
-                       {"m.json: training.objective: found", "loss + (l2/2)", "altered"});
+    testing_support::expect_input_error(
+        [&] { return model_from_json(altered, "m.json"); },
+        {"m.json: training.objective: found", "loss + (l2/2)", "altered"});
   }
 }
 
