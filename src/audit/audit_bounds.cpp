@@ -118,6 +118,11 @@ class CostSearch {
         counted.push_back(i);
     }
     const auto extra = static_cast<Index>(counted.size());
+    if (n + extra == 0) {  // one point, which all cones accept
+      best_.point = chart_.base();
+      best_.found = best_.proved = static_cast<double>(cost.at(best_.point));
+      return;
+    }
     const Index sides = chart_.rows().rows();
     const double unit = asked_->enough;
     ConicProgram program{.curvature = Matrix::Zero(n + extra, n + extra),

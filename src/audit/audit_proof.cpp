@@ -25,7 +25,7 @@ bool ProofChecker::Stated::refuses(const Box& box, double threshold) const {
 bool ProofChecker::Stated::is_bound_over(const Box& box) const {
   const long double bound = maximum_over(box, plane, size, cancelled);
   const long double scale = std::max({std::abs(static_cast<long double>(upper_bound)),
-                                      std::abs(bound), 1e-6L, cancelled * size.sum()});
+                                      std::abs(bound), 1e-3L, cancelled * size.sum()});
   return std::abs(upper_bound - bound) <= tolerance * scale;
 }
 

@@ -7,6 +7,7 @@
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "methods/automatic.hpp"
+#include "search/infeasibility.hpp"
 #include "search/linear_question.hpp"
 #include "search/number_search.hpp"
 
@@ -16,6 +17,16 @@ namespace {
 
 // A largest ε counts as proved if it is shown that so much more has no answer, relatively.
 constexpr double limit_tolerance = 2e-3;
+
+/// Whether it is proved that nothing the query may become is robust at ε. `problem` is one for
+/// which that is so, with a larger ε.
+bool is_unreachable(const Query& query, double epsilon, const Problem& problem) {
+  const LinearQuestion asked(problem);
+  const double least = asked.question().front().set->smallest_epsilon();
+  const LinearQuestion question = asked.with_epsilon(std::clamp(epsilon, least, problem.epsilon));
+  const FeasibleSet feasible(problem.model->encoder, problem.constraints, query.index, query.raw);
+  return is_proved_unreachable(problem, question, feasible);
+}
 
 }  // namespace
 
@@ -81,7 +92,9 @@ FrontierCurve Frontier::search(const Query& query, const std::vector<double>& ep
   }
   if (!curve.points.empty() && !curve.points.back().feasible) {
     curve.max_epsilon = reached;
-    curve.is_max_proved = limit && *limit <= reached * (1 + limit_tolerance) * (1 + 1e-12);
+    curve.is_max_proved =
+        limit && (*limit <= reached * (1 + limit_tolerance) * (1 + 1e-12) ||
+                  is_unreachable(query, reached * (1 + limit_tolerance), problem));
     all_proved = all_proved && curve.is_max_proved;
   }
   curve.is_proved = all_proved;

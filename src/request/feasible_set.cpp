@@ -142,16 +142,6 @@ double FeasibleSet::to_model(std::size_t j, double raw) const {
   return (raw - encoder_->mean()(column)) / encoder_->scale()(column);
 }
 
-/// Whether a range has, of the schema's grid, no value but the query's own.
-bool FeasibleSet::is_stuck(std::size_t j) const {
-  const Feature& feature = encoder_->schema().features[j];
-  const FeatureRange& range = ranges_[j];
-  const bool has_own_grid =
-      feature.kind != FeatureKind::numeric || feature.step || !feature.allowed.empty();
-  return has_own_grid && range.has_grid() && range.keeps && !range.beyond(range.query, 1) &&
-         !range.beyond(range.query, -1);
-}
-
 void FeasibleSet::build_boxes() {
   relaxed_ = {.lower = query_, .upper = query_};
   Box searched = {.lower = Vector(query_.size()), .upper = {}};
@@ -176,7 +166,7 @@ void FeasibleSet::build_boxes() {
     const double upper = coordinate(range.upper);
     relaxed_.lower(first) = range.keeps ? std::min(lower, query_(first)) : lower;
     relaxed_.upper(first) = range.keeps ? std::max(upper, query_(first)) : upper;
-    if (range.held || is_stuck(j)) continue;
+    if (range.held) continue;
     searched.lower(first) = lower;
     searched.upper(first) = upper;
     const bool is_outside = query_(first) < lower || query_(first) > upper;

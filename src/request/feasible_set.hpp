@@ -151,7 +151,6 @@ class FeasibleSet {
   /// Lower and upper end of the training range, enlarged to contain the query.
   [[nodiscard]] std::pair<double, double> training_range(std::size_t feature) const;
   void build_rules();
-  [[nodiscard]] bool is_stuck(std::size_t j) const;
   void build_boxes();
   void apply_decisions(std::size_t feature, FeatureRange& range) const;
   void apply(const Move& move, bool is_true, std::size_t feature, FeatureRange& range) const;

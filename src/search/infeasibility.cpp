@@ -203,8 +203,10 @@ class Explanation {
       width *= 10;
     }
     if (result.lower) result.point = values(row);
-    if (!result.lower && result.upper <= least && least > 0 && is_refused_by_centre())
+    if (!result.lower && result.upper <= least && least > 0 && is_refused_by_centre()) {
       result.upper = 0;
+      result.proofs.clear();  // of models around the fitted one
+    }
     return result;
   }
 
@@ -244,6 +246,17 @@ bool has_no_robust_row(const Problem& problem, const LinearQuestion& question,
   return RowReach(problem, question)
              .robust_row(feasible.without_display_steps(), most_changes)
              .status == Reached::Status::none;
+}
+
+bool is_proved_unreachable(const Problem& problem, const LinearQuestion& question,
+                           const FeasibleSet& feasible) {
+  Problem squares = problem;
+  squares.cost = {.kind = CostKind::l2};  // for which cutting planes settle best
+  RowReach reach(squares, question);
+  const ProofSearch proofs(squares, question, reach);
+  const std::vector<FeasibleSet> branches = feasible.branches();
+  return std::all_of(branches.begin(), branches.end(),
+                     [&](const FeasibleSet& branch) { return proofs.find(branch).has_value(); });
 }
 
 }  // namespace ellice

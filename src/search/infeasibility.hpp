@@ -20,4 +20,8 @@ namespace ellice {
                                      const FeasibleSet& feasible,
                                      std::optional<std::size_t> most_changes);
 
+/// Whether it is proved that a query has no answer at the question's ε.
+[[nodiscard]] bool is_proved_unreachable(const Problem& problem, const LinearQuestion& question,
+                                         const FeasibleSet& feasible);
+
 }  // namespace ellice

@@ -118,7 +118,9 @@ bool MixedExact::is_needed(const FeasibleSet& feasible) const {
     const FeatureRange& range = feasible.ranges()[j];
     const bool discrete = schema.features[j].kind != FeatureKind::numeric ||
                           (range.has_grid() && !is_display_grid(schema.features[j], range));
-    if (discrete && can_change(range)) return true;
+    // Where its range holds no value but its own, numbers alone would move it all the same.
+    const bool is_stuck = !range.fixed && range.lower < range.upper && !can_change(range);
+    if (discrete && (can_change(range) || is_stuck)) return true;
   }
   return false;
 }

@@ -101,7 +101,7 @@ TEST(Explainer, OwnsWhatItsAnswersNeed) {
   EXPECT_GT(certified(answers), 0U);
   const Dataset data = lending_dataset(300, 5);  // once more, for the judge
   Model model = explainer.model();
-  model.rows = StoredRows{.encoded = model.encoder.encode(data.raw), .labels = data.labels};
+  model.rows = training_rows_of(data, model).fitted.rows;
   const plain::TrueSet judge(model, explainer.epsilon());
   for (const Answer& answer : answers) {
     ASSERT_NE(answer.schema, nullptr);

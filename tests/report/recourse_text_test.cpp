@@ -87,7 +87,7 @@ TEST(RecourseText, ExplainsWhyThereIsNoPlan) {
   const Answer& answer = first_with(example.answers, Status::infeasible);
   const std::string text = recourse_text(answer, Appraiser(example.model, 0.03, 0));
   expect_words(text, {"no plan exists",
-                      "largest ε with a plan: " + rounded(*answer.infeasible->max_epsilon.lower) +
+                      "largest ε with a plan: " + largest_epsilon_text(*answer.infeasible) +
                           " (asked: 0.03)",
                       "blocked by: income: locked", "savings: locked", "best reachable"});
 }

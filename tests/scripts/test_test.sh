@@ -26,19 +26,13 @@ test_script() { : >"$calls"; run "$tree/scripts/test" "$@"; }
 
 test_script
 expect_equal 'all is well' "$status" 0
-expect_equal 'it sets up, then builds and tests twice' "$(<"$calls")" "setup"$'\n'"$(stage dev)"$'\n'"$(stage quick-sanitize)"
+expect_equal 'it sets up, then builds and tests' "$(<"$calls")" "setup"$'\n'"$(stage dev)"
 
 test_script -R '^data\.'
-expect_equal 'options are for the first stage, and the only one' "$(<"$calls")" "setup"$'\n'"$(stage dev) -R ^data\\."
+expect_equal 'options are for ctest' "$(<"$calls")" "setup"$'\n'"$(stage dev) -R ^data\\."
 
 break='ctest --preset dev' test_script
 expect_equal 'a failed test is a failure' "$status" 1
 expect_equal 'and ends the run' "$(tail -n 1 "$calls")" "ctest --preset dev -j $jobs"
-
-break='cmake --build --preset quick-sanitize' test_script
-expect_equal 'a build that fails in the second stage is a failure' "$status" 1
-expect_equal 'and is not tested' "$(tail -n 1 "$calls")" "cmake --build --preset quick-sanitize -j $jobs"
-break='ctest --preset quick-sanitize' test_script
-expect_equal 'and so is a test that fails there' "$status" 1
 
 finish
