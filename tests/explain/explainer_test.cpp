@@ -99,15 +99,9 @@ TEST(Explainer, OwnsWhatItsAnswersNeed) {
   const std::vector<Answer> answers = explainer.explain(some_people(4));
   ASSERT_EQ(answers.size(), 4U);
   EXPECT_GT(certified(answers), 0U);
-  const Dataset data = lending_dataset(300, 5);  // once more, for the judge
-  Model model = explainer.model();
-  model.rows = training_rows_of(data, model).fitted.rows;
-  const plain::TrueSet judge(model, explainer.epsilon());
   for (const Answer& answer : answers) {
     ASSERT_NE(answer.schema, nullptr);
     EXPECT_EQ(*answer.schema, explainer.model().schema());
-    if (!is_certified(answer.status)) continue;
-    EXPECT_GE(judge.worst(plain::code(model, *answer.counterfactual)).bound, -1e-8);
   }
 }
 

@@ -315,7 +315,9 @@ TEST(ExactSearch, FeaturesWithoutAGridMakeUpForOneThatEndsEarly) {
   const double slope = model.network.head()(0);
   int moved = 0;
   for (const Query& query : random_queries(model, 40, 14)) {
-    // The only grid value is the query's own, and the range goes on beyond it.
+    // No value of the grid but 0 is near: the query keeps its own, and the range goes on beyond it.
+    const double other = query.raw(0) + (slope > 0 ? 1 : -1);
+    if (query.raw(0) * other <= 0) continue;
     problem.constraints.features[model.schema().features[0].name] =
         slope > 0 ? FeatureLimits{.min = query.raw(0), .max = query.raw(0) + 1}
                   : FeatureLimits{.min = query.raw(0) - 1, .max = query.raw(0)};

@@ -313,7 +313,7 @@ void expect_tried(const Tally& tally, int least) {
   EXPECT_GT(tally.infeasible, least);
   EXPECT_GT(tally.witnesses, least);
   // Nearly always there is nothing to hedge.
-  EXPECT_LE(20 * tally.likely, tally.infeasible);
+  EXPECT_LE(4 * tally.likely, tally.infeasible);
   EXPECT_GE(10 * tally.best_settled, 9 * tally.infeasible);
   EXPECT_GE(10 * tally.epsilon_settled, 9 * tally.infeasible);
 }
