@@ -39,6 +39,9 @@ Network network_from_json(JsonObject object, Index inputs, const Schema& schema)
   for (std::size_t l = 0; l < layers.size(); ++l) {
     JsonObject& entry = layers[l];
     Layer layer{.weights = entry.matrix("weights", {}, inputs)};
+    // Beyond that scores and their squares overflow.
+    if (layer.weights.size() > 0 && layer.weights.cwiseAbs().maxCoeff() > 1e100)
+      entry.wrong("weights", "numbers of at most 1e100");
     const Index outputs = layer.weights.rows();
     const bool is_head = l + 1 == layers.size();
     if (is_head && network.kind == NetworkKind::softmax) {
