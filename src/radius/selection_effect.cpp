@@ -8,6 +8,7 @@
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "methods/automatic.hpp"
+#include "request/cost_prices.hpp"
 #include "search/exact_search.hpp"
 #include "sets/ellipsoid.hpp"
 #include "sets/selection_shift.hpp"
@@ -53,13 +54,12 @@ std::optional<NearestPoint> nearest_point(const Problem& problem, const Feasible
   const Encoder& encoder = problem.model->encoder;
   if (is_discrete(encoder.schema()) || problem.cost.sparsity_weight != 0) return std::nullopt;
   const Vector weights = column_weights(encoder);
-  const bool has_squares = problem.cost.kind != CostKind::l1;
-  const bool has_absolutes =
-      problem.cost.kind == CostKind::l1 || problem.cost.kind == CostKind::l1_l2;
-  NearestPoint result{.query = feasible.query(),
-                      .point = point,
-                      .squares = has_squares ? Vector(2 * weights) : Vector::Zero(weights.size()),
-                      .absolutes = has_absolutes ? weights : Vector::Zero(weights.size())};
+  const CostPrices prices = prices_of(problem.cost.kind);
+  NearestPoint result{
+      .query = feasible.query(),
+      .point = point,
+      .squares = prices.squares ? Vector(2 * weights) : Vector::Zero(weights.size()),
+      .absolutes = prices.absolutes ? weights : Vector::Zero(weights.size())};
   constexpr double rounding = 1e-9;
   for (const Box& box : feasible.boxes()) {
     const Vector below = point - box.lower;
