@@ -103,8 +103,8 @@ class Ellipsoid {
 };
 
 /// J, the slope of a network's logit in every parameter, layer by layer: the weights row by row,
-/// then the biases. By the chain rule, unit by unit; a relu has the slope 0 where its input is 0.
-inline Vector parameter_slopes(const Network& network, const Vector& z) {
+/// then the biases. By the chain rule, unit by unit; a relu has the slope 0 up to the input `kink`.
+inline Vector parameter_slopes(const Network& network, const Vector& z, double kink = 0) {
   std::vector<Vector> inputs = {z};
   for (std::size_t l = 0; l + 1 < network.layers.size(); ++l) {
     Network part = network;
@@ -126,7 +126,9 @@ inline Vector parameter_slopes(const Network& network, const Vector& z) {
       double sum = 0;
       for (Index k = 0; k < delta.size(); ++k) sum += network.layers[l].weights(k, i) * delta(k);
       const Activation activation = network.layers[l - 1].activation;
-      if (activation == Activation::relu) sum *= a(i) > 0 ? 1 : 0;
+      const double input =
+          network.layers[l - 1].weights.row(i).dot(inputs[l - 1]) + network.layers[l - 1].bias(i);
+      if (activation == Activation::relu) sum *= input > kink ? 1 : 0;
       if (activation == Activation::tanh) sum *= 1 - a(i) * a(i);
       if (activation == Activation::sigmoid) sum *= a(i) * (1 - a(i));
       below(i) = sum;
@@ -141,8 +143,8 @@ inline Vector parameter_slopes(const Network& network, const Vector& z) {
 /// The first-order sets: f − √(2ε)·s, s² = Jᵀ(G + λI)⁻¹J with the kept pairs of G by a dense
 /// factor; of the isotropic set, s = ‖J‖.
 inline double first_order_robust_logit(const Model& model, bool isotropic, double epsilon,
-                                       const Vector& z) {
-  const Vector slopes = parameter_slopes(model.network, z);
+                                       const Vector& z, double kink = 0) {
+  const Vector slopes = parameter_slopes(model.network, z, kink);
   double square = slopes.squaredNorm();
   if (!isotropic) {
     const GaussNewton& pairs = *model.curvature.full;
@@ -191,31 +193,42 @@ class TrueSet {
   /// Least cᵀθ over the set: L + τ·cᵀθ is minimised by Newton's method for the τ at which L meets
   /// its level. √(L − L(θ̂)) is nearly proportional to τ, which makes it easy to find.
   [[nodiscard]] Worst worst_of(const Vector& c) const {
-    Worst worst{.model = center_, .attained = c.dot(center_), .bound = -1e300};
+    Worst worst{.bound = -1e300};
     Vector theta = center_;
-    std::pair<double, double> inside = {0, 0};
-    std::pair<double, double> outside = {infinity_, 0};  // τ, √(L − L(θ̂))
+    struct Met {
+      double tau = 0;
+      double root = 0;  // √(L − L(θ̂))
+    };
+    Met inside;
+    Met outside;
     double tau = std::sqrt(2 * epsilon_) / c.norm();
-    for (int step = 0; step < 200; ++step) {
+    for (int step = 0; step < 60; ++step) {
       minimize(tau, c, theta);
       const double excess = level(theta) - epsilon_;
       worst.bound = std::max(worst.bound, c.dot(theta) + excess / tau);
-      (excess <= 0 ? inside : outside) = {tau, std::sqrt(std::max(0.0, excess + epsilon_))};
-      if (excess <= 0 && c.dot(theta) < worst.attained) {
-        worst.model = theta;
-        worst.attained = c.dot(theta);
-      }
-      if (worst.attained - worst.bound < 1e-13 * (1 + std::abs(worst.bound))) break;
-      if (outside.first == infinity_) {
+      (excess <= 0 ? inside : outside) = {.tau = tau, .root = std::sqrt(level(theta))};
+      if (std::abs(excess) <= 1e-11 * epsilon_) break;
+      if (outside.tau == 0) {
         tau *= 2;
         continue;
       }
-      const double share = (std::sqrt(epsilon_) - inside.second) / (outside.second - inside.second);
-      const double aim = step % 4 == 3 ? 0.5 : std::clamp(share * (1 - 1e-9), 0.0, 1.0);
-      const double next = inside.first + aim * (outside.first - inside.first);
-      if (next <= inside.first || next >= outside.first) break;
+      const double share = (std::sqrt(epsilon_) - inside.root) / (outside.root - inside.root);
+      const double next =
+          inside.tau + (step % 4 == 3 && step < 20 ? 0.5 : share) * (outside.tau - inside.tau);
+      if (!(next > inside.tau && next < outside.tau)) break;
       tau = next;
     }
+    // Drawn towards the centre until it is one of the set.
+    double kept = 0;
+    double left = 1;
+    if (level(theta) <= epsilon_) kept = 1;
+    for (int step = 0; step < 60 && kept < 1; ++step) {
+      const double middle = (kept + left) / 2;
+      (level(center_ + middle * (theta - center_)) <= epsilon_ ? kept : left) = middle;
+      if (left - kept < 1e-15) break;
+    }
+    worst.model = center_ + kept * (theta - center_);
+    worst.attained = c.dot(worst.model);
     return worst;
   }
   [[nodiscard]] Worst worst(const Vector& z) const { return worst_of(last_inputs(*network_, z)); }
@@ -242,7 +255,6 @@ class TrueSet {
     }
   }
 
-  static constexpr double infinity_ = std::numeric_limits<double>::infinity();
   double epsilon_;
   const Network* network_;
   Vector center_;
