@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/lending.hpp"
@@ -12,6 +14,7 @@
 #include "sets/uncertainty_set.hpp"
 #include "support/class_cases.hpp"
 #include "support/exact_answers.hpp"
+#include "support/plain_judge.hpp"
 #include "support/recourse_cases.hpp"
 
 namespace ellice {
@@ -75,6 +78,26 @@ TEST(TrueFunction, CurvatureIsThatOfTheWorstScoreOfALinearModel) {
     (void)function->gradient(0, x + h * Vector::Unit(3, i), logit, ahead);
     (void)function->gradient(0, x - h * Vector::Unit(3, i), logit, behind);
     EXPECT_LT(((ahead - behind) / (2 * h) - hessian.col(i)).norm(), 1e-5 * hessian.norm());
+  }
+}
+
+TEST(TrueFunction, IsTheWorstLogitOfThePlainTrueSet) {
+  const Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(200, 3, 4));
+  for (const bool network : {false, true}) {
+    const Model model =
+        train(data, {},
+              network ? network_options() : TrainingOptions{.folds = 0, .store_rows = true})
+            .model;
+    const auto set = make_set(model, {.kind = SetKind::true_set}, 0.02);
+    const auto function = set->function();
+    const plain::TrueSet judge(model, 0.02);
+    Random random(7);
+    for (int k = 0; k < 6; ++k) {
+      const Vector z = random.normal_vector(3);
+      const double worst = judge.robust_logit(z);
+      EXPECT_NEAR(function->value(0, z).robust(std::sqrt(2 * 0.02)), worst,
+                  1e-7 * (1 + std::abs(worst)));
+    }
   }
 }
 
@@ -191,10 +214,15 @@ TEST(LocalSearchOverTheTrueSet, AnswersAreCertifiedAndAudited) {
   const std::vector<Query> queries = queries_of(lending_dataset(400, 1), 15);
   const std::vector<Answer> answers = LocalSearch(problem).generate(queries, {.threads = 2});
   int certified = 0;
+  const plain::TrueSet judge(model, problem.epsilon);
   for (const Answer& answer : answers) {
     EXPECT_NE(answer.status, Status::optimal);
     EXPECT_FALSE(answer.status == Status::certified && answer.gap);
     certified += answer.status == Status::certified ? 1 : 0;
+    if (answer.status == Status::certified) {
+      plain::expect_allowed(problem, answer);
+      EXPECT_GE(judge.worst(plain::code(model, *answer.counterfactual)).bound, -1e-8);
+    }
     if (!answer.certificate) continue;
     EXPECT_EQ(answer.certificate->set, SetKind::true_set);
     EXPECT_NE(answer.certificate->claim.find("hidden layers fixed"), std::string::npos);
@@ -212,6 +240,16 @@ TEST(LocalSearchOverTheTrueSet, OfALinearModelEndsAtTheProvedOptimum) {
   const std::vector<Answer> exact = ExactSearch(problem).generate(queries, {});
   const std::vector<Answer> local = LocalSearch(problem).generate(queries, {});
   expect_proved_distances(exact, local, 3);
+  const plain::TrueSet judge(model, problem.epsilon);
+  int nearest = 0;
+  for (const Answer& answer : local) {
+    if (answer.status != Status::certified) continue;
+    ++nearest;
+    const plain::TrueSet::Worst worst = judge.worst(plain::code(model, *answer.counterfactual));
+    EXPECT_GE(worst.bound, -1e-8);
+    plain::expect_nearest(problem, answer, worst.model, 1e-4);
+  }
+  EXPECT_GT(nearest, 3);
 }
 
 TEST(LocalSearchOverTheTrueSet, WithTwoInputsIsAsNearAsBruteForce) {
@@ -219,18 +257,24 @@ TEST(LocalSearchOverTheTrueSet, WithTwoInputsIsAsNearAsBruteForce) {
   const Model model = train(data, {}, network_options(Activation::tanh)).model;
   Problem problem = true_problem(model, 0.01);
   problem.constraints.range = RangePolicy::off;
-  const auto set = make_set(model, problem.set, problem.epsilon);
-  const double kappa = std::sqrt(2 * problem.epsilon);
+  const plain::TrueSet judge(model, problem.epsilon);
   // Rings around the query, from the inside: the first that the true set accepts somewhere.
+  std::vector<Vector> refusing;
   const auto nearest = [&](const Vector& query) {
-    const auto function = set->function();
     constexpr int directions = 72;
     for (double radius = 0.01; radius < 4; radius *= 1.03) {
       for (int k = 0; k < directions; ++k) {
         const double angle = 2 * M_PI * k / directions;
         const Vector x = query + radius * Vector{{std::cos(angle), std::sin(angle)}};
-        if (model.network.logits(x.transpose())(0) < problem.threshold) continue;
-        if (function->value(0, x).robust(kappa) >= problem.threshold) return radius;
+        // Most points are refused by a model that has refused another one.
+        const Vector inputs = plain::last_inputs(model.network, x);
+        const bool is_refused =
+            std::any_of(refusing.begin(), refusing.end(),
+                        [&](const Vector& one) { return one.dot(inputs) < problem.threshold; });
+        if (is_refused || plain::logit(model.network, x) < problem.threshold) continue;
+        const plain::TrueSet::Worst worst = judge.worst(x);
+        if (worst.attained >= problem.threshold) return radius;
+        refusing.push_back(worst.model);
       }
     }
     return 4.0;
@@ -242,6 +286,7 @@ TEST(LocalSearchOverTheTrueSet, WithTwoInputsIsAsNearAsBruteForce) {
     if (best >= 4) continue;
     ASSERT_EQ(answer.status, Status::certified) << answer.message;
     EXPECT_LE(answer.distance.l2, 1.02 * best);
+    EXPECT_GE(judge.worst(plain::code(model, *answer.counterfactual)).bound, -1e-8);
     ++compared;
   }
   EXPECT_GT(compared, 3);
@@ -255,14 +300,14 @@ TEST(LocalSearchOverTheTrueSet, IsNeverDearerThanAnAnswerOfTheEllipsoidThatTheTr
   const std::vector<Query> queries = queries_of(lending_dataset(400, 1), 15);
   const std::vector<Answer> answers = LocalSearch(problem).generate(queries, {});
   const std::vector<Answer> others = LocalSearch(ellipsoid, &*model.rows).generate(queries, {});
-  const Certifier certifier(model, problem.set, problem.epsilon, problem.threshold);
+  const plain::TrueSet judge(model, problem.epsilon);
   int improved = 0;
   int compared = 0;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     EXPECT_EQ(answers[i].robustness_radius.has_value(), answers[i].counterfactual.has_value());
     EXPECT_FALSE(answers[i].predicted_survival);
-    if (others[i].status != Status::certified || !certifier.certify(*others[i].counterfactual))
-      continue;
+    if (others[i].status != Status::certified) continue;
+    if (judge.worst(plain::code(model, *others[i].counterfactual)).bound < 1e-8) continue;
     ++compared;
     EXPECT_LE(answers[i].distance.weighted, others[i].distance.weighted * (1 + 1e-9));
     improved += answers[i].distance.weighted < others[i].distance.weighted * (1 - 1e-6) ? 1 : 0;
@@ -275,14 +320,20 @@ TEST(LocalSearchOverTheTrueSet, AnEpsilonBeyondReachIsReduced) {
   const Model& model = lending_network();
   const Problem problem = true_problem(model, 0.3);
   const std::vector<Answer> answers =
-      LocalSearch(problem).generate(queries_of(lending_dataset(400, 1), 3), {});
+      LocalSearch(problem).generate(queries_of(lending_dataset(400, 1), 6), {});
+  int reduced = 0;
   for (const Answer& answer : answers) {
     EXPECT_TRUE(answer.status == Status::reduced || answer.status == Status::not_found ||
                 answer.status == Status::already_robust || answer.status == Status::certified);
     if (answer.status != Status::reduced) continue;
+    ++reduced;
     EXPECT_LT(*answer.attained_epsilon, problem.epsilon);
     EXPECT_EQ(answer.certificate->epsilon, *answer.attained_epsilon);
+    plain::expect_allowed(problem, answer);
+    const plain::TrueSet judge(model, *answer.attained_epsilon);
+    EXPECT_GE(judge.worst(plain::code(model, *answer.counterfactual)).bound, -1e-8);
   }
+  EXPECT_GT(reduced, 0);
   problem_zoo::expect_audited(problem, answers);
 }
 
@@ -324,14 +375,12 @@ TEST(DataSupported, OfTheTrueSetAreTheRowsThatItCertifies) {
         network ? lending_network() : train(data, {}, {.folds = 0, .store_rows = true}).model;
     const Problem problem = true_problem(model, 0.005);
     const DataSupported search(problem, data.raw);
-    const Certifier certifier(model, problem.set, problem.epsilon, problem.threshold);
+    const plain::TrueSet judge(model, problem.epsilon);
     Index expected = 0;
     for (Index i = 0; i < data.rows(); ++i) {
-      const Vector raw = data.raw.row(i);
-      expected += certifier.certify(
-                      model.encoder.values({raw.data(), static_cast<std::size_t>(raw.size())}))
-                      ? 1
-                      : 0;
+      const Vector z = plain::code(model, Vector(data.raw.row(i)));
+      if (plain::logit(model.network, z) < 0) continue;  // refused by the model itself
+      expected += judge.worst(z).attained >= 0 ? 1 : 0;
     }
     EXPECT_EQ(search.robust_rows(), expected);
     EXPECT_GT(expected, 0);

@@ -17,6 +17,7 @@
 #include "sets/uncertainty_set.hpp"
 #include "support/datasets.hpp"
 #include "support/exact_answers.hpp"
+#include "support/plain_judge.hpp"
 #include "support/recourse_cases.hpp"
 
 namespace ellice {
@@ -69,16 +70,16 @@ TEST(ExactSearchOverTheTrueSet, EqualsPlainCuttingPlanes) {
   const Model model = model_with_rows(3, 5);
   Problem problem = true_problem(model, 0.01);
   problem.constraints.range = RangePolicy::off;
-  const TrueSet set = true_set(model, *model.rows, problem.epsilon);
+  const plain::TrueSet set(model, problem.epsilon);
   int compared = 0;
   for (const Answer& answer : solve(problem, random_queries(model, 12, 7))) {
     if (answer.status == Status::already_robust) continue;
     ASSERT_EQ(answer.status, Status::optimal) << answer.message << answer.gap.value_or(-1);
-    const Vector query = model.encoder.encode(answer.query);
+    const Vector query = plain::code(model, answer.query);
     std::vector<Vector> cuts;
     Vector x = query;
     for (int k = 0; k < 60; ++k) {
-      const WorstHead worst = set.worst(with_one(x));
+      const plain::TrueSet::Worst worst = set.worst(x);
       if (worst.attained >= problem.threshold - 1e-9) break;
       cuts.push_back(worst.model);
       x = nearest_in_cuts(cuts, problem.threshold, query);
@@ -91,20 +92,35 @@ TEST(ExactSearchOverTheTrueSet, EqualsPlainCuttingPlanes) {
 
 TEST(ExactSearchOverTheTrueSet, IsOptimalUnderEveryCostAndAudited) {
   const Model model = model_with_rows(5, 3);
+  int optimal = 0;
   for (const CostKind cost : {CostKind::l2, CostKind::l1, CostKind::l1_l2, CostKind::mixed}) {
     for (const double epsilon : {1e-3, 0.01, 0.03}) {
       Problem problem = true_problem(model, epsilon);
       problem.cost.kind = cost;
+      const plain::TrueSet set(model, epsilon);
       const std::vector<Answer> answers = solve(problem, random_queries(model, 15, 2));
       for (const Answer& answer : answers) {
         EXPECT_TRUE(answer.status == Status::optimal || answer.status == Status::already_robust ||
                     answer.status == Status::infeasible)
             << enum_name(cost) << " " << epsilon << " " << enum_name(answer.status) << " "
             << answer.gap.value_or(-1) << " " << answer.message;
+        if (answer.infeasible) {
+          plain::expect_refused_everywhere(problem, answer);
+          EXPECT_LE(set.level(answer.infeasible->model), epsilon + 1e-12);
+          continue;
+        }
+        plain::expect_allowed(problem, answer);
+        const plain::TrueSet::Worst worst = set.worst(plain::code(model, *answer.counterfactual));
+        EXPECT_GE(worst.attained, -1e-10);
+        EXPECT_GE(worst.bound, -1e-9);
+        if (answer.status != Status::optimal) continue;
+        ++optimal;
+        plain::expect_nearest(problem, answer, worst.model, 1e-5);
       }
       problem_zoo::expect_audited(problem, answers);
     }
   }
+  EXPECT_GT(optimal, 30);
 }
 
 TEST(ExactSearchOverTheTrueSet, ForSquaredLossIsTheEllipsoidsAnswer) {
@@ -115,11 +131,17 @@ TEST(ExactSearchOverTheTrueSet, ForSquaredLossIsTheEllipsoidsAnswer) {
   const std::vector<Query> queries = random_queries(model, 15, 1);
   const std::vector<Answer> answers = solve(problem, queries);
   const std::vector<Answer> expected = problem_zoo::solve(ellipsoid, queries);
+  const plain::Ellipsoid judge(model, problem.epsilon);
   int answered = 0;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     EXPECT_EQ(answers[i].status, expected[i].status);
     EXPECT_NEAR(answers[i].distance.l2, expected[i].distance.l2, 1e-8);
     answered += expected[i].status == Status::optimal ? 1 : 0;
+    if (answers[i].status == Status::optimal) {
+      const Vector z = plain::code(model, *answers[i].counterfactual);
+      EXPECT_GE(judge.robust_logit(z), -1e-9);
+      plain::expect_nearest(problem, answers[i], judge.worst(z), 1e-6);
+    }
     if (!expected[i].infeasible) continue;
     ASSERT_TRUE(answers[i].infeasible);
     EXPECT_EQ(answers[i].infeasible->blocking.constraints,
@@ -139,7 +161,27 @@ TEST(ExactSearchOverTheTrueSet, GridsAndBoundsAreKept) {
   const Problem problem = true_problem(model, 0.005);
   const std::vector<Answer> answers = solve(problem, random_queries(model, 12, 9));
   int certified = 0;
-  for (const Answer& answer : answers) certified += is_certified(answer.status) ? 1 : 0;
+  const plain::TrueSet set(model, problem.epsilon);
+  for (const Answer& answer : answers) {
+    if (!is_certified(answer.status)) continue;
+    ++certified;
+    EXPECT_GE(set.worst(plain::code(model, *answer.counterfactual)).attained, -1e-10);
+    plain::expect_allowed(problem, answer);
+    if (answer.status != Status::optimal) continue;
+    // Each value of the grid, and for each what the worst model leaves of x2 and x3.
+    const Vector worst = set.worst(plain::code(model, *answer.counterfactual)).model;
+    const Vector from = plain::numbers(model.schema(), answer.query);
+    double least = plain::infinity;
+    for (const double value : plain::values_of(problem, answer.query_index, from, 0)) {
+      plain::Nearest asked = plain::nearest_of(problem, answer.query_index, from);
+      Vector to = from;
+      to(0) = value;
+      const double spent = plain::cost(problem.cost, model, from, to);
+      asked.query(0) = asked.lower(0) = asked.upper(0) = plain::code(model, to)(0);
+      least = std::min(least, spent + plain::least_cost(asked, worst, problem.threshold));
+    }
+    EXPECT_GE(answer.distance.weighted, least * (1 - 1e-9));
+  }
   EXPECT_GT(certified, 4);
   problem_zoo::expect_audited(problem, answers);
 }
@@ -149,15 +191,14 @@ TEST(ExactSearchOverTheTrueSet, InfeasibleIsProvedByAModelOfTheSet) {
   const Problem problem = true_problem(model, 0.2);
   int infeasible = 0;
   const std::vector<Answer> answers = solve(problem, random_queries(model, 10, 3));
-  const Objective objective(model.rows->encoded, model.rows->labels, LossKind::logistic,
-                            {.l2 = model.training.l2});
+  const plain::TrueSet set(model, problem.epsilon);
   for (const Answer& answer : answers) {
     if (!answer.infeasible) continue;
     ++infeasible;
     EXPECT_LT(answer.infeasible->upper_bound, problem.threshold);
     EXPECT_LE(answer.infeasible->max_epsilon.upper, problem.epsilon);
-    EXPECT_LE(objective.value(answer.infeasible->model),
-              objective.value(model.network.head()) + problem.epsilon + 1e-14);
+    EXPECT_LE(set.level(answer.infeasible->model), problem.epsilon + 1e-13);
+    plain::expect_refused_everywhere(problem, answer);
   }
   EXPECT_GT(infeasible, 0);
   problem_zoo::expect_audited(problem, answers);
@@ -204,11 +245,12 @@ TEST(ExactSearchOverTheTrueSet, EveryAnswerStatesHowLongItLasts) {
       EXPECT_NEAR(*answer.robustness_radius, problem.epsilon, 1e-6 * problem.epsilon);
     }
     // Robust just before it, and no longer just beyond.
-    const Vector x = with_one(model.encoder.encode(*answer.counterfactual));
+    const Vector z = plain::code(model, *answer.counterfactual);
+    Vector x(5);
+    x << z, 1.0;
     const double radius = *answer.robustness_radius;
-    EXPECT_GE(true_set(model, *model.rows, radius * (1 - 1e-6)).worst(x).proved, problem.threshold);
-    EXPECT_LE(true_set(model, *model.rows, radius * (1 + 1e-6)).worst(x).attained,
-              problem.threshold);
+    EXPECT_GE(plain::TrueSet(model, radius * (1 - 1e-6)).worst(z).bound, problem.threshold);
+    EXPECT_LE(plain::TrueSet(model, radius * (1 + 1e-6)).worst(z).attained, problem.threshold);
     const double variance = x.dot(inverse * data * inverse * x) / 400;
     EXPECT_NEAR(*answer.predicted_survival,
                 normal_cdf((answer.logit - problem.threshold) / std::sqrt(variance)), 1e-9);
@@ -239,16 +281,22 @@ TEST(ExactSearchOverTheTrueSet, IsNeverDearerThanAnAnswerOfTheEllipsoidThatTheTr
   for (const CostKind cost : {CostKind::l1, CostKind::l2, CostKind::mixed}) {
     Problem problem = true_problem(model, 0.01);
     problem.cost.kind = cost;
-    const Certifier certifier(model, problem.set, problem.epsilon, problem.threshold);
+    const plain::TrueSet set(model, problem.epsilon);
     const std::vector<Answer> answers =
         ExactSearch(problem, {.node_limit = 20}).generate(queries, {});
+    for (const Answer& answer : answers) {
+      if (!answer.counterfactual) continue;
+      EXPECT_GE(set.worst(plain::code(model, *answer.counterfactual)).bound, -1e-9);
+      plain::expect_allowed(problem, answer);
+    }
     for (const double factor : {0.9, 1.0, 1.1}) {
       Problem ellipsoid = problem;
       ellipsoid.set = {};
       ellipsoid.epsilon *= factor;
       const std::vector<Answer> others = ExactSearch(ellipsoid).generate(queries, {});
       for (std::size_t i = 0; i < queries.size(); ++i) {
-        if (!others[i].counterfactual || !certifier.certify(*others[i].counterfactual)) continue;
+        if (!others[i].counterfactual) continue;
+        if (set.worst(plain::code(model, *others[i].counterfactual)).bound < 1e-9) continue;
         ASSERT_TRUE(answers[i].counterfactual) << answers[i].message;
         // Corrected ellipsoids are looked at where the true set needs them, not at every radius.
         const double allowance = factor == 1.0 ? 1e-9 : 0.02;
@@ -276,6 +324,21 @@ TEST(ExactSearchOverTheTrueSet, FrontiersLimitIsProved) {
     EXPECT_TRUE(solve(within, {query}).front().counterfactual);
     Problem beyond = true_problem(model, *curve.max_epsilon * (1 + 1e-4));
     EXPECT_EQ(solve(beyond, {query}).front().status, Status::infeasible);
+    // By climbing along the slopes of worst models: something is met at a little less, nothing at a
+    // little more.
+    const auto [lower, upper] = plain::box_of(problem, query.index, query.raw);
+    const auto highest = [&](const plain::TrueSet& set) {
+      Vector z = (lower + upper) / 2;
+      double score = -plain::infinity;
+      for (int step = 1; step <= 40; ++step) {
+        const plain::TrueSet::Worst worst = set.worst(z);
+        score = std::max(score, worst.attained);
+        z = (z + 2.0 / step * worst.model.head(4).normalized()).cwiseMax(lower).cwiseMin(upper);
+      }
+      return score;
+    };
+    EXPECT_GE(highest(plain::TrueSet(model, *curve.max_epsilon * (1 - 1e-2))), 0);
+    EXPECT_LT(highest(plain::TrueSet(model, *curve.max_epsilon * (1 + 1e-4))), 0);
   }
   EXPECT_GT(limited, 0);
 }
@@ -284,14 +347,17 @@ TEST(ExactSearchOverTheTrueSet, FrontierRisesWithEpsilon) {
   const Model model = model_with_rows(4, 2);
   const Problem problem = true_problem(model, 0);
   const Frontier frontier(problem, nullptr);
-  for (const Query& query : random_queries(model, 4, 5)) {
+  int rising = 0;
+  for (const Query& query : random_queries(model, 12, 5)) {
     double last = 0;
     for (const FrontierPoint& point : frontier.trace(query, {0, 0.002, 0.01}).points) {
       if (!point.feasible) break;
       EXPECT_GE(point.distance, last);
+      rising += point.distance > last && last > 0 ? 1 : 0;
       last = point.distance;
     }
   }
+  EXPECT_GT(rising, 3);
 }
 
 TEST(ExactSearchOverTheTrueSet, RefusesWhatItCannotSearch) {
