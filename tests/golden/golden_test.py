@@ -14,7 +14,7 @@ from cases import CASES, CERTIFICATES, UNCOVERED
 PROGRAM = pathlib.Path(os.environ["ELLICE_PROGRAM"]).resolve()
 EXPLAIN = [case for case in CASES if case.verb == "explain"]
 RECOURSE = [case for case in EXPLAIN if case.file.endswith(".json")]
-MOST_BYTES = 1_300_000  # of which models of many columns, with their `curvature.sampling`, are a quarter
+MOST_BYTES = 1 << 20
 
 
 def stored(file):
