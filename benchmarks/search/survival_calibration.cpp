@@ -226,7 +226,8 @@ class Collector {
     cell.error = error_factor * std::sqrt(squares / (count - 1) / count);
     cell.before = mean(before_);
     cell.now = mean(now_);
-    cell.interval = low_.empty() ? Interval{.low = cell.now - 0.03, .high = cell.now + 0.03}
+    cell.interval = low_.empty() ? Interval{.low = std::max(cell.now - 0.03, 0.0),
+                                            .high = std::min(cell.now + 0.03, 1.0)}
                                  : Interval{.low = mean(low_), .high = mean(high_)};
     cell.milliseconds = 1e3 * seconds_ / static_cast<double>(answers_);
     return cell;
@@ -476,8 +477,8 @@ void write_figure(const std::string& path, const Findings& findings) {
                  "<line x1=\"{0:.1f}\" y1=\"{2:.1f}\" x2=\"{1:.1f}\" y2=\"{2:.1f}\" "
                  "stroke=\"#1f5fa8\" stroke-opacity=\"0.4\"/>\n<circle cx=\"{3:.1f}\" "
                  "cy=\"{2:.1f}\" r=\"3\" fill=\"#1f5fa8\"><title>{4} {5}/{6}</title></circle>\n",
-                 x(std::max(cell.interval.low, 0.0)), x(std::min(cell.interval.high, 1.0)),
-                 y(cell.measured), x(cell.now), cell.name, cell.parameters, cell.rows);
+                 x(cell.interval.low), x(cell.interval.high), y(cell.measured), x(cell.now),
+                 cell.name, cell.parameters, cell.rows);
     }
     fmt::print(file, "<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"middle\">predicted, %</text>\n",
                x(0.5), y(0) + 34);

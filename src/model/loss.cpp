@@ -8,6 +8,21 @@
 
 namespace ellice {
 
+namespace {
+
+/// log(1 + e) for 0 ≤ e ≤ 1, without a branch, so that several are computed at once: with
+/// s = e/(2 + e) ≤ 1/3 it is 2·artanh s = 2s·Σ s²ᵏ/(2k + 1). What the sum leaves out is below 2e−17
+/// of it (9⁻¹⁶/33·9/8); with rounding the result is within 4 units of its last place.
+inline double log_of_one_plus(double e) {
+  const double s = e / (2 + e);
+  const double square = s * s;
+  double sum = 1.0 / 31;
+  for (int odd = 29; odd >= 1; odd -= 2) sum = sum * square + 1.0 / odd;
+  return 2 * s * sum;
+}
+
+}  // namespace
+
 void LossBatch::resize(Index size) {
   size_ = size;
   if (size <= value_.size()) return;
@@ -27,7 +42,6 @@ void LossBatch::evaluate(LossKind kind, VectorArg scores, VectorArg signs) {
   // With the margin m = ±f and e = e^{−|f|} ≤ 1:
   //   φ = max(0, −m) + log(1 + e),  dφ/df = −sign·σ(−m),  d²φ/df² = e/(1+e)².
   decay_.head(n) = (-scores.array().abs()).exp();
-  value_.head(n) = decay_.head(n).array().log1p();
   const double* f = scores.data();
   const double* sign = signs.data();
   const double* e = decay_.data();
@@ -37,7 +51,7 @@ void LossBatch::evaluate(LossKind kind, VectorArg scores, VectorArg signs) {
   for (Index i = 0; i < n; ++i) {
     const double margin = sign[i] * f[i];
     const double reciprocal = 1 / (1 + e[i]);
-    value[i] += std::max(0.0, -margin);
+    value[i] = std::max(0.0, -margin) + log_of_one_plus(e[i]);
     slope[i] = -sign[i] * reciprocal * (margin >= 0 ? e[i] : 1.0);
     curvature[i] = e[i] * reciprocal * reciprocal;
   }

@@ -48,6 +48,7 @@ TrueSet::Rows::Rows(RowMatrix given, std::vector<int> given_labels, LossKind kin
   const double norm = factor.inverse_norm(gradient);
   decrement = norm * norm / 2;
   rounding = objective.rounding(minimiser);
+  longest = std::sqrt(features.rowwise().squaredNorm().maxCoeff() + 1);
 }
 
 double TrueSet::Rows::known_epsilon() const {
@@ -132,7 +133,9 @@ TrueSet::Iterate TrueSet::newton(const Vector& a, Iterate at, const Rule& rule) 
     if (!std::isfinite(change)) change = 0;
     change = std::clamp(change, -0.7 * at.tau, 2 * at.tau);
     const Vector step = -at.newton - change * at.along;
-    const double length = rows_->objective.largest_score(step);
+    // Most steps are short by their norm alone, which costs nothing beside a product with all rows.
+    double length = rows_->longest * step.norm();
+    if (length > longest_score_step) length = rows_->objective.largest_score(step);
     const double share = length > longest_score_step ? longest_score_step / length : 1;
     at.theta += share * step;
     at.tau += share * change;

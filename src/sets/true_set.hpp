@@ -59,6 +59,7 @@ class TrueSet final : public HeadSet {
     double optimum = 0;
     double decrement = 0;  // ½gᵀH⁻¹g at the minimiser
     double rounding = 0;   // of a difference of objectives
+    double longest = 0;  // of the rows with their constant 1: by how much a head can change a score
     Matrix hessian;
     CholeskyFactor factor;
     /// What ε must be at least so that rounding is small against it.

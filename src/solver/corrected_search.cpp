@@ -14,7 +14,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int most_steps = 60;
-// Several cones, or a cost whose answers sit in corners: from here on planes get there sooner.
+// Several cones: from here on planes get there sooner.
 constexpr int few_steps = 12;
 constexpr double closed_gap = 1e-10;
 // What answers that are called optimal need: beyond it cutting planes are not worth their while.
@@ -80,6 +80,8 @@ class Search {
   [[nodiscard]] bool is_closed(double share) const {
     return best_.found && best_.objective - best_.lower_bound <= share * best_.objective;
   }
+
+  [[nodiscard]] bool is_too_dear() const { return best_.lower_bound >= problem_->cutoff; }
 
   struct Judgement {
     double surplus = infinity;  // of the part that has least
@@ -171,14 +173,13 @@ class Search {
     double boost = 1;
     double raise = 0;
     double error = infinity;
-    const bool has_corners = problem_->cost.quadratic.isZero(0);
-    const int steps = is_plain_ && !has_corners ? most_steps : few_steps;
+    const int steps = is_plain_ ? most_steps : few_steps;
     for (int iteration = 0; iteration < steps; ++iteration) {
       check_stop();
       const Judgement judged = judge(at.point);
       if (is_plain_ && bound_by_model()) return true;
       if (best_.found && goal == OracleGoal::any) return true;
-      if (is_closed(closed_gap)) return true;
+      if (is_closed(closed_gap) || is_too_dear()) return true;
       const double miss = std::abs(judged.surplus);
       if (!std::isfinite(miss)) break;  // no bound is proved there
       if (!is_plain_) {
@@ -260,6 +261,7 @@ class Search {
     thin_out();
     const std::size_t most_kept = static_cast<std::size_t>(3 * (problem_->query.size() + 1) + 20);
     int idle = 0;
+    double least_miss = infinity;
     for (int round = 0; round < most_cuts && idle < idle_rounds; ++round) {
       check_stop();
       best_.cuts = round + 1;
@@ -273,7 +275,7 @@ class Search {
       if (outer.point.size() != problem_->query.size()) return;
       if (outer.status != IntersectionStatus::infeasible)
         best_.lower_bound = std::max(best_.lower_bound, outer.lower_bound);
-      if (is_closed(settled_gap)) return;
+      if (is_closed(settled_gap) || is_too_dear()) return;
       const std::vector<double> weights = plane_weights(outer.weights);
       const Judgement judged = judge(outer.point);
       const double surplus = judged.surplus;
@@ -284,9 +286,12 @@ class Search {
       }
       if (is_closed(settled_gap)) return;
       const double gap = best_.objective - best_.lower_bound;
+      // Points that come nearer to the border are on their way to a better answer.
+      const bool approaches = -surplus < 0.5 * least_miss;
+      if (approaches) least_miss = -surplus;
       const bool gains = best_.found ? gap < gap_before * (1 - 1e-6)
                                      : best_.lower_bound > bound_before * (1 + 1e-9);
-      idle = gains ? 0 : idle + 1;
+      idle = gains || approaches ? 0 : idle + 1;
       if (planes_.size() > most_kept) drop_idle(weights);
     }
   }

@@ -2,6 +2,7 @@
 
 // The nearest point that every model of sets accepts whose worst scores are no cones.
 
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct OracleProblem {
   double threshold = 0;
   /// A point counts as robust from so many times the terms of its scores above the threshold.
   double margin = 0;
+  /// Once it is known that every answer costs so much, none is looked for any more.
+  double cutoff = std::numeric_limits<double>::infinity();
 };
 
 /// That nothing satisfies a problem: a mixture of models for each part and weights of the rules

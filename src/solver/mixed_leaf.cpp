@@ -330,7 +330,8 @@ MixedSearch::Leaf MixedSearch::solve_corrected(const Vector& x, const std::vecto
                                                           .cost = box.cost,
                                                           .rules = problem_->rules,
                                                           .threshold = problem_->threshold,
-                                                          .margin = problem_->margin});
+                                                          .margin = problem_->margin,
+                                                          .cutoff = enough() - paid});
   double most = 0;
   for (const Support& at : solved.supports) {
     most = std::max(most, missing(at));
