@@ -99,9 +99,15 @@ TEST(Explainer, OwnsWhatItsAnswersNeed) {
   const std::vector<Answer> answers = explainer.explain(some_people(4));
   ASSERT_EQ(answers.size(), 4U);
   EXPECT_GT(certified(answers), 0U);
+  Model with_rows = explainer.model();
+  const Dataset data = lending_dataset(300, 5);
+  with_rows.rows = StoredRows{.encoded = with_rows.encoder.encode(data.raw), .labels = data.labels};
+  const plain::TrueSet judge(with_rows, explainer.epsilon());
   for (const Answer& answer : answers) {
     ASSERT_NE(answer.schema, nullptr);
     EXPECT_EQ(*answer.schema, explainer.model().schema());
+    if (!is_certified(answer.status)) continue;
+    EXPECT_GE(judge.worst(plain::code(with_rows, *answer.counterfactual)).bound, -1e-8);
   }
 }
 
