@@ -1,5 +1,7 @@
 #include "command_line.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -90,6 +92,7 @@ Option* Option::check(const Check& check) {
 
 Option* Option::one_of(const std::vector<std::string>& names) {
   option_->check(CLI::IsMember(names));
+  choices_ = names;
   return this;
 }
 
@@ -120,6 +123,53 @@ Option* Option::capture_default_str() {
 
 std::size_t Option::count() const {
   return option_->count();
+}
+
+OptionText Option::text() const {
+  OptionText result{.help = option_->get_description(),
+                    .group = option_->get_group(),
+                    .choices = choices_,
+                    .is_positional = option_->get_positional()};
+  if (result.is_positional) {
+    result.names.push_back(option_->get_name(true));
+  } else {
+    for (const std::string& name : option_->get_snames()) result.names.push_back("-" + name);
+    for (const std::string& name : option_->get_lnames()) result.names.push_back("--" + name);
+  }
+  if (option_->get_items_expected_max() > 0) {
+    result.value = option_->get_type_name();
+    result.value.resize(std::min(result.value.size(), result.value.find(':')));
+  }
+  return result;
+}
+
+VerbText Verb::text() const {
+  VerbText result{
+      .name = app_->get_name(), .help = app_->get_description(), .footer = app_->get_footer()};
+  for (const Option& option : options_) result.options.push_back(option.text());
+  return result;
+}
+
+void Verb::hide_others() {
+  for (Verb& verb : verbs_) verb.hide_others();
+  if (principal_.empty()) return;
+  std::size_t hidden = 0;
+  for (Option& option : options_) {
+    const OptionText text = option.text();
+    const bool is_shown =
+        text.is_positional ||
+        std::any_of(text.names.begin(), text.names.end(), [&](const auto& name) {
+          return std::find(principal_.begin(), principal_.end(), name) != principal_.end();
+        });
+    if (is_shown) {
+      option.group("Options");
+    } else {
+      option.group("");
+      ++hidden;
+    }
+  }
+  app_->footer(fmt::format("{} more: `ellice {} --help-all`.\n\n{}", hidden, app_->get_name(),
+                           app_->get_footer()));
 }
 
 Option* Verb::keep(CLI::Option* option) {
@@ -207,12 +257,21 @@ bool Verb::chose_subcommand() const {
 CommandLine::CommandLine(const std::string& name, const std::string& help,
                          const std::string& version, const std::string& footer)
     : app_(std::make_unique<CLI::App>(help, name)), program_(std::make_unique<Verb>(*app_)) {
-  app_->set_version_flag("--version", version);
+  app_->set_help_flag("-h,--help", "shows this and ends");
+  app_->set_help_all_flag("--help-all", "shows every option and ends");
+  app_->set_version_flag("--version", version, "shows the version and ends");
   app_->require_subcommand(1);
   app_->footer(footer);
 }
 
 CommandLine::~CommandLine() = default;
+
+std::vector<VerbText> CommandLine::texts() const {
+  std::vector<VerbText> result = {program_->text()};
+  result.front().name.clear();
+  for (const Verb& verb : program_->verbs()) result.push_back(verb.text());
+  return result;
+}
 
 std::optional<int> CommandLine::parse(int argc, const char* const* argv) {
   try {
@@ -220,6 +279,7 @@ std::optional<int> CommandLine::parse(int argc, const char* const* argv) {
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version
+      if (error.get_name() == "CallForHelp") program_->hide_others();
       std::ostringstream text;
       const int status = app_->exit(error, text, text);
       write_file("-", text.str());

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ellice/core/fields.hpp"
@@ -27,6 +28,23 @@ using Check = std::function<std::string(const std::string&)>;
 /// What --help says of a field: its text and its range.
 [[nodiscard]] std::string field_help(std::string_view text, const Range& range);
 
+/// What there is to say of an option; manual pages and completions are made from it.
+struct OptionText {
+  std::vector<std::string> names = {};  // with their dashes; of a positional argument its name
+  std::string value = {};               // what follows it; empty for flags
+  std::string help = {};
+  std::string group = {};
+  std::vector<std::string> choices = {};
+  bool is_positional = false;
+};
+
+struct VerbText {
+  std::string name = {};
+  std::string help = {};
+  std::string footer = {};
+  std::vector<OptionText> options = {};
+};
+
 /// A flag, an option or a positional argument of a verb, which owns it. The calls chain.
 class Option {
  public:
@@ -44,9 +62,13 @@ class Option {
   Option* capture_default_str();  // the value that the variable has now
 
   [[nodiscard]] std::size_t count() const;  // how often it was given
+  [[nodiscard]] OptionText text() const;
 
  private:
+  friend class Verb;
+
   CLI::Option* option_;
+  std::vector<std::string> choices_;
 };
 
 /// A verb, or the program itself, which has verbs. Variables that are bound must outlive it.
@@ -78,11 +100,19 @@ class Verb {
   Option* add_flag_callback(const std::string& names, const std::function<void()>& call,
                             const std::string& help);
 
+  /// The options that --help shows, by their long names; --help-all shows the others, too. Without
+  /// this call --help shows all.
+  void principal(std::vector<std::string> names) { principal_ = std::move(names); }
   void footer(const std::string& text);
   void callback(const std::function<void()>& call);  // once this verb is what was asked for
 
   [[nodiscard]] bool gives(const std::string& option) const;  // whether the user wrote it
   [[nodiscard]] bool chose_subcommand() const;
+
+  [[nodiscard]] VerbText text() const;
+  [[nodiscard]] const std::deque<Verb>& verbs() const { return verbs_; }
+  /// Leaves the principal options to --help.
+  void hide_others();
 
  private:
   Option* keep(CLI::Option* option);
@@ -90,6 +120,7 @@ class Verb {
   CLI::App* app_;
   std::deque<Option> options_;
   std::deque<Verb> verbs_;
+  std::vector<std::string> principal_;
 };
 
 /// The whole program's command line.
@@ -104,6 +135,9 @@ class CommandLine {
   CommandLine& operator=(CommandLine&&) = delete;
 
   [[nodiscard]] Verb& program() { return *program_; }
+
+  /// The program itself, without a name, and its verbs.
+  [[nodiscard]] std::vector<VerbText> texts() const;
 
   /// Binds the variables and calls the verb's callback; an exit status where --help or --version
   /// was all that was asked. Throws Error{argument} saying what is wrong and what may have been

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <fstream>
 #include <memory>
 
 #include "answer_sink.hpp"
@@ -14,6 +15,7 @@
 #include "interruption.hpp"
 #include "methods/method_table.hpp"
 #include "problem_arguments.hpp"
+#include "report/display.hpp"
 #include "report/text_table.hpp"
 #include "request/problem.hpp"
 #include "verb.hpp"
@@ -30,7 +32,7 @@ struct ExplainArguments {
   CommonOptions common = {};
   std::string model = {};
   std::string queries = {};
-  std::string epsilon = {};
+  std::string epsilon = "auto";
   std::string method = std::string(automatic_method);
   ProblemArguments problem = {};
   MethodOptions options = {};
@@ -47,6 +49,26 @@ struct ExplainArguments {
   bool all_features = false;
   std::string output = "-";
 };
+
+/// By the ending of the file that is written; a table without one that is known.
+AnswerFormat format_of(const std::string& output) {
+  const std::size_t dot = output.rfind('.');
+  if (dot == std::string::npos) return AnswerFormat::table;
+  return enum_from_name<AnswerFormat>(output.substr(dot + 1)).value_or(AnswerFormat::table);
+}
+
+/// That the two files do not stand in each other's place.
+void check_order(const ExplainArguments& arguments) {
+  const auto begins_as_json = [](const std::string& path) {
+    if (path == "-") return false;
+    std::ifstream file(path);
+    char first = 0;
+    return static_cast<bool>(file >> first) && first == '{';
+  };
+  require(!begins_as_json(arguments.queries) || begins_as_json(arguments.model),
+          "{} is a model and {} a table of people: the model comes first, `ellice explain {} {}`",
+          arguments.queries, arguments.model, arguments.queries, arguments.model);
+}
 
 /// The model with its last layer refitted, which is written where the user wants it.
 std::shared_ptr<const Model> refitted(const ExplainArguments& arguments,
@@ -181,6 +203,7 @@ void keep_finished(const ExplainArguments& arguments, AnswerSink& sink, const Co
 
 ExitStatus run_explain(const ExplainArguments& arguments) {
   const Console console = begin(arguments.common);
+  check_order(arguments);
   const Explainer explainer(make_request(arguments, console),
                             {.threads = arguments.common.threads, .progress = console.progress()});
   for (const std::string& note : explainer.notes()) console.warning(note);
@@ -204,6 +227,9 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
     throw;
   }
   sink.finish();
+  console.info(fmt::format("epsilon {} ({}): {}", rounded(explainer.epsilon(), 3),
+                           explainer.resolved().rule.text,
+                           epsilon_meaning(explainer.resolved().rule, explainer.problem())));
   return conclude(arguments, sink, console);
 }
 
@@ -232,7 +258,7 @@ void add_explain(Verb& program, Job& job) {
       ->required();
   verb.add_option("--epsilon", arguments->epsilon,
                   std::string(epsilon_help) + "; 0 is the plain nearest counterfactual")
-      ->required()
+      ->capture_default_str()
       ->type_name("E");
   verb.add_option("--method", arguments->method,
                   fmt::format("how to search; auto is the first of {} that takes the model. {} are "
@@ -271,12 +297,15 @@ void add_explain(Verb& program, Job& job) {
       ->capture_default_str();
   add_flags(verb, arguments->table);
   add_flags(verb, arguments->common);
+  verb.principal({"--epsilon", "--set", "--lock", "--bounds", "--direction", "--constraints",
+                  "--threshold", "--data", "--max-changes", "--sparse", "--trade-off", "--id",
+                  "--format", "--output", "--quiet"});
   verb.footer(
       "Examples:\n"
-      "  ellice explain m.json people.csv --epsilon 5%\n"
-      "  ellice explain m.json people.csv --epsilon 0.01 --lock income --bounds debt=:9000 "
-      "--format json -o plans.json\n"
-      "  ellice explain m.json people.csv --epsilon 5% --format html -o plans.html\n"
+      "  ellice explain m.json people.csv\n"
+      "  ellice explain m.json people.csv --epsilon 5% --lock income --bounds debt=:9000 -o "
+      "plans.json\n"
+      "  ellice explain m.json people.csv -o plans.html\n"
       "  ellice explain m.json people.csv --epsilon 5% --method data --data loans.csv --format csv "
       "-o plans.csv\n"
       "  ellice explain m.json people.csv --epsilon 5% --set true --data loans.csv\n"
@@ -285,7 +314,10 @@ void add_explain(Verb& program, Job& job) {
       "loans.csv\n"
       "  ellice explain classes.json people.csv --epsilon 5% --target yes,maybe --margin 0.1\n"
       "  ellice verify m.json plans.json");
-  verb.callback([arguments, &job] { job = [arguments] { return run_explain(*arguments); }; });
+  verb.callback([arguments, &verb, &job] {
+    if (!verb.gives("--format")) arguments->format = format_of(arguments->output);
+    job = [arguments] { return run_explain(*arguments); };
+  });
 }
 
 }  // namespace ellice::cli

@@ -16,12 +16,29 @@ using namespace ellice::cli;
 
 constexpr std::array<std::string_view, 2> other_verbs = {"evaluate", "study"};
 
+bool is_other(std::string_view word) {
+  return std::find(other_verbs.begin(), other_verbs.end(), word) != other_verbs.end();
+}
+
+/// Where ellice-study stands, which knows all verbs.
+std::string study_program() {
+  std::error_code unknown;  // then the name alone is tried, and the message shows it
+  return (std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path() / "ellice-study")
+      .string();
+}
+
+bool is_for_study(int argc, char** argv) {
+  if (argc < 2) return false;
+  const std::string_view first = argv[1];
+  if (first == "help") return argc > 2 && is_other(argv[2]);
+  // Made from the texts of all verbs, if they are there.
+  if (first == "man" || first == "completion") return ::access(study_program().c_str(), X_OK) == 0;
+  return is_other(first);
+}
+
 /// Becomes ellice-study, which stands beside this program; returns only if that cannot be.
 int hand_over(char** argv) {
-  std::error_code unknown;  // then the name alone is tried, and the message shows it
-  const std::string program =
-      (std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path() / "ellice-study")
-          .string();
+  const std::string program = study_program();
   ::execv(program.c_str(), argv);
   Console(LogLevel::error)
       .error(fmt::format(
@@ -34,9 +51,7 @@ int hand_over(char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::find(other_verbs.begin(), other_verbs.end(), argv[1]) != other_verbs.end()) {
-    return hand_over(argv);
-  }
+  if (is_for_study(argc, argv)) return hand_over(argv);
   return run_program(argc, argv,
                      {{.add = add_demo},
                       {.add = add_schema},

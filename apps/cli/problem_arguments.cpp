@@ -2,6 +2,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
+#include "ellice/model/loss.hpp"
 #include "ellice/model/model_file.hpp"
 #include "methods/method_table.hpp"
 
@@ -120,6 +121,18 @@ void add_retrain_option(Verb& verb, ProblemArguments& arguments) {
       ->capture_default_str();
 }
 
+namespace {
+
+void warn_of_threshold(const std::string& text, double logit, const Console& console) {
+  if (text.find('=') != std::string::npos || logit <= 0 || logit >= 1) return;
+  console.warning(fmt::format(
+      "--threshold {} is a logit, which is a probability of {:.0f} %; for a probability "
+      "of {:.0f} % write --threshold p={}",
+      text, 100 * sigmoid(logit), 100 * logit, text));
+}
+
+}  // namespace
+
 ExplainRequest read_request(const std::string& model, const ProblemArguments& arguments,
                             const RowArguments& rows, const CommonOptions& common) {
   ExplainRequest request{.model = std::make_shared<const Model>(read_model(model))};
@@ -133,7 +146,10 @@ ExplainRequest read_request(const std::string& model, const ProblemArguments& ar
   if (!arguments.constraints.empty())
     read_constraints(arguments.constraints, request.model->schema(), request.constraints);
   add_limits(arguments, request.constraints);
-  if (!arguments.threshold.empty()) request.threshold = parse_threshold(arguments.threshold);
+  if (!arguments.threshold.empty()) {
+    request.threshold = parse_threshold(arguments.threshold);
+    warn_of_threshold(arguments.threshold, *request.threshold, common.console());
+  }
   request.target = arguments.target;
   request.margin = arguments.margin;
   request.retrain = parse_retraining(arguments.retrain);

@@ -1,13 +1,17 @@
 #include "program.hpp"
 
 #include <exception>
+#include <memory>
 #include <new>
+#include <string_view>
 
 #include "core/memory.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
+#include "ellice/core/file.hpp"
 #include "ellice/core/version.hpp"
 #include "ellice/solver/cbc.hpp"
+#include "help_pages.hpp"
 #include "interruption.hpp"
 
 namespace ellice::cli {
@@ -35,6 +39,54 @@ int exit_status(ErrorCode code) {
   return internal_failure;
 }
 
+/// `ellice help VERB` is `ellice VERB --help`.
+std::vector<const char*> with_help_last(int argc, char** argv) {
+  std::vector<const char*> words(argv, argv + argc);
+  if (words.size() > 1 && std::string_view(words[1]) == "help") {
+    words.erase(words.begin() + 1);
+    words.push_back("--help");
+  }
+  return words;
+}
+
+/// What is made from the texts of all other verbs.
+void add_help_verbs(CommandLine& line, Job& job) {
+  Verb& program = line.program();
+  auto word = std::make_shared<std::string>();
+  program.add_subcommand("help", "the options of a verb, as its --help")
+      ->add_option("verb", *word, "verb");
+  Verb* const completion =
+      program.add_subcommand("completion", "what a shell reads to complete verbs and options");
+  completion->add_option("shell", *word, "shell")->required()->one_of({"bash", "zsh", "fish"});
+  completion->footer(
+      "Examples:\n"
+      "  ellice completion bash > ~/.local/share/bash-completion/completions/ellice\n"
+      "  ellice completion fish > ~/.config/fish/completions/ellice.fish");
+  completion->callback([&line, &job, word] {
+    job = [&line, word] {
+      const std::vector<VerbText> texts = line.texts();
+      write_file("-", *word == "bash"  ? bash_completion(texts)
+                      : *word == "zsh" ? zsh_completion(texts)
+                                       : fish_completion(texts));
+      return done;
+    };
+  });
+  Verb* const man = program.add_subcommand("man", "the manual page, whole or of one verb");
+  man->add_option("verb", *word, "verb");
+  man->footer("Examples:\n  ellice man explain | man -l -");
+  man->callback([&line, &job, word] {
+    job = [&line, word] {
+      std::vector<VerbText> texts = line.texts();
+      if (!word->empty()) {
+        std::erase_if(texts, [&](const VerbText& verb) { return verb.name != *word; });
+        require(!texts.empty(), "there is no verb {}; see `ellice --help`", *word);
+      }
+      write_file("-", manual_page(texts, version().number));
+      return done;
+    };
+  });
+}
+
 }  // namespace
 
 int run_program(int argc, char** argv, const std::vector<ListedVerb>& verbs) {
@@ -53,7 +105,8 @@ int run_program(int argc, char** argv, const std::vector<ListedVerb>& verbs) {
       "  ellice train loans.csv --schema loans.yaml -o m.json\n"
       "  ellice verify m.json certificate.json            re-check a certificate\n"
       "\n"
-      "`ellice VERB --help` shows the options of a verb.\n"
+      "`ellice help VERB` shows the options of a verb that most people need, `ellice VERB "
+      "--help-all` all.\n"
       "Exit status: 0 done, 1 internal or write failure, 2 wrong usage, 3 bad input, 4 a "
       "certificate failed, 130 stopped by Ctrl-C, 143 by SIGTERM (129 by SIGHUP): within half a "
       "second, and what is finished is kept.");
@@ -70,8 +123,11 @@ int run_program(int argc, char** argv, const std::vector<ListedVerb>& verbs) {
       });
     }
   }
+  add_help_verbs(line, job);
+  const std::vector<const char*> words = with_help_last(argc, argv);
   try {
-    if (const std::optional<int> status = line.parse(argc, argv)) return *status;
+    if (const std::optional<int> status = line.parse(static_cast<int>(words.size()), words.data()))
+      return *status;
     listen_for_signals();
     const StopScope scope(&stop_flag());
     return job();

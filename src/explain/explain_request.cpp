@@ -148,6 +148,10 @@ const Method& supported_method(const OwnedProblem& owned) {
     owned.require_rows(fmt::format("`method: {}`", method.name), RowsOf::any);
   if (request.attack) {
     require_one_logit(model, "`attack`");
+    require(
+        model.network.layers.size() > 1,
+        "`attack` is for networks, whose sets are approximations; the answers of a linear model "
+        "hold for every model of the set by proof: leave it out");
     owned.require_rows("`attack`", RowsOf::any);
   }
   require(request.reason_codes.features.empty() || Reasoner::supports(model), "`reason_codes`: {}",

@@ -9,6 +9,7 @@
 #include "ellice/core/json.hpp"
 #include "explain/owned_problem.hpp"
 #include "radius/attack_answers.hpp"
+#include "radius/epsilon_table.hpp"
 #include "radius/selection_effect.hpp"
 #include "radius/survival_notes.hpp"
 #include "request/recourse_file.hpp"
@@ -40,6 +41,13 @@ std::vector<std::string> notes_of(const OwnedProblem& owned, const Problem& prob
         "against epsilon = {:.3g}: the ellipsoid is centred off the optimum; refit it first "
         "(`refit`, also when training)",
         decrement, problem.epsilon));
+  }
+  if (const std::optional<double> most = reachable_epsilon(problem);
+      most && problem.epsilon > *most) {
+    notes.push_back(fmt::format(
+        "`epsilon` {:.3g} is above {:.3g}, from where on some model of the set declines everybody "
+        "whatever changes: nobody who is declined will get an answer; give a smaller one",
+        problem.epsilon, *most));
   }
   return notes;
 }

@@ -58,6 +58,8 @@ Network network_from_json(JsonObject object, Index inputs, const Schema& schema)
     }
     if (outputs == 0) entry.wrong("weights", "at least one row, one for each unit");
     layer.bias = entry.vector("bias", outputs);
+    if (layer.bias.size() > 0 && layer.bias.cwiseAbs().maxCoeff() > 1e100)
+      entry.wrong("bias", "numbers of at most 1e100");
     layer.activation = entry.choice<Activation>("activation");
     if (is_head && layer.activation != Activation::identity) {
       entry.wrong("activation", network.kind == NetworkKind::softmax

@@ -51,6 +51,13 @@ void explain_people(Problem problem, const std::vector<Query>& queries, const St
 
 }  // namespace
 
+std::optional<double> reachable_epsilon(const Problem& problem) {
+  const Model& model = *problem.model;
+  const bool is_linear = model.network.layers.size() == 1 && model.network.outputs() == 1;
+  if (!is_linear || problem.set.kind != SetKind::last_layer || problem.set.damping) return {};
+  return epsilon_limit(model.network.head(), model.curvature.hessian, movable_columns(problem));
+}
+
 EpsilonTable epsilon_table(const Problem& problem, const std::optional<FittedRows>& fitted,
                            const std::vector<double>& epsilons, int people,
                            const Execution& execution) {
@@ -61,11 +68,7 @@ EpsilonTable epsilon_table(const Problem& problem, const std::optional<FittedRow
           "not for {}; for other sets `ellice calibrate` measures it",
           problem.set.damping ? "another damping" : enum_name(problem.set.kind));
   const bool linear = model.network.layers.size() == 1;
-  EpsilonTable table;
-  if (linear) {
-    table.epsilon_max =
-        epsilon_limit(model.network.head(), model.curvature.hessian, movable_columns(problem));
-  }
+  EpsilonTable table{.epsilon_max = reachable_epsilon(problem)};
   std::vector<Query> queries;
   std::optional<BoundaryModels> boundary;
   if (fitted) {

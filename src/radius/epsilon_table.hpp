@@ -32,6 +32,10 @@ struct EpsilonTable {
   std::optional<double> epsilon_max = {};
 };
 
+/// The largest ε at which anybody has recourse by what can change (theory.md, Theorem 2); nothing
+/// but for linear models with one logit and their own set.
+[[nodiscard]] std::optional<double> reachable_epsilon(const Problem& problem);
+
 /// `fitted` may be absent: then nothing that needs rows is measured. The problem's ε is not used.
 /// Throws Error{argument} for sets other than last-layer.
 [[nodiscard]] EpsilonTable epsilon_table(const Problem& problem,

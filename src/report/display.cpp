@@ -87,6 +87,21 @@ std::string survival_meaning(const Answer& answer) {
       100 * answer.survival_spread->low, 100 * answer.survival_spread->high);
 }
 
+std::string epsilon_meaning(const EpsilonRule& rule, const Problem& problem) {
+  const TrainingRecord& training = problem.model->training;
+  if (const std::optional<double> share = rule.asked_survival(*problem.model, problem.set)) {
+    const std::string rows =
+        problem.retraining.fresh_rows
+            ? fmt::format("{} other rows of the same kind", *problem.retraining.fresh_rows)
+            : "as many rows drawn again from the old ones";
+    return fmt::format("accepted by {:.3g} of 100 models retrained on {}", 100 * *share, rows);
+  }
+  return fmt::format(
+      "accepted by every model of the set whose training objective is at most {:.3g} % above the "
+      "best",
+      100 * problem.epsilon / training.objective);
+}
+
 std::vector<Change> differences(const Schema& schema, const RawRow& from, const RawRow& to) {
   const std::size_t count = schema.features.size();
   require(from.size() == count && to.size() == count,

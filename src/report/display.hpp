@@ -10,6 +10,8 @@
 #include "data/spelling.hpp"
 #include "ellice/data/schema.hpp"
 #include "ellice/request/answer.hpp"
+#include "request/problem.hpp"
+#include "sets/epsilon_rule.hpp"
 
 namespace ellice {
 
@@ -37,6 +39,10 @@ namespace ellice {
 [[nodiscard]] std::string survival_number(const Answer& answer);
 /// What that is a number of: which rows, a mean over models, and how far these spread.
 [[nodiscard]] std::string survival_meaning(const Answer& answer);
+
+/// What answers at this ε promise, in words: «accepted by 95 of 100 models retrained on as many
+/// rows drawn again».
+[[nodiscard]] std::string epsilon_meaning(const EpsilonRule& rule, const Problem& problem);
 
 /// What distinguishes two rows, in the schema's order.
 [[nodiscard]] std::vector<Change> differences(const Schema& schema, const RawRow& from,

@@ -273,7 +273,6 @@ class WrongRequest(CliTestCase):
         self.expect_failure(status, words, "explain", "m.json", people, "--format", "json", "-o", "p.json", *options)
 
     def test_usage(self):
-        self.refused(WRONG_USAGE, ["--epsilon", "required"])
         for bad in ("-1", "nan", "inf", "ten", "10%%", ""):
             self.refused(WRONG_USAGE, ["--epsilon"], "--epsilon=" + bad)
         self.refused(WRONG_USAGE, ["incom", 'did you mean "income"?'], "--epsilon", "0", "--lock", "incom")

@@ -102,7 +102,7 @@ class Campaign:
     def __init__(self):
         self.findings = []
         self.seen = collections.Counter()
-        self.options = Option.all_of(subprocess.run([PROGRAM, "explain", "--help"], capture_output=True, text=True,
+        self.options = Option.all_of(subprocess.run([PROGRAM, "explain", "--help-all"], capture_output=True, text=True,
                                                     check=True).stdout)
         assert len(self.options) > 40, [option.name for option in self.options]
 

@@ -214,6 +214,7 @@ CERTIFICATES = [
 # What has no case, by option or choice of `explain`, and why.
 UNCOVERED = {
     "--help": "prints no file",
+    "--help-all": "prints no file",
     "--output": "says where to, not what",
     "--log-level": "is about messages",
     "--quiet": "is about messages",

@@ -96,7 +96,7 @@ class Coverage(unittest.TestCase):
         self.addCleanup(self.program.close)
 
     def help_of(self, verb):
-        run = self.program.run(verb, "--help")
+        run = self.program.run(verb, "--help-all")
         self.assertEqual(run.returncode, 0, run.stderr)
         return run.stdout
 
