@@ -13,6 +13,8 @@ namespace {
 constexpr long double tolerance = 1e-9L;
 // What is left of a coefficient by cancellation, relative to what it was summed from.
 constexpr long double cancelled = 1e-12L;
+// Of its terms: what a sum in double precision is known to.
+constexpr long double summed = 1e-14L;
 // Of ε: how far outside its set rounding may leave a model, where H is all but singular.
 constexpr long double outside = 1e-6L;
 
@@ -24,9 +26,16 @@ bool ProofChecker::Stated::refuses(const Box& box, double threshold) const {
 
 bool ProofChecker::Stated::is_bound_over(const Box& box) const {
   const long double bound = maximum_over(box, plane, size, cancelled);
-  const long double scale = std::max({std::abs(static_cast<long double>(upper_bound)),
-                                      std::abs(bound), 1e-3L, cancelled * size.sum()});
-  return std::abs(upper_bound - bound) <= tolerance * scale;
+  const long double scale =
+      std::max({std::abs(static_cast<long double>(upper_bound)), std::abs(bound), 1e-3L});
+  // Who states it sums in double precision; what refuses rows is `sure`.
+  const Index d = box.lower.size();
+  long double terms = size(d);
+  for (Index i = 0; i < d; ++i) {
+    const double side = plane(i) > 0 ? box.upper(i) : box.lower(i);
+    if (std::isfinite(side)) terms += size(i) * std::abs(side);
+  }
+  return std::abs(upper_bound - bound) <= tolerance * scale + summed * terms;
 }
 
 LongVector ProofChecker::member_of_set(const LongVector& theta, std::size_t member) {
@@ -78,9 +87,9 @@ void ProofChecker::add_models(JsonObject& proof, Stated& stated) {
     }
     const auto index = static_cast<std::size_t>(member);
     const LongVector plane = seen(theta, index);
+    stated.size += weight * size_of(theta, index);
     stated.sure += weight * seen(member_of_set(theta, index), index);
     stated.plane += weight * plane;
-    stated.size += weight * plane.cwiseAbs();
     stated.total += weight;
   }
   if (std::abs(stated.total - 1) > tolerance) fault("the weights of the models do not add up to 1");
@@ -91,6 +100,13 @@ LongVector ProofChecker::seen(const LongVector& theta, std::size_t member) const
   const Index p = model_->encoder.columns() + 1;
   return theta.segment(set_->contest->winner * p, p) -
          theta.segment(set_->contest->rivals[member] * p, p);
+}
+
+LongVector ProofChecker::size_of(const LongVector& theta, std::size_t member) const {
+  if (!has_all_heads()) return theta.cwiseAbs();
+  const Index p = model_->encoder.columns() + 1;
+  return theta.segment(set_->contest->winner * p, p).cwiseAbs() +
+         theta.segment(set_->contest->rivals[member] * p, p).cwiseAbs();
 }
 
 std::size_t ProofChecker::member_count() const {

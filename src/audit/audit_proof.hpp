@@ -49,6 +49,8 @@ class ProofChecker {
   [[nodiscard]] bool has_all_heads() const { return true_models_ != nullptr && set_->contest; }
   /// What a model gives x̃: θ itself, or of all heads the winner's less the rival's.
   [[nodiscard]] LongVector seen(const LongVector& theta, std::size_t member) const;
+  /// Of what its entries are the differences.
+  [[nodiscard]] LongVector size_of(const LongVector& theta, std::size_t member) const;
   [[nodiscard]] std::size_t member_count() const;
   void check_bounds(const std::vector<Stated>& proofs, const std::vector<Case>& cases,
                     const RowConstraints& constraints);

@@ -13,6 +13,7 @@
 #include "radius/selection_effect.hpp"
 #include "radius/survival_notes.hpp"
 #include "request/recourse_file.hpp"
+#include "search/exact_search.hpp"
 
 namespace ellice {
 
@@ -93,6 +94,8 @@ struct Explainer::State {
                                                           const Execution& execution) const {
     const bool is_plain = method->limits && options.exact == ExactOptions{};
     if (is_plain) return disturbed_generator(problem);
+    if (method->limits)
+      return std::make_unique<ExactSearch>(problem, options.exact, NoAnswer::stated);
     return method->make(problem, options, owned.fitted(), nullptr, execution);
   }
 

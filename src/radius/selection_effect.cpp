@@ -226,7 +226,8 @@ std::unique_ptr<Generator> sketching_generator(const Problem& problem, int nodes
   const bool is_sketched = why_not_exact(problem).empty() &&
                            problem.set.kind == SetKind::last_layer && !problem.set.contest;
   if (!is_sketched) return automatic_generator(problem, rows, execution);
-  return std::make_unique<ExactSearch>(problem, ExactOptions{.node_limit = nodes});
+  return std::make_unique<ExactSearch>(problem, ExactOptions{.node_limit = nodes},
+                                       NoAnswer::stated);
 }
 
 std::unique_ptr<Generator> disturbed_generator(const Problem& problem) {

@@ -20,7 +20,8 @@ namespace ellice {
 using MakeGenerator = std::function<std::unique_ptr<Generator>(const Problem&)>;
 
 /// The generator of the method «auto», whose search for whole numbers and levels ends after so many
-/// parts: for answers of which only the mean counts. `rows` as of automatic_generator().
+/// parts: for answers of which only the mean counts. Nobody is told why there is none. `rows` as of
+/// automatic_generator().
 [[nodiscard]] std::unique_ptr<Generator> sketching_generator(const Problem& problem, int nodes,
                                                              const StoredRows* rows = nullptr,
                                                              const Execution& execution = {});

@@ -44,9 +44,10 @@ std::string why_not_exact(const Problem& problem, const ExactOptions& options) {
   return why_not_exact(problem);
 }
 
-ExactSearch::ExactSearch(const Problem& problem, const ExactOptions& options)
+ExactSearch::ExactSearch(const Problem& problem, const ExactOptions& options, NoAnswer without)
     : problem_(&problem),
       options_(options),
+      without_(without),
       assembler_(problem),
       question_(std::make_unique<const LinearQuestion>(problem)),
       mixed_(std::make_unique<const MixedExact>(problem, assembler_, *question_,
@@ -123,6 +124,8 @@ void ExactSearch::answer_numbers(Answer& result, const FeasibleSet& feasible,
 }
 
 void ExactSearch::explain_no_answer(Answer& result, const FeasibleSet& feasible) const {
+  result.status = Status::not_found;
+  if (without_ == NoAnswer::stated) return;
   const std::optional<std::size_t> most_changes =
       options_.max_changes ? std::optional(static_cast<std::size_t>(*options_.max_changes))
                            : std::nullopt;
@@ -137,7 +140,6 @@ void ExactSearch::explain_no_answer(Answer& result, const FeasibleSet& feasible)
     }
     return;
   }
-  result.status = Status::not_found;
   const bool is_outside = feasible.boxes().size() > 1;
   if (is_outside && has_no_robust_row(*problem_, *question_, feasible, most_changes)) {
     result.message =

@@ -15,6 +15,10 @@ class MixedExact;
 class NumberSearch;
 struct ConeProjection;
 
+/// What people without an answer are told. The reasons take much longer than the search: where only
+/// answers count, such people are `not_found`.
+enum class NoAnswer { explained, stated };
+
 /// The nearest certified row for linear models, proved, for every set of heads: ellipsoids, the
 /// true set, ensembles, several classes. For one ellipsoid and the cost l2 a whole block of queries
 /// is first projected without its ranges (two matrix products around scalar solves); where the
@@ -30,7 +34,8 @@ struct ConeProjection;
 class ExactSearch final : public Generator {
  public:
   /// `problem` must outlive the generator. Throws Error{argument} for what this method does not do.
-  explicit ExactSearch(const Problem& problem, const ExactOptions& options = {});
+  explicit ExactSearch(const Problem& problem, const ExactOptions& options = {},
+                       NoAnswer without = NoAnswer::explained);
   ~ExactSearch() override;
 
   /// Up to `plans` answers per query, in the order of the queries, plans counted from 0.
@@ -55,6 +60,7 @@ class ExactSearch final : public Generator {
 
   const Problem* problem_;
   ExactOptions options_;
+  NoAnswer without_;
   Assembler assembler_;
   std::unique_ptr<const LinearQuestion> question_;
   std::unique_ptr<const MixedExact> mixed_;

@@ -1,7 +1,9 @@
 #include "search/infeasibility_proof.hpp"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "search/number_search.hpp"
 #include "solver/half_space.hpp"
@@ -23,6 +25,54 @@ void normalise(ConeWeights& weights, double dust) {
   if (total == 0) total = weights.rules.cwiseAbs().sum();
   weights.cones /= total;
   weights.rules /= total;
+}
+
+// Of its terms: what a sum is known to.
+constexpr double summed = 1e-14;
+
+/// By how much a half-space may exceed half_space_maximum(): rounding of its terms, and of rules,
+/// whose bounds are sums themselves.
+double rounding_of(const IntersectionProblem& problem, const ConeWeights& weights) {
+  const Index d = problem.query.size();
+  Vector value = Vector::Zero(d + 1);
+  Vector size = Vector::Zero(d + 1);
+  double rules = 0;
+  for (std::size_t k = 0; k < problem.cones.size(); ++k) {
+    const double weight = weights.cones(static_cast<Index>(k));
+    if (weight == 0) continue;
+    value += weight * weights.models[k];
+    size += weight * weights.models[k].cwiseAbs();
+    size(d) += weight * std::abs(problem.cones[k].threshold);
+  }
+  for (std::size_t r = 0; r < problem.rules.size(); ++r) {
+    const double weight = weights.rules(static_cast<Index>(r));
+    if (weight == 0) continue;
+    const LinearRule& rule = problem.rules[r];
+    value.head(d) -= weight * rule.coefficients;
+    size.head(d) += std::abs(weight) * rule.coefficients.cwiseAbs();
+    size(d) += std::abs(weight * (weight > 0 ? rule.upper : rule.lower));
+    rules += std::abs(weight) * rule.tolerance;
+  }
+  double terms = size(d);
+  for (Index i = 0; i < d; ++i) {
+    const double side = value(i) > 0 ? problem.upper(i) : problem.lower(i);
+    if (std::isfinite(side)) terms += size(i) * std::abs(side);
+  }
+  return summed * terms + rules;
+}
+
+/// By how much the bias of a model must rise until it belongs to its ellipsoid, of which rounding
+/// may have left it outside; ∞ where that does not bring it nearer.
+double missing_bias(const RobustCone& cone, const Vector& model) {
+  using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+  using LongVector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
+  const LongVector away = (model - cone.factor->theta()).cast<long double>();
+  const LongVector image = LongMatrix(cone.factor->inverse().cast<long double>()).llt().solve(away);
+  const long double outside = away.dot(image) / 2 - cone.epsilon * (1 - 1e-15L);
+  if (outside <= 0) return 0;
+  const long double slope = image(image.size() - 1);
+  return slope < 0 ? static_cast<double>(-2 * outside / slope)
+                   : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
@@ -74,7 +124,13 @@ std::optional<InfeasibilityProof> ProofSearch::written(const ReachPlane& plane,
   const double total = weights.cones.sum();
   InfeasibilityProof result{.supposes = branch.supposes()};
   result.upper_bound = half_space_maximum(whole, weights) + total * problem_->threshold;
-  if (!(result.upper_bound < total * problem_->threshold)) return std::nullopt;
+  double doubt = rounding_of(whole, weights);
+  for (std::size_t k = 0; k < whole.cones.size() && question_->is_conic(); ++k) {
+    const double weight = weights.cones(static_cast<Index>(k));
+    if (weight > 0) doubt += weight * missing_bias(whole.cones[k], weights.models[k]);
+  }
+  // A proof that holds by less is none to whoever computes it again.
+  if (!(result.upper_bound + doubt < total * problem_->threshold)) return std::nullopt;
   if (total > 0) {
     result.model = Vector::Zero(branch.query().size() + 1);
     for (std::size_t k = 0; k < weights.models.size(); ++k) {

@@ -29,6 +29,10 @@ constexpr double roundings = 1e4;
 // A start far away may cost Newton's method all its steps; then its bounds are this far apart, as a
 // share of the penalty, and the ellipsoid's answer is a better start.
 constexpr double loose = 1e-6;
+// Scores at which the cheapest model is looked for, until it is this near to the border of the set.
+constexpr int most_scores = 60;
+constexpr double near_border = 1e-6;
+constexpr double shortest_step = 1e-12;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -142,6 +146,59 @@ TrueSet::Iterate TrueSet::newton(const Vector& a, Iterate at, const Rule& rule) 
   }
 }
 
+TrueSet::Iterate TrueSet::cheapest(const Vector& a, double score, Iterate at) const {
+  Matrix hessian;
+  const auto look = [&] {
+    at.excess = rows_->objective.derivatives(at.theta, at.gradient, hessian) - rows_->optimum;
+    at.hessian = std::make_shared<const Eigen::LLT<Matrix>>(
+        with_gauge(std::move(hessian), rows_->objective.outputs()));
+    at.along = at.hessian->solve(a);
+    const Vector full = at.hessian->solve(at.gradient);
+    at.tau = -full.dot(a) / at.along.dot(a);
+    at.residual = at.gradient + at.tau * a;
+    at.newton = full + at.tau * at.along;  // the score stays as it is
+  };
+  look();
+  at.theta += (score - at.theta.dot(a)) / at.along.dot(a) * at.along;
+  look();
+  for (int step = 0; step < most_steps; ++step) {
+    check_stop();
+    const double decrease = at.residual.dot(at.newton);
+    if (!(decrease > rows_->rounding)) break;
+    const auto is_lower = [&](double length) {
+      return rows_->objective.value(at.theta - length * at.newton) - rows_->optimum <=
+             at.excess - 1e-4 * length * decrease;
+    };
+    double length = 1;
+    while (length > shortest_step && !is_lower(length)) length /= 2;
+    if (length <= shortest_step) break;
+    at.theta -= length * at.newton;
+    look();
+  }
+  return at;
+}
+
+TrueSet::Iterate TrueSet::lowest(const Vector& a) const {
+  const LevelRule rule{.target = std::sqrt(2 * epsilon_)};
+  const double at_center = rows_->minimiser.dot(a);
+  double near = at_center;  // scores inside the set and outside
+  double far = -infinity;
+  double score = at_center - rule.target * rows_->factor.inverse_norm(a);
+  Iterate at{.theta = rows_->minimiser};
+  for (int round = 0; round < most_scores; ++round) {
+    at = cheapest(a, score, std::move(at));
+    if (rule.error(at) <= near_border) break;
+    const double h = LevelRule::h(at);
+    (h < rule.target ? near : far) = score;
+    // Newton's method on h, which is nearly linear in the score; halves, or twice as far, where it
+    // leads elsewhere.
+    const double next = score + (h - rule.target) * h / at.tau;
+    const double safe = std::isinf(far) ? 2 * near - at_center : (near + far) / 2;
+    score = next < near && next > far ? next : safe;
+  }
+  return at;
+}
+
 double TrueSet::suboptimality(const Iterate& at) const {
   return rows_->objective.suboptimality(at.theta, at.residual, *at.hessian);
 }
@@ -172,12 +229,20 @@ WorstHead TrueSet::worst(VectorArg a_given, const WorstHead* nearby) const {
   require(a_given.size() == rows_->minimiser.size(), "a has {} entries, expected {}",
           a_given.size(), rows_->minimiser.size());
   const Vector a = a_given;
-  if (nearby == nullptr || nearby->stationary.size() == 0) return worst_from(a, {});
-  WorstHead found = worst_from(
-      a, {.theta = nearby->stationary, .tau = nearby->multiplier, .hessian = nearby->curvature});
-  const double penalty = rows_->minimiser.dot(a) - found.attained;
   // Written so that a bound that is not a number counts as loose.
-  return found.attained - found.proved <= loose * penalty ? found : worst_from(a, {});
+  const auto is_tight = [&](const WorstHead& found, double share) {
+    const double penalty = rows_->minimiser.dot(a) - found.attained;
+    return found.attained - found.proved <= share * penalty;
+  };
+  if (nearby != nullptr && nearby->stationary.size() > 0) {
+    WorstHead found = worst_from(
+        a, {.theta = nearby->stationary, .tau = nearby->multiplier, .hessian = nearby->curvature});
+    if (is_tight(found, loose)) return found;
+  }
+  WorstHead found = worst_from(a, {});
+  if (is_tight(found, loose + 4 * rows_->rounding / epsilon_)) return found;
+  WorstHead safe = worst_from(a, lowest(a));
+  return found.proved >= safe.proved ? found : safe;
 }
 
 ExtendedWorst TrueSet::worst_extended(const LongVector& a, const WorstHead* nearby) const {
@@ -192,12 +257,19 @@ double TrueSet::radius(VectorArg a_given, double threshold, const Vector* nearby
   const Vector solved = rows_->factor.solve(a);
   const double tau = margin / a.dot(solved);
   // The step in θ does not depend on τ, so that the ellipsoid's will do for any start.
+  const ScoreRule rule{.c = &a, .threshold = threshold, .size = margin};
   const Iterate at = newton(
       a, {.theta = nearby != nullptr ? *nearby : rows_->minimiser - tau * solved, .tau = tau},
-      ScoreRule{.c = &a, .threshold = threshold, .size = margin});
+      rule);
+  const double proved = proved_excess(a, threshold, at);
+  if (at.excess - proved <= loose * at.excess + 4 * rows_->rounding) return std::max(0.0, proved);
+  const Iterate safe = newton(a, cheapest(a, threshold, {.theta = rows_->minimiser}), rule);
+  return std::max({0.0, proved, proved_excess(a, threshold, safe)});
+}
+
+double TrueSet::proved_excess(const Vector& a, double threshold, const Iterate& at) const {
   // Where aᵀθ ≤ t, L(θ) ≥ L(θ) + τ·(aᵀθ − t) ≥ F(θ₀) − δ − τt.
-  return std::max(0.0, at.excess + at.tau * (at.theta.dot(a) - threshold) - suboptimality(at) -
-                           rows_->rounding);
+  return at.excess + at.tau * (at.theta.dot(a) - threshold) - suboptimality(at) - rows_->rounding;
 }
 
 namespace {

@@ -37,7 +37,8 @@ class TrueSet final : public HeadSet {
   [[nodiscard]] double objective(VectorArg theta) const { return rows_->objective.value(theta); }
 
   /// By Newton's method on the optimality conditions in (θ, τ), from the ellipsoid's answer or from
-  /// that at a point nearby. Both bounds hold wherever it stops.
+  /// that at a point nearby; where it gets lost, from a model that a line search found. Both bounds
+  /// hold wherever it stops.
   [[nodiscard]] WorstHead worst(VectorArg a, const WorstHead* nearby = nullptr) const override;
   [[nodiscard]] ExtendedWorst worst_extended(const LongVector& a,
                                              const WorstHead* nearby = nullptr) const override;
@@ -72,6 +73,12 @@ class TrueSet final : public HeadSet {
   template <typename Rule>
   [[nodiscard]] Iterate newton(const Vector& a, Iterate at, const Rule& rule) const;
   [[nodiscard]] WorstHead worst_from(const Vector& a, Iterate start) const;
+  /// The model of least L with the score aᵀθ = s, from wherever: L falls with every step.
+  [[nodiscard]] Iterate cheapest(const Vector& a, double score, Iterate at) const;
+  /// That of the score at which it is at the border of the set.
+  [[nodiscard]] Iterate lowest(const Vector& a) const;
+  /// What min L − L̂ over aᵀθ ≤ t is at least.
+  [[nodiscard]] double proved_excess(const Vector& a, double threshold, const Iterate& at) const;
   [[nodiscard]] double suboptimality(const Iterate& at) const;
 
   std::shared_ptr<const Rows> rows_;

@@ -1,5 +1,6 @@
 #include "solver/cone_intersection.hpp"
 
+#include <Eigen/Cholesky>
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,8 @@ constexpr double proof_tolerance = 1e-10;
 // Where Newton's method takes over from the interior, relative to the cost.
 constexpr double handover_gap = 1e-8;
 constexpr double settled_gap = 1e-11;
+// Of ε: by how much a model that was computed may miss its set.
+constexpr double outside = 1e-3;
 
 void check(const IntersectionProblem& problem) {
   const Index d = problem.query.size();
@@ -176,8 +179,7 @@ std::optional<ConeIntersection> one_cone(const ReducedIntersection& problem,
   const double bound = solved.lower_bound;
   const RobustLogit::State at_bound = problem.evaluate(worst, solved.point);
   weight = solved.multiplier;
-  result.weights.models[worst] << at_bound.gradient,
-      at_bound.value - at_bound.gradient.dot(at_bound.x);
+  result.weights.models[worst] = problem.worst_model(worst, at_bound);
   // Above the threshold by the margin, and by what rounding of the restricted logit may have taken.
   for (int round = 0; round < 4; ++round) {
     if (problem.is_feasible(solved.point)) {
@@ -311,6 +313,19 @@ ConeIntersection solve(const ReducedIntersection& problem) {
   return result;
 }
 
+/// Whether the models that have weight belong to their sets: of coordinates that are held very far
+/// away rounding leaves anything.
+bool are_members(const IntersectionProblem& problem, const ConeWeights& weights) {
+  for (std::size_t k = 0; k < problem.cones.size(); ++k) {
+    if (!(weights.cones[static_cast<Index>(k)] > 0)) continue;
+    const BoxFactor& factor = *problem.cones[k].factor;
+    const Vector away = weights.models[k] - factor.theta();
+    const double excess = away.dot(factor.inverse().llt().solve(away)) / 2;
+    if (!(excess <= problem.cones[k].epsilon * (1 + outside) + 1e-12)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 ConeIntersection intersect_cones(const IntersectionProblem& problem) {
@@ -321,6 +336,10 @@ ConeIntersection intersect_cones(const IntersectionProblem& problem) {
   result.objective += reduced.paid();
   result.lower_bound += reduced.paid();
   result.weights = reduced.full(result.weights);
+  if (result.status == IntersectionStatus::infeasible && !are_members(problem, result.weights)) {
+    result.status = IntersectionStatus::inexact;
+    result.lower_bound = reduced.paid();
+  }
   return result;
 }
 
@@ -344,8 +363,8 @@ CommonPoint find_common_point(const IntersectionProblem& problem) {
   }
   result.point = reduced.full(point);
   if (proof) {
-    result.status = CommonPoint::Status::none;
     result.weights = reduced.full(*proof);
+    if (are_members(problem, result.weights)) result.status = CommonPoint::Status::none;
     return result;
   }
   IntersectionNewton newton(reduced);

@@ -162,11 +162,8 @@ double ReducedIntersection::target(std::size_t k, const RobustLogit::State& stat
 ConeWeights ReducedIntersection::weights_at(const std::vector<RobustLogit::State>& states,
                                             const Vector& multipliers, const Vector& rules) const {
   ConeWeights result{.cones = multipliers.cwiseMax(0), .rules = rules};
-  for (const RobustLogit::State& state : states) {
-    Vector model(size() + 1);
-    model << state.gradient, state.value - state.gradient.dot(state.x);
-    result.models.push_back(std::move(model));
-  }
+  for (std::size_t k = 0; k < states.size(); ++k)
+    result.models.push_back(worst_model(k, states[k]));
   // A side that is not there has no weight.
   for (std::size_t r = 0; r < rules_.size(); ++r) {
     double& weight = result.rules[static_cast<Index>(r)];

@@ -7,6 +7,7 @@
 #include "solver/box_cost.hpp"
 #include "solver/cone_intersection.hpp"
 #include "solver/robust_logit.hpp"
+#include "solver/worst_model.hpp"
 
 namespace ellice {
 
@@ -36,6 +37,9 @@ class ReducedIntersection {
   [[nodiscard]] ConeWeights full(const ConeWeights& reduced) const;
 
   [[nodiscard]] RobustLogit::State evaluate(std::size_t k, const Vector& x) const;
+  [[nodiscard]] Vector worst_model(std::size_t k, const RobustLogit::State& state) const {
+    return ellice::worst_model(logits_[k], state);
+  }
   /// The value that a cone's g must have at a point.
   [[nodiscard]] double target(std::size_t k, const RobustLogit::State& state) const;
   /// The worst models at a point, with multipliers.

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "solver/worst_model.hpp"
+
 namespace ellice {
 
 BoxFactor RobustOracle::curved_cone(const Support& at, Index part, double boost) const {
@@ -46,8 +48,7 @@ Support ConicOracle::at(Index part, VectorArg x) {
                  .value = state_.value,
                  .proved = state_.value,
                  .scale = state_.scale,
-                 .model = Vector(x.size() + 1)};
-  result.model << state_.gradient, state_.value - state_.gradient.dot(state_.x);
+                 .model = worst_model(logits_[static_cast<std::size_t>(part)], state_)};
   return result;
 }
 

@@ -114,7 +114,8 @@ bool RowOracle::may_become(std::size_t query, std::size_t j, double from, double
   if (is_bound && to > std::max(from, encoder_->max()(column))) return false;
   if (feature.kind == FeatureKind::integer && to != std::round(to)) return false;
   if (!feature.step) return true;
-  const double steps = (to - min.value_or(0)) / *feature.step;
+  // Bounds of a run do not move the grid of the schema (docs/reference/formats.md).
+  const double steps = (to - feature.min.value_or(0)) / *feature.step;
   return std::abs(steps - std::round(steps)) <= 1e-6 + 1e-12 * std::abs(steps);
 }
 

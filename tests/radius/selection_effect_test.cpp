@@ -137,6 +137,20 @@ TEST(SelectionEffect, DrawsAgreeWithTheClosedForm) {
   EXPECT_NEAR((drawn - person) / (closed - person), 1, 0.25);
 }
 
+TEST(SelectionEffect, NobodyIsToldWhyDisturbedModelsHaveNoAnswer) {
+  const Fitted fitted(60, 3);
+  Problem problem = fitted.problem(60);
+  problem.epsilon = 5;  // beyond what any row attains
+  const std::vector<Query> people = declined_rows(problem, fitted.data.raw, 3);
+  ASSERT_FALSE(people.empty());
+  for (const Answer& answer : make(problem)->generate(people, {}))
+    ASSERT_EQ(answer.status, Status::infeasible);
+  for (const Answer& answer : disturbed_generator(problem)->generate(people, {})) {
+    EXPECT_EQ(answer.status, Status::not_found);
+    EXPECT_FALSE(answer.infeasible);
+  }
+}
+
 TEST(SelectionEffect, EpsilonOfTheRuleGivesItsPeopleTheSurvivalOnAverage) {
   const Fitted fitted(150);
   for (const std::optional<Index> fresh : {std::optional<Index>(150), std::optional<Index>()}) {

@@ -122,6 +122,25 @@ TEST(Rules, AreNamedWhereTheyLeaveNothing) {
   }
 }
 
+TEST(Rules, ProofsHoldWhereNumbersAreLargeAgainstTheirSpread) {
+  // A rule's bound in units of the model is a small difference of large numbers.
+  int proved = 0;
+  for (const double size : {1e3, 1e6, 3e7, 1e10}) {
+    Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(120, 3, 17));
+    data.raw.col(0) = (data.raw.col(0).array() + size).matrix();
+    data.schema.constraints.push_back(
+        parse_rule(fmt::format("0.17 * x0 + x1 <= {}", 0.17 * size - 0.5)));
+    const Model model = train(data, {}, {.folds = 0}).model;
+    for (const double epsilon : {1e-3, 0.1, 1.0}) {
+      Problem problem{.model = &model, .epsilon = epsilon};
+      const std::vector<Answer> answers = solve(problem, random_queries(model, 12, 4));
+      for (const Answer& answer : answers) proved += answer.infeasible ? 1 : 0;
+      expect_audited(problem, answers);
+    }
+  }
+  EXPECT_GT(proved, 10);
+}
+
 TEST(Rules, TogetherWithTheModelsLeaveNothingAndProveIt) {
   const Model model = model_with_rules({"x0 + x1 + x2 + x3 == 0", "x0 == x1"});
   Problem problem{.model = &model, .epsilon = 0.02, .threshold = 6};

@@ -361,6 +361,21 @@ TEST(ExactSearchOfTrueClasses, InfeasibleIsProvedByHeadsOfTheSet) {
   }
 }
 
+TEST(ExactSearchOfTrueClasses, ProofsOverRangesWithoutEndAreVerified) {
+  // Heads of two classes that agree in a column do so by cancellation, to whoever subtracts them.
+  std::size_t proved = 0;
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+    const Model model = model_with_rows(2, 3, 300 + seed);
+    Problem problem = true_problem(model, static_cast<Index>(seed % 3), 0.3, 0.2);
+    problem.constraints.range = RangePolicy::off;
+    if (seed % 2 == 0) problem.constraints.features["x1"].max = 0;
+    const std::vector<Answer> answers = problem_zoo::solve(problem, random_queries(model, 4, seed));
+    for (const Answer& answer : answers) proved += answer.infeasible ? 1 : 0;
+    problem_zoo::expect_audited(problem, answers);
+  }
+  EXPECT_GT(proved, 4U);
+}
+
 TEST(ExactSearchOfTrueClasses, FrontierRisesToAnEnd) {
   const Model model = model_with_rows(2, 3, 95);
   const Problem problem = true_problem(model, 0, 0.01);

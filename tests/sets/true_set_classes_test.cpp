@@ -121,6 +121,28 @@ TEST(TrueSetOfClasses, WorstMarginIsThatOfAnIndependentSolver) {
   }
 }
 
+TEST(TrueSetOfClasses, BoundsMeetHoweverLargeTheSet) {
+  Random random(6);
+  const Rows rows = random_rows(60, 2, 3, 5, {.l2 = 1e-3});
+  const Vector zero = Vector::Zero(9);
+  const Vector optimum = plain_minimiser(rows, zero, zero);
+  Vector unused;
+  for (const double epsilon : {1.0, 10.0}) {
+    const TrueSet set = set_of(rows, optimum, epsilon);
+    for (int k = 0; k < 6; ++k) {
+      const Vector c =
+          direction(with_one((k + 1) * random.normal_vector(2)), k % 3, (k + 1) % 3, 3);
+      const WorstHead worst = set.worst(c);
+      const double penalty = optimum.dot(c) - worst.attained;
+      EXPECT_LE(worst.proved, worst.attained);
+      EXPECT_LE(worst.attained - worst.proved, 1e-6 * penalty);
+      const double level = plain_objective(rows, optimum, unused) + epsilon;
+      EXPECT_LE(plain_objective(rows, worst.model, unused), level * (1 + 1e-12));
+      EXPECT_NEAR(set.radius(c, worst.attained), epsilon, 1e-5 * epsilon);
+    }
+  }
+}
+
 TEST(TrueSetOfClasses, BoundHoldsWithoutPenaltyOnTheBiasAndWithoutAny) {
   const Vector x = with_one(Random(4).normal_vector(3));
   expect_minimum(random_rows(150, 3, 3, 5, {.l2 = 1e-2, .penalize_bias = false}), 0.01, x, 1, 0);

@@ -204,6 +204,37 @@ TEST(TrueSet, RadiusIsWhereTheWorstScoreIsTheThreshold) {
   }
 }
 
+TEST(TrueSet, BoundsMeetHoweverLargeTheSet) {
+  // Far from the minimum losses are straight lines, and the little curvature that is left leads
+  // Newton's method astray.
+  Random random(12);
+  for (const TrainingOptions& options : {TrainingOptions{.l2 = 1e-5}, TrainingOptions{.l2 = 1e-3},
+                                         TrainingOptions{.l2 = 1e-3, .penalize_bias = false}}) {
+    const Model model = random_model(2, 21, options);
+    for (const double epsilon : {1.0, 10.0, 60.0}) {
+      const TrueSet set = true_set(model, *model.rows, epsilon);
+      for (int k = 0; k < 6; ++k) {
+        const Vector x = with_one((k + 1) * random.normal_vector(2));
+        const WorstHead worst = set.worst(x);
+        const double penalty = model.network.head().dot(x) - worst.attained;
+        EXPECT_LE(worst.proved, worst.attained);
+        EXPECT_LE(worst.attained - worst.proved, 1e-6 * penalty);
+        EXPECT_NEAR(worst.attained, worst.model.dot(x), 1e-12 * penalty);
+        Vector gradient;
+        const double level = plain_objective(model, model.network.head(), gradient) + epsilon;
+        const double own = plain_objective(model, worst.model, gradient);
+        EXPECT_LE(own, level * (1 + 1e-12));
+        // L(θ) ≥ L(w) + gᵀ(θ − w) + l2/2·‖θ − w‖² with g = −τx̃ + r: whatever the set holds scores
+        // less than w by no more than (level − L(w) + r²/2l2)/τ.
+        const double tau = -gradient.dot(x) / x.squaredNorm();
+        const double residual = (gradient + tau * x).squaredNorm() / (2 * options.l2);
+        if (options.penalize_bias) EXPECT_LE((level - own + residual) / tau, 1e-5 * penalty);
+        EXPECT_NEAR(set.radius(x, worst.attained), epsilon, 1e-5 * epsilon);
+      }
+    }
+  }
+}
+
 TEST(TrueSet, AnyStartEndsAtTheSameWorstModel) {
   // Starts bring a Hessian of elsewhere along.
   for (const TrainingOptions& options :

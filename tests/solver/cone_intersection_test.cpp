@@ -392,6 +392,41 @@ TEST(ConeIntersection, FindsCommonPointsOrProvesThatThereAreNone) {
   EXPECT_GT(none, 30);
 }
 
+TEST(ConeIntersection, ProofsAreByModelsOfTheSetsHoweverFarAwayCoordinatesAreHeld) {
+  // A score of something that far away is rounding, and so is whatever is a difference of such.
+  for (const double far : {1.0, 1e3, 1e7, 1e16, 1e98}) {
+    int proofs = 0;
+    for (const std::uint64_t seed : testing_support::seeds(1, 60)) {
+      SCOPED_TRACE(fmt::format("seed {}, {} away", seed, far));
+      Case at =
+          random_case({.d = 4, .cones = 2, .rules = 1, .infinite = seed % 2 == 0}, 7000 + seed);
+      IntersectionProblem& problem = at.problem;
+      Random random(seed);
+      for (Index i = 0; i < 2; ++i) {
+        problem.query[i] = far * random.normal();
+        problem.lower[i] = problem.upper[i] = problem.query[i];
+        if (seed % 3 == 0) problem.upper[i] = infinity;
+      }
+      std::vector<ConeWeights> claimed;
+      const CommonPoint common = find_common_point(problem);
+      if (common.status == CommonPoint::Status::none) claimed.push_back(common.weights);
+      const ConeIntersection nearest = intersect_cones(problem);
+      if (nearest.status == IntersectionStatus::infeasible) claimed.push_back(nearest.weights);
+      for (const ConeWeights& weights : claimed) {
+        ++proofs;
+        for (std::size_t k = 0; k < at.instances.size(); ++k) {
+          if (weights.cones[static_cast<Index>(k)] == 0) continue;
+          const auto away = (weights.models[k] - at.instances[k].theta).cast<long double>().eval();
+          const auto hessian = at.instances[k].hessian.cast<long double>().eval();
+          EXPECT_LE(static_cast<double>(away.dot(hessian * away) / 2),
+                    problem.cones[k].epsilon * 1.01);
+        }
+      }
+    }
+    if (far < 1e4) EXPECT_GT(proofs, 20);
+  }
+}
+
 TEST(ConeIntersection, RefusesWhatCannotBe) {
   const BoxFactor factor(Vector{{1, 0}}, Matrix::Identity(2, 2));
   IntersectionProblem problem{.query = Vector{{0}}, .lower = Vector{{1}}, .upper = Vector{{-1}}};
