@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include "core/stop.hpp"
 #include "search/infeasibility_proof.hpp"
@@ -17,6 +19,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double conic_width = 1e-6;
 constexpr double searched_width = 2e-3;
 constexpr int most_rounds = 40;
+// By how much the steps grow and shrink between them.
+constexpr double stride = 4;
 
 /// In which order constraints are tried for sparing: what people set before what data say, and an
 /// immutable feature before its range, so that it is named only where that would help.
@@ -45,6 +49,59 @@ int rank_of(NamedConstraint::Kind kind) {
   }
   return 8;
 }
+
+/// What is left of the constraints while one after the other is spared.
+class Current {
+ public:
+  Current(FeasibleSet feasible, std::optional<std::size_t> room)
+      : feasible_(std::make_unique<FeasibleSet>(std::move(feasible))),
+        room_(room),
+        domain_(*feasible_, room) {
+    if (feasible_->encoder().schema().implications.empty()) return;
+    const std::vector<NamedConstraint> all = feasible_->constraints();
+    has_cases_ = std::any_of(all.begin(), all.end(), [](const NamedConstraint& constraint) {
+      return constraint.kind == NamedConstraint::Kind::implication;
+    });
+  }
+
+  [[nodiscard]] std::optional<std::size_t> room() const { return room_; }
+  [[nodiscard]] const FeasibleSet& set() {
+    if (!spared_.empty()) feasible_->lift(std::exchange(spared_, {}));
+    return *feasible_;
+  }
+  [[nodiscard]] FeasibleSet without(const NamedConstraint& constraint) {
+    return constraint.kind == NamedConstraint::Kind::changes ? set() : set().without(constraint);
+  }
+  [[nodiscard]] std::optional<std::size_t> room_without(const NamedConstraint& constraint) const {
+    return constraint.kind == NamedConstraint::Kind::changes ? std::nullopt : room_;
+  }
+
+  /// Spares a constraint on one feature where half-spaces that are known rule out what is then
+  /// left: most have no part in what blocks, and to see that takes one sum.
+  [[nodiscard]] bool spares(const NamedConstraint& constraint, const RowReach& reach) {
+    using Kind = NamedConstraint::Kind;
+    const bool is_of_feature = constraint.kind != Kind::rule &&
+                               constraint.kind != Kind::implication &&
+                               constraint.kind != Kind::changes;
+    if (has_cases_ || !is_of_feature) return false;
+    const bool has_more = std::any_of(spared_.begin(), spared_.end(), [&](const auto& earlier) {
+      return earlier.index == constraint.index;
+    });
+    if (has_more) (void)set();
+    RowDomain larger = domain_.with_range(constraint.index, feasible_->range_without(constraint));
+    if (!reach.rules_out(larger)) return false;
+    domain_ = std::move(larger);
+    spared_.push_back(constraint);
+    return true;
+  }
+
+ private:
+  std::unique_ptr<FeasibleSet> feasible_;
+  std::optional<std::size_t> room_;
+  RowDomain domain_;
+  std::vector<NamedConstraint> spared_;  // not yet lifted from the set
+  bool has_cases_ = false;
+};
 
 /// One query's question, asked again and again with fewer constraints or another ε.
 class Explanation {
@@ -119,16 +176,14 @@ class Explanation {
       return rank_of(all[a].kind) < rank_of(all[b].kind);
     });
     std::vector<std::optional<RawRow>> kept(all.size());
-    FeasibleSet current = feasible_;
-    std::optional<std::size_t> most_changes = most_changes_;
+    Current current(feasible_, most_changes_);
     for (const std::size_t c : order) {
-      const bool counts = all[c].kind == NamedConstraint::Kind::changes;
-      FeasibleSet trial = counts ? current : current.without(all[c]);
-      const std::optional<std::size_t> room = counts ? std::nullopt : most_changes;
+      if (current.spares(all[c], reach_)) continue;
+      FeasibleSet trial = current.without(all[c]);
+      const std::optional<std::size_t> room = current.room_without(all[c]);
       const Reached reached = reach_.robust_row(trial, room);
       if (reached.status == Reached::Status::none) {
-        current = std::move(trial);
-        most_changes = room;
+        current = Current(std::move(trial), room);
         continue;
       }
       const bool is_witness =
@@ -142,7 +197,7 @@ class Explanation {
       result.witnesses.push_back(std::move(*kept[c]));
     }
     // A limit of changes has no part in proofs by models.
-    if (!most_changes) result.proofs = proofs_.find_all(current);
+    if (!current.room()) result.proofs = proofs_.find_all(current.set());
     return result;
   }
 
@@ -177,30 +232,40 @@ class Explanation {
     (void)offer(best_);
     const double least = question_->question().front().set->smallest_epsilon();
     double width = question_->is_conic() ? conic_width : searched_width;
-    std::vector<ReachPlane> planes;  // hold at larger ε, too
+    double step = width;
+    std::vector<ReachPlane> planes;  // hold at larger ε, too, and at no smaller one
     for (int round = 0; round < most_rounds; ++round) {
       check_stop();
-      const double next = result.lower ? std::max(*result.lower * (1 + width), least) : least;
+      const double next = result.lower ? std::max(*result.lower * (1 + step), least) : least;
       if (!(next < result.upper)) break;
       const LinearQuestion smaller = question_->with_epsilon(next);
       RowReach reach(*problem_, smaller);
-      for (ReachPlane& plane : planes) reach.add(std::move(plane));
+      for (const ReachPlane& plane : planes) reach.add(plane);
       const Reached reached = reach.search(feasible_, {.floor = problem_->threshold,
                                                        .enough = problem_->threshold,
                                                        .most_changes = most_changes_,
                                                        .climbs = true});
-      planes = reach.planes();
       if (reached.status == Reached::Status::none) {
         result.upper = next;
+        result.proofs.clear();
         if (!most_changes_) {
           Problem at = *problem_;
           at.epsilon = next;
           result.proofs = ProofSearch(at, smaller, reach).find_all(feasible_);
         }
+        if (step <= width) break;
+        step = std::max(width, step / stride);
+        continue;
+      }
+      planes = reach.planes();
+      if (reached.status == Reached::Status::found && offer(reached.row)) {
+        // A row that is hardly more robust than was asked for: longer steps get there sooner.
+        if (*result.lower < next * (1 + width)) step *= stride;
+      } else if (result.lower) {
+        width = step = 10 * step;
+      } else {
         break;
       }
-      if (reached.status == Reached::Status::found && offer(reached.row)) continue;
-      width *= 10;
     }
     if (result.lower) result.point = values(row);
     if (!result.lower && result.upper <= least && least > 0 && is_refused_by_centre()) {

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "search/allowed_row.hpp"
-
 namespace ellice {
 
 namespace {
@@ -42,21 +40,35 @@ bool RowDomain::Cell::moves() const {
 
 RowDomain::RowDomain(const FeasibleSet& branch, std::optional<std::size_t> most_changes)
     : branch_(&branch), most_changes_(most_changes), fixed_(branch.query()) {
-  const Encoder& encoder = branch.encoder();
-  for (std::size_t j = 0; j < branch.ranges().size(); ++j) {
-    const FeatureRange& range = branch.ranges()[j];
-    Cell cell{.feature = j,
-              .column = encoder.first_column(j),
-              .width = encoder.column_count(j),
-              .stays = range.contains(range.query),
-              .others = range};
-    if (cell.is_category()) cell.levels = allowed_levels(branch, j);
-    cell.others.keeps = false;
-    tighten(cell.others);
-    if (!cell.moves() && cell.stays) continue;
-    cell.counted = !cell.stays;
-    cells_.push_back(std::move(cell));
+  for (std::size_t j = 0; j < branch.ranges().size(); ++j) add_cell(j, branch.ranges()[j]);
+}
+
+void RowDomain::add_cell(std::size_t j, const FeatureRange& range) {
+  const Encoder& encoder = branch_->encoder();
+  Cell cell{.feature = j,
+            .column = encoder.first_column(j),
+            .width = encoder.column_count(j),
+            .stays = range.contains(range.query),
+            .others = range};
+  if (cell.is_category()) {
+    const std::size_t count = encoder.schema().features[j].levels.size();
+    for (std::size_t level = 0; level < count; ++level) {
+      const auto value = static_cast<double>(level);
+      if (range.contains(value)) cell.levels.push_back(value);
+    }
   }
+  cell.others.keeps = false;
+  tighten(cell.others);
+  if (!cell.moves() && cell.stays) return;
+  cell.counted = !cell.stays;
+  cells_.push_back(std::move(cell));
+}
+
+RowDomain RowDomain::with_range(std::size_t feature, const FeatureRange& range) const {
+  RowDomain result = *this;
+  std::erase_if(result.cells_, [&](const Cell& cell) { return cell.feature == feature; });
+  result.add_cell(feature, range);
+  return result;
 }
 
 double RowDomain::coordinate(const Cell& cell, double raw) const {

@@ -18,6 +18,8 @@ class RowDomain {
   RowDomain(const FeasibleSet& branch, std::optional<std::size_t> most_changes);
 
   [[nodiscard]] const FeasibleSet& branch() const { return *branch_; }
+  /// The same with another range of a feature.
+  [[nodiscard]] RowDomain with_range(std::size_t feature, const FeatureRange& range) const;
   /// Around it, in model space: 0/1 columns of a category between 0 and 1.
   [[nodiscard]] Box box() const;
   /// That the columns of each category with several levels left add up to 1.
@@ -56,6 +58,8 @@ class RowDomain {
     }
   };
 
+  /// Nothing for a feature that can only stay.
+  void add_cell(std::size_t feature, const FeatureRange& range);
   [[nodiscard]] static bool is_free_number(const Cell& cell);
   [[nodiscard]] double coordinate(const Cell& cell, double raw) const;
   /// Of the plane's terms: at the query's value, and the largest that is left.

@@ -1,7 +1,6 @@
 #include "search/row_reach.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -23,8 +22,6 @@ constexpr std::size_t conic_nodes = 400;
 constexpr std::size_t searched_nodes = 60;
 // Half-spaces that are kept; the oldest goes first.
 constexpr std::size_t most_planes = 40;
-// Where infinite ranges are cut, one after the other, to look for a point.
-constexpr std::array<double, 3> far_reaches = {30, 3e3, 3e5};
 // A sum that is this small against its terms is 0.
 constexpr double cancelled = 1e-13;
 // How far along a direction that leads on for ever, at most.
@@ -112,117 +109,6 @@ double RowReach::least(VectorArg point) {
   for (Index k = 0; k < oracle_->parts(); ++k)
     result = std::min(result, oracle_->at(k, point).proved);
   return result;
-}
-
-RowReach::Relaxed RowReach::relax_cone(const RowDomain& domain) {
-  const Box box = domain.box();
-  std::optional<Vector> start;
-  if (start_.size() > 0) start = start_.cwiseMax(box.lower).cwiseMin(box.upper);
-  BoxMaximum top =
-      question_->cones().front().maximize(box.lower, box.upper, question_->epsilon(), start);
-  Relaxed result{.point = std::move(top.point), .ray = std::move(top.ray)};
-  if (!result.ray) {
-    add(plane_of({.cones = Vector::Ones(1), .models = {std::move(top.model)}}, {},
-                 domain.branch()));
-    start_ = result.point;
-  }
-  return result;
-}
-
-RowReach::Relaxed RowReach::relax_cones(const RowDomain& domain, double level) {
-  IntersectionProblem whole = intersection(*question_, domain.branch(), domain.box());
-  for (LinearRule& rule : domain.level_rules()) whole.rules.push_back(std::move(rule));
-  if (std::isfinite(level)) {
-    for (RobustCone& cone : whole.cones) cone.threshold = level;
-    CommonPoint common = find_common_point(whole);
-    if (common.status == CommonPoint::Status::none) {
-      ReachPlane plane = plane_of(std::move(common.weights), {}, domain.branch());
-      const bool is_proof = bound(domain, plane) < level;
-      add(std::move(plane));
-      if (is_proof) return {.is_empty = true};
-    }
-    if (common.status == CommonPoint::Status::found && !whole.lower.allFinite())
-      return {.point = std::move(common.point)};
-  }
-  for (RobustCone& cone : whole.cones) cone.threshold = problem_->threshold;
-  return {.point = best_common_point(whole)};
-}
-
-std::optional<Vector> RowReach::far_point(const RowDomain& domain, OracleProblem asked,
-                                          double level) {
-  const Box box{.lower = asked.lower, .upper = asked.upper};
-  for (const double reach : far_reaches) {
-    for (Index i = 0; i < box.lower.size(); ++i) {
-      const double own = domain.branch().query()(i);
-      if (std::isinf(box.lower(i))) asked.lower(i) = std::min(own, box.upper(i)) - reach;
-      if (std::isinf(box.upper(i))) asked.upper(i) = std::max(own, box.lower(i)) + reach;
-    }
-    Vector point;
-    if (is_plain(domain)) {
-      const BoxFactor& cone = question_->cones().front();
-      point = most_robust_point(
-          *oracle_, asked, cone.maximize(asked.lower, asked.upper, question_->epsilon()).point);
-    } else {
-      asked.query = asked.query.cwiseMax(asked.lower).cwiseMin(asked.upper);
-      point = search_corrected(*oracle_, asked, OracleGoal::any).point;
-    }
-    if (least(point) > level) return point;
-  }
-  return std::nullopt;
-}
-
-RowReach::Relaxed RowReach::relax_searched(const RowDomain& domain, double level, bool climbs) {
-  const Box box = domain.box();
-  OracleProblem asked{
-      .query = Vector::Zero(box.lower.size()).cwiseMax(box.lower).cwiseMin(box.upper),
-      .lower = box.lower,
-      .upper = box.upper,
-      .threshold = level,
-      .margin = certificate_margin};
-  for (const ModelRule& rule : domain.branch().rules()) asked.rules.push_back(rule.rule);
-  const bool is_bounded = box.lower.allFinite() && box.upper.allFinite();
-  if (!std::isfinite(level) || (climbs && is_bounded && is_plain(domain))) {
-    asked.threshold = problem_->threshold;
-    Vector start = asked.query;
-    if (start_.size() > 0) {
-      start = start_.cwiseMax(box.lower).cwiseMin(box.upper);
-    } else if (is_plain(domain)) {
-      start = question_->cones().front().maximize(box.lower, box.upper, question_->epsilon()).point;
-    } else {
-      start = best_common_point(intersection(*question_, domain.branch(), box));
-    }
-    Relaxed result{.point = most_robust_point(*oracle_, asked, std::move(start))};
-    start_ = result.point;
-    if (!is_plain(domain)) return result;
-    const Support at = oracle_->at(0, result.point);
-    ReachPlane plane = plane_of({.cones = Vector::Ones(1), .models = {at.model}},
-                                {at.worst ? at.worst->model : Vector()}, domain.branch());
-    const double most = bound(domain, plane);
-    add(std::move(plane));
-    if (most < level || at.proved >= level || !std::isfinite(level)) return result;
-    asked.threshold = level;
-  }
-  if (!is_bounded) {
-    if (std::optional<Vector> far = far_point(domain, asked, level))
-      return {.point = std::move(*far)};
-  }
-  OracleResult searched = search_corrected(*oracle_, asked, OracleGoal::any);
-  if (!searched.found && !searched.proof)
-    searched = search_corrected(*oracle_, asked, OracleGoal::nearest);
-  if (searched.proof) {
-    ReachPlane plane = plane_of(std::move(searched.proof->weights),
-                                std::move(searched.proof->heads), domain.branch());
-    const bool is_proof = bound(domain, plane) < level;
-    add(std::move(plane));
-    if (is_proof) return {.is_empty = true};
-  }
-  start_ = searched.point;
-  return {.point = std::move(searched.point)};
-}
-
-RowReach::Relaxed RowReach::relax(const RowDomain& domain, double level, bool climbs) {
-  if (!question_->is_conic()) return relax_searched(domain, level, climbs);
-  return is_plain(domain) ? relax_cone(domain) : relax_cones(domain, level);
 }
 
 /// One search: the open parts, and the best row so far.
@@ -392,6 +278,12 @@ class RowReach::Run {
   double closed_ = -infinity;      // largest bound of the parts that were closed
   double unresolved_ = -infinity;  // of those that could be neither closed nor split
 };
+
+bool RowReach::rules_out(const RowDomain& domain) const {
+  return std::any_of(planes_.rbegin(), planes_.rend(), [&](const ReachPlane& plane) {
+    return bound(domain, plane) < problem_->threshold;
+  });
+}
 
 Reached RowReach::search(const FeasibleSet& feasible, const Goal& goal) {
   return Run(*this, feasible, goal).run();

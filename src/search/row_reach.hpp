@@ -59,6 +59,8 @@ class RowReach {
   [[nodiscard]] Reached robust_row(const FeasibleSet& feasible,
                                    std::optional<std::size_t> most_changes);
 
+  /// Whether the half-spaces met so far show that a part holds nothing robust.
+  [[nodiscard]] bool rules_out(const RowDomain& domain) const;
   /// The half-spaces met so far.
   [[nodiscard]] const std::vector<ReachPlane>& planes() const { return planes_; }
   void add(ReachPlane plane);
@@ -95,9 +97,18 @@ class RowReach {
   [[nodiscard]] Relaxed relax_cone(const RowDomain& domain);
   [[nodiscard]] Relaxed relax_cones(const RowDomain& domain, double level);
   [[nodiscard]] Relaxed relax_searched(const RowDomain& domain, double level, bool climbs);
-  /// Of a part that is infinite: a point above the level, not farther than needed.
-  [[nodiscard]] std::optional<Vector> far_point(const RowDomain& domain, OracleProblem asked,
-                                                double level);
+  /// Of a part that is infinite: a point above the level, not farther than needed, or a proof that
+  /// there is none; neither where the point is empty.
+  [[nodiscard]] Relaxed relax_far(const RowDomain& domain, OracleProblem asked, double level);
+  /// That of a model near the worst one at a point which ignores the columns whose infinite sides
+  /// it would meet (theory.md, Result 48); nothing where the set has none.
+  [[nodiscard]] std::optional<ReachPlane> plane_ignoring(const RowDomain& domain,
+                                                         const Support& at) const;
+  /// The same of models of ellipsoids, weighed, that rule out what is near.
+  [[nodiscard]] std::optional<ReachPlane> plane_ignoring(const RowDomain& domain,
+                                                         const ConeWeights& found) const;
+  [[nodiscard]] Relaxed relax_far_cones(const RowDomain& domain, IntersectionProblem whole,
+                                        double level);
   [[nodiscard]] double least(VectorArg point);
   [[nodiscard]] double bound(const RowDomain& domain, const ReachPlane& plane) const;
 

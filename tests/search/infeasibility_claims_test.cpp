@@ -222,12 +222,7 @@ class Judge {
     const double tolerance = 1e-6 * (1 + std::abs(why_->best_robust_logit));
     EXPECT_NEAR(score_.at(row, problem_->epsilon), why_->best_robust_logit, tolerance);
     EXPECT_LE(found.score, why_->best_bound + tolerance) << found.row.transpose();
-    if (why_->best_bound - why_->best_robust_logit <= tolerance)
-      ++tally_->best_settled;
-    else if (std::getenv("DBG"))
-      fmt::print(stderr, "best {} bound {} upper {} rules {} cases {}\n", why_->best_robust_logit,
-                 why_->best_bound, why_->upper_bound, problem_->model->schema().constraints.size(),
-                 why_->cases.size());
+    if (why_->best_bound - why_->best_robust_logit <= tolerance) ++tally_->best_settled;
   }
 
   void check_max_epsilon() {
@@ -313,7 +308,7 @@ void expect_tried(const Tally& tally, int least) {
   EXPECT_GT(tally.infeasible, least);
   EXPECT_GT(tally.witnesses, least);
   // Nearly always there is nothing to hedge.
-  EXPECT_LE(4 * tally.likely, tally.infeasible);
+  EXPECT_LE(20 * tally.likely, tally.infeasible);
   EXPECT_GE(10 * tally.best_settled, 9 * tally.infeasible);
   EXPECT_GE(10 * tally.epsilon_settled, 9 * tally.infeasible);
 }

@@ -393,6 +393,7 @@ TEST(ExactSearchOfTrueClasses, FrontierRisesToAnEnd) {
     }
     EXPECT_FALSE(curve.points[3].feasible);
     ASSERT_TRUE(curve.max_epsilon);
+    EXPECT_TRUE(curve.is_max_proved);
   }
   EXPECT_GT(reached, 3);
 }
