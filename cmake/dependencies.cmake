@@ -8,7 +8,6 @@ find_package(nanoflann 1.4 REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(SQLite3 REQUIRED)
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
 # Linear and mixed-integer programs; only the comparison methods delta and proplace need it.
 if(ELLICE_WITH_CBC)
   pkg_check_modules(CBC QUIET cbc)

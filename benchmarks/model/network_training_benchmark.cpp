@@ -86,7 +86,6 @@ void BM_network_fit(benchmark::State& state) {
   for (const int units : options.hidden) widths.push_back(units);
   widths.push_back(1);
   BareProducts products(state.range(0), widths);
-  const blas::SingleThreaded guard;
 
   double best_fit = std::numeric_limits<double>::infinity();
   double best_products = best_fit;

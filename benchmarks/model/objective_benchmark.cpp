@@ -32,7 +32,6 @@ void BM_objective_hessian(benchmark::State& state) {
   const Vector theta = Vector::LinSpaced(d + 1, -1, 1);
   const RowMatrix with_one = random_rows(n, d + 1);
   Matrix gram = Matrix::Zero(d + 1, d + 1);
-  const blas::SingleThreaded guard;
 
   double best_hessian = std::numeric_limits<double>::infinity();
   double best_syrk = best_hessian;

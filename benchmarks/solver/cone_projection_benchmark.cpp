@@ -71,7 +71,6 @@ void BM_cone_projection_masked(benchmark::State& state) {
 }
 
 void BM_cone_projection_products_alone(benchmark::State& state) {
-  const blas::SingleThreaded guard;
   const ConeProblem problem = problem_of(state.range(0), 0);
   const RowMatrix queries = queries_of(problem);
   const Index d = queries.cols();

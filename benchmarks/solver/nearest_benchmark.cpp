@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/blas.hpp"
 #include "core/stopwatch.hpp"
 #include "ellice/core/random.hpp"
 
@@ -37,7 +36,6 @@ void compare(benchmark::State& state, const Metric& metric, SearchKind kind, Ind
   const NearestRows chosen(rows, metric, kind);
   state.counters["build_s"] = build_watch.seconds();
   const NearestRows brute(rows, metric, SearchKind::brute);
-  const blas::SingleThreaded guard;
 
   double best_chosen = std::numeric_limits<double>::infinity();
   double best_brute = best_chosen;

@@ -1,103 +1,227 @@
 #include "core/blas.hpp"
 
-#include <cblas.h>
-
+#include <Eigen/Eigenvalues>
 #include <algorithm>
+#include <array>
 #include <cassert>
-#include <cmath>
-#include <mutex>
-#include <vector>
+#include <utility>
 
+#include "core/product_tiles.hpp"
 #include "ellice/core/error.hpp"
-
-// LAPACK, which OpenBLAS contains; its hidden arguments are the lengths of the texts.
-extern "C" void dsyevr_(const char* job, const char* range, const char* triangle, const int* n,
-                        double* a, const int* leading_a, const double* lower, const double* upper,
-                        const int* first, const int* last, const double* tolerance, int* found,
-                        double* values, double* vectors, const int* leading_vectors, int* support,
-                        double* work, const int* work_size, int* integers, const int* integers_size,
-                        int* info, std::size_t, std::size_t, std::size_t);
 
 namespace ellice::blas {
 
 namespace {
 
-// The number of threads is one process-wide setting of OpenBLAS, so the guards are counted: the
-// first one saves and sets it, the last one restores it.
-std::mutex guard_mutex;
-int guards = 0;
-int saved_threads = 1;
+// Every entry of C gets one sum for each `depth_block` values of k. This number is part of what a
+// product is, to the byte; the other two only keep what is packed in the caches.
+constexpr Index depth_block = 256;
+constexpr Index row_block = 96;  // a multiple of every tile's rows
+constexpr Index column_block = 1024;
+static_assert(row_block % TileKernel::most_rows == 0 &&
+              column_block % TileKernel::most_columns == 0);
+
+/// Entry (i, j) is data[i·down + j·right].
+struct Strided {
+  const double* data = nullptr;
+  Index down = 0;
+  Index right = 0;
+  [[nodiscard]] Strided from(Index i, Index j) const {
+    return {data + i * down + j * right, down, right};
+  }
+};
+
+Strided strided(const Operand& operand) {
+  if (operand.op == Op::plain) return {operand.data, 1, operand.leading};
+  return {operand.data, operand.leading, 1};
+}
+
+/// C = A·B, or C += it, wholly or its lower triangle alone.
+struct Product {
+  Index rows = 0;
+  Index columns = 0;
+  Index depth = 0;
+  Strided a = {};
+  Strided b = {};
+  double* c = nullptr;
+  Index leading = 0;
+  bool is_added = false;
+  bool lower_only = false;
+};
+
+/// `count` values in steps of `step`, zeros up to `padded`.
+void pack_line(const double* from, Index step, Index count, Index padded, double* to) {
+  if (step == 1) {
+    for (Index i = 0; i < count; ++i) to[i] = from[i];
+  } else {
+    for (Index i = 0; i < count; ++i) to[i] = from[i * step];
+  }
+  for (Index i = count; i < padded; ++i) to[i] = 0;
+}
+
+class Multiplication {
+ public:
+  Multiplication(const Product& product, const TileKernel& kernel)
+      : product_(product), kernel_(kernel), height_(kernel.width * TileKernel::heights) {
+    thread_local Vector buffer(depth_block * (row_block + column_block));
+    packed_a_ = buffer.data();
+    packed_b_ = packed_a_ + depth_block * row_block;
+    b_is_packed_ = product.rows > 3 * height_;  // fewer do not repay it
+  }
+
+  void run() {
+    for (Index j = 0; j < product_.columns; j += column_block) {
+      const Index columns = std::min(column_block, product_.columns - j);
+      for (Index k = 0; k < product_.depth; k += depth_block) {
+        const Index depth = std::min(depth_block, product_.depth - k);
+        const Strided b = product_.b.from(k, j);
+        pack_b(b, depth, columns);
+        for (Index i = 0; i < product_.rows; i += row_block) {
+          const Index rows = std::min(row_block, product_.rows - i);
+          if (product_.lower_only && i + rows <= j) continue;
+          pack_a(product_.a.from(i, k), depth, rows);
+          multiply_block(i, rows, j, columns, b, depth, product_.is_added || k > 0);
+        }
+      }
+    }
+  }
+
+ private:
+  /// The multiple of the width that holds so many rows.
+  [[nodiscard]] Index tile_rows(Index rows) const {
+    return std::min(height_, (rows + kernel_.width - 1) / kernel_.width * kernel_.width);
+  }
+
+  void pack_a(const Strided& a, Index depth, Index rows) const {
+    double* to = packed_a_;
+    for (Index i = 0; i < rows; i += height_) {
+      const Index count = std::min(height_, rows - i);
+      const Index padded = tile_rows(count);
+      for (Index k = 0; k < depth; ++k, to += padded) {
+        pack_line(a.from(i, k).data, a.down, count, padded, to);
+      }
+    }
+  }
+
+  void pack_b(const Strided& b, Index depth, Index columns) const {
+    const Index whole = columns / kernel_.columns * kernel_.columns;
+    for (Index j = b_is_packed_ ? 0 : whole; j < columns; j += kernel_.columns) {
+      double* to = packed_b_ + j * depth;
+      const Index count = std::min(kernel_.columns, columns - j);
+      for (Index k = 0; k < depth; ++k, to += kernel_.columns) {
+        pack_line(b.from(k, j).data, b.right, count, kernel_.columns, to);
+      }
+    }
+  }
+
+  void multiply_block(Index first, Index rows, Index first_column, Index columns, const Strided& b,
+                      Index depth, bool is_added) const {
+    for (Index j = 0; j < columns; j += kernel_.columns) {
+      const Index width = std::min(kernel_.columns, columns - j);
+      Tile tile{.depth = depth, .leading = product_.leading, .is_added = is_added};
+      if (b_is_packed_ || width < kernel_.columns) {
+        tile.b = packed_b_ + j * depth;
+        tile.step_k = kernel_.columns;
+        tile.step_j = 1;
+      } else {
+        tile.b = b.from(0, j).data;
+        tile.step_k = b.down;
+        tile.step_j = b.right;
+      }
+      for (Index i = 0; i < rows; i += height_) {
+        const Index height = std::min(height_, rows - i);
+        tile.a = packed_a_ + i * depth;
+        multiply_tile(tile, first + i, height, first_column + j, width);
+      }
+    }
+  }
+
+  void multiply_tile(Tile tile, Index i, Index height, Index j, Index width) const {
+    const Index padded = tile_rows(height);
+    void (*const multiply)(const Tile&) = kernel_.tiles[padded / kernel_.width - 1];
+    if (product_.lower_only && i + height <= j) return;
+    double* c = product_.c + i + j * product_.leading;
+    const bool is_cut = product_.lower_only && i < j + width - 1;
+    if (padded == height && width == kernel_.columns && !is_cut) {
+      tile.c = c;
+      multiply(tile);
+      return;
+    }
+    std::array<double, TileKernel::most_rows * TileKernel::most_columns> whole;
+    const bool is_added = std::exchange(tile.is_added, false);
+    tile.c = whole.data();
+    tile.leading = padded;
+    multiply(tile);
+    for (Index column = 0; column < width; ++column) {
+      const Index top = product_.lower_only ? std::max<Index>(0, j + column - i) : 0;
+      for (Index row = top; row < height; ++row) {
+        double& entry = c[row + column * product_.leading];
+        const double sum = whole[static_cast<std::size_t>(row + column * padded)];
+        entry = is_added ? entry + sum : sum;
+      }
+    }
+  }
+
+  const Product& product_;
+  const TileKernel& kernel_;
+  Index height_;
+  double* packed_a_ = nullptr;
+  double* packed_b_ = nullptr;
+  bool b_is_packed_ = true;
+};
 
 }  // namespace
 
-SingleThreaded::SingleThreaded() {
-  const std::lock_guard lock(guard_mutex);
-  if (guards++ == 0) {
-    saved_threads = openblas_get_num_threads();
-    if (saved_threads != 1) openblas_set_num_threads(1);
-  }
-}
-
-SingleThreaded::~SingleThreaded() {
-  const std::lock_guard lock(guard_mutex);
-  if (--guards == 0 && saved_threads != 1) openblas_set_num_threads(saved_threads);
+void add_gram(RowMatrixArg rows, Matrix& gram, const TileKernel& kernel) {
+  assert(gram.rows() == rows.cols() && gram.cols() == rows.cols());
+  const Index stride = rows.outerStride();
+  const Product product{.rows = rows.cols(),
+                        .columns = rows.cols(),
+                        .depth = rows.rows(),
+                        .a = {rows.data(), 1, stride},
+                        .b = {rows.data(), stride, 1},
+                        .c = gram.data(),
+                        .leading = gram.outerStride(),
+                        .is_added = true,
+                        .lower_only = true};
+  Multiplication(product, kernel).run();
 }
 
 void add_gram(RowMatrixArg rows, Matrix& gram) {
-  assert(gram.rows() == rows.cols() && gram.cols() == rows.cols());
-  if (rows.rows() == 0 || rows.cols() == 0) return;
-  // A row-major n x p matrix is, to BLAS, a column-major p x n one.
-  cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, static_cast<int>(rows.cols()),
-              static_cast<int>(rows.rows()), 1.0, rows.data(), static_cast<int>(rows.outerStride()),
-              1.0, gram.data(), static_cast<int>(gram.outerStride()));
+  add_gram(rows, gram, chosen_tile_kernel());
+}
+
+void gemm(Index m, Index n, Index k, const Operand& a, const Operand& b, double beta, double* c,
+          Index leading_c, const TileKernel& kernel) {
+  assert(beta == 0 || beta == 1);
+  if (k == 0 && beta == 0) {
+    for (Index j = 0; j < n; ++j) std::fill_n(c + j * leading_c, m, 0.0);
+  }
+  const Product product{.rows = m,
+                        .columns = n,
+                        .depth = k,
+                        .a = strided(a),
+                        .b = strided(b),
+                        .c = c,
+                        .leading = leading_c,
+                        .is_added = beta == 1};
+  Multiplication(product, kernel).run();
 }
 
 void gemm(Index m, Index n, Index k, const Operand& a, const Operand& b, double beta, double* c,
           Index leading_c) {
-  if (m == 0 || n == 0) return;
-  const auto transpose = [](Op op) { return op == Op::plain ? CblasNoTrans : CblasTrans; };
-  cblas_dgemm(CblasColMajor, transpose(a.op), transpose(b.op), static_cast<int>(m),
-              static_cast<int>(n), static_cast<int>(k), 1.0, a.data, static_cast<int>(a.leading),
-              b.data, static_cast<int>(b.leading), beta, c, static_cast<int>(leading_c));
+  gemm(m, n, k, a, b, beta, c, leading_c, chosen_tile_kernel());
 }
 
-Eigenpairs eigenpairs_above(double cut, Matrix& lower) {
+Eigenpairs eigenpairs_above(double cut, const Matrix& lower) {
   assert(lower.rows() == lower.cols());
-  const int n = static_cast<int>(lower.rows());
-  // No eigenvalue exceeds the largest sum of a row's absolute values; the lower triangle counts for
-  // both halves.
-  Vector sums = lower.diagonal().cwiseAbs();
-  for (Index j = 0; j < n; ++j) {
-    for (Index i = j + 1; i < n; ++i) {
-      sums(i) += std::abs(lower(i, j));
-      sums(j) += std::abs(lower(i, j));
-    }
+  const Eigen::SelfAdjointEigenSolver<Matrix> solver(lower);
+  if (solver.info() != Eigen::Success) {
+    fail(ErrorCode::internal, "the eigenvalues of a {0} x {0} matrix were not found", lower.rows());
   }
-  const double largest = 2 * std::max(sums.maxCoeff(), std::abs(cut)) + 1;
-  Eigenpairs result{.values = Vector(n), .vectors = Matrix(n, n)};
-  std::vector<int> support(2 * static_cast<std::size_t>(n));
-  std::vector<double> work(1);
-  std::vector<int> integers(1);
-  const double tolerance = 0;  // as exact as it gets
-  const int unused = 0;
-  int found = 0;
-  int info = 0;
-  const auto call = [&](int work_size, int integers_size) {
-    dsyevr_("V", "V", "L", &n, lower.data(), &n, &cut, &largest, &unused, &unused, &tolerance,
-            &found, result.values.data(), result.vectors.data(), &n, support.data(), work.data(),
-            &work_size, integers.data(), &integers_size, &info, 1, 1, 1);
-  };
-  call(-1, -1);  // asks how much room it wants
-  work.resize(static_cast<std::size_t>(work[0]));
-  integers.resize(static_cast<std::size_t>(integers[0]));
-  call(static_cast<int>(work.size()), static_cast<int>(integers.size()));
-  if (info != 0) {
-    fail(ErrorCode::internal, "the eigenvalues of a {0} x {0} matrix were not found (dsyevr: {1})",
-         n, info);
-  }
-  result.values.conservativeResize(found);
-  result.vectors.conservativeResize(n, found);
-  return result;
+  const Vector& values = solver.eigenvalues();
+  const Index found = (values.array() > cut).count();
+  return {.values = values.tail(found), .vectors = solver.eigenvectors().rightCols(found)};
 }
 
 }  // namespace ellice::blas

@@ -1,31 +1,23 @@
 #pragma once
 
-// The few BLAS calls that we make by name. Eigen's own products serve everywhere else: switching
-// Eigen itself to BLAS would change the meaning of its templates between the library and its users.
+// The few large products, on one thread, to the same bytes on every processor: each entry is summed
+// in the order of k, whatever the instruction set (docs/decisions/0022-bytes-and-processors.md).
+// Eigen's own products serve everywhere else.
 
 #include "ellice/core/types.hpp"
 
 namespace ellice::blas {
 
-/// While one lives, OpenBLAS uses one thread: parallelism has one owner, core/parallel, and a
-/// reduction split by BLAS would make results depend on the number of cores.
-class SingleThreaded {
- public:
-  SingleThreaded();
-  ~SingleThreaded();
-  SingleThreaded(const SingleThreaded&) = delete;
-  SingleThreaded& operator=(const SingleThreaded&) = delete;
-  SingleThreaded(SingleThreaded&&) = delete;
-  SingleThreaded& operator=(SingleThreaded&&) = delete;
-};
+struct TileKernel;
 
 /// lower(gram) += rowsᵀ rows. Only the lower triangle is read or written.
 void add_gram(RowMatrixArg rows, Matrix& gram);
+void add_gram(RowMatrixArg rows, Matrix& gram, const TileKernel& kernel);
 
 enum class Op { plain, transposed };
 
 /// C ← op(A)·op(B) + β·C for column-major storage: op(A) is m×k, op(B) k×n and C m×n, each with its
-/// leading dimension. For β = 0, C need not be initialised.
+/// leading dimension. β is 0 or 1; for 0, C need not be initialised.
 struct Operand {
   const double* data = nullptr;
   Index leading = 0;
@@ -33,13 +25,15 @@ struct Operand {
 };
 void gemm(Index m, Index n, Index k, const Operand& a, const Operand& b, double beta, double* c,
           Index leading_c);
+void gemm(Index m, Index n, Index k, const Operand& a, const Operand& b, double beta, double* c,
+          Index leading_c, const TileKernel& kernel);
 
 /// The eigenpairs of a symmetric matrix with values above `cut`, the smallest first; reads the
-/// lower triangle and overwrites it.
+/// lower triangle.
 struct Eigenpairs {
   Vector values = {};
   Matrix vectors = {};  // one column per value
 };
-[[nodiscard]] Eigenpairs eigenpairs_above(double cut, Matrix& lower);
+[[nodiscard]] Eigenpairs eigenpairs_above(double cut, const Matrix& lower);
 
 }  // namespace ellice::blas

@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "core/blas.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 
@@ -24,7 +23,6 @@ void parallel_for(std::string_view stage, std::size_t count, const Execution& ex
                   const std::function<void(std::size_t)>& body) {
   const std::size_t workers =
       std::min(count, static_cast<std::size_t>(thread_count(execution.threads)));
-  const blas::SingleThreaded blas_guard;
 
   if (workers <= 1) {
     for (std::size_t i = 0; i < count; ++i) {

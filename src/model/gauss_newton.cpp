@@ -12,7 +12,7 @@ namespace ellice {
 
 namespace {
 
-// Rows whose derivatives are handed to BLAS together.
+// Rows whose derivatives are multiplied together.
 constexpr Index block_rows = 256;
 
 /// The rows √(φ″(f(xᵢ))/n)·J(xᵢ)ᵀ from `first` on: G = Σ rowᵀ·row.
@@ -37,7 +37,6 @@ GaussNewton gauss_newton(const Network& network, RowMatrixArg rows, LossKind kin
   require(rows.rows() > 0, "there are no rows");
   require(rows.cols() == network.inputs(), "the network has {} inputs, the rows have {} columns",
           network.inputs(), rows.cols());
-  const blas::SingleThreaded guard;
   const Index n = rows.rows();
   const Index p = network.parameters();
   NetworkPass pass(network);

@@ -134,7 +134,6 @@ double NetworkObjective::evaluate_losses(Index first, Index rows, bool is_batch)
 
 double NetworkObjective::evaluate(const Network& network, const std::vector<Index>* batch,
                                   Vector* gradient) {
-  const blas::SingleThreaded guard;
   prepare(network);
   if (gradient != nullptr) gradient->setZero(network.parameters());
   if (batch != nullptr) {
@@ -170,7 +169,7 @@ double NetworkObjective::evaluate(const Network& network, const std::vector<Inde
 }
 
 void NetworkObjective::forward(const Network& network, const double* first, Index rows) {
-  // A row-major block is, to BLAS, its column-major transpose: Zᵀ = W·Aᵀ.
+  // A row-major block is, to gemm, its column-major transpose: Zᵀ = W·Aᵀ.
   inputs_[0] = first;
   for (std::size_t l = 0; l < activations_.size(); ++l) {
     const Layer& layer = network.layers[l];
@@ -225,7 +224,7 @@ void NetworkObjective::backward(const Network& network, Index rows, double weigh
       descend_and_sum<kind>(activations_[l], rows, adjoints_[l],
                             gradient.data() + first + layer.weights.size());
     });
-    // Row-major W_l: to BLAS inputs × outputs, Aᵀ·Δ.
+    // Row-major W_l: to gemm inputs × outputs, Aᵀ·Δ.
     blas::gemm(inputs, outputs, rows, {.data = inputs_[l], .leading = inputs},
                {.data = adjoint.data, .leading = outputs, .op = blas::Op::transposed}, 1,
                gradient.data() + first, inputs);
