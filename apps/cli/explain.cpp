@@ -234,7 +234,7 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
 }
 
 void add_method_options(Verb& verb, MethodOptions& options) {
-  add_flags(verb, options.exact, {"node_limit", "time_limit"},
+  add_flags(verb, options.exact, {"node_limit", "time_limit", "proof"},
             fmt::format("Few changes and several plans (--method {}; --trade-off: {})",
                         methods_with(&Method::plans), methods_with(&Method::trade_off)));
   MethodOptions::groups(options, [&](std::string_view name, auto& own) {

@@ -11,7 +11,9 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
+#include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
+#include "ellice/request/query_reader.hpp"
 #include "explain/recourse_request.hpp"
 #include "report/text_table.hpp"
 #include "row_arguments.hpp"
@@ -25,6 +27,7 @@ struct VerifyArguments {
   CommonOptions common = {};
   std::string model = {};
   std::string file = {};
+  std::string queries = {};
   std::vector<std::string> ensemble = {};
   RowArguments rows = {};
   OutputFormat format = OutputFormat::table;
@@ -44,17 +47,33 @@ bool is_recourse_file(const Json& document) {
          document["format"] == recourse_format;
 }
 
-bool is_interrupted(const Json& document) {
-  return is_recourse_file(document) && document.value("interrupted", Json()) == true;
+/// Those who asked, as `explain` read them.
+People read_people(const std::string& path, const Model& model) {
+  CsvReader source(path);
+  QueryReader reader(model, source, std::nullopt, QueryReader::OnError::skip);
+  People people;
+  constexpr std::size_t block_rows = 4096;
+  while (true) {
+    const QueryBlock block = reader.next(block_rows);
+    if (block.size() == 0) return people;
+    people.resize(people.size() + block.size());
+    for (const Query& query : block.queries) {
+      people[query.index] =
+          model.encoder.values({query.raw.data(), static_cast<std::size_t>(query.raw.size())});
+    }
+  }
 }
 
 /// A file holds one certificate, or the answers of a whole run.
 FileAudit audit(const Json& document, const Model& model, const std::vector<const Model*>& ensemble,
-                const StoredRows* rows, const std::string& source) {
+                const StoredRows* rows, const std::optional<People>& people,
+                const std::string& source) {
   if (is_recourse_file(document)) {
     check_recourse_request(document, source, model, ensemble);
-    return audit_recourse_file(document, model, source, ensemble, rows);
+    return audit_recourse_file(document, model, source, ensemble, rows,
+                               people ? &*people : nullptr);
   }
+  require(!people, "--queries is for files of answers, and {} holds one certificate", source);
   const Certificate certificate = certificate_from_json(document, model, source);
   const Verification verification = Verifier(model, ensemble, rows).verify(certificate);
   AnswerAudit answer{.status = Status::certified,
@@ -108,12 +127,35 @@ std::string fields_text(const FileAudit& all) {
   return text;
 }
 
+/// What there is to say of people without an answer; empty where nobody is known to be missing and
+/// the run was not interrupted.
+std::string missing_text(const FileAudit& all, bool has_queries) {
+  if (!all.is_interrupted) return {};
+  std::size_t count = 0;
+  for (const auto& [first, last] : all.missing) count += last - first + 1;
+  std::string text = "the run was interrupted: ";
+  text += count == 0 ? "nobody" : count == 1 ? "1 person" : fmt::format("{} people", count);
+  text += has_queries ? " of the query file" : " before the last answer";
+  text += count == 1 || count == 0 ? " is missing" : " are missing";
+  if (count > 0) text += fmt::format(" (query {})", words(all.missing));
+  if (!has_queries) text += "; whether anybody follows after it only --queries can tell";
+  return text;
+}
+
+Json missing_json(const FileAudit& all) {
+  Json result = Json::array();
+  for (const auto& [first, last] : all.missing) result.push_back({first, last});
+  return result;
+}
+
 Json verification_json(const Model& model, const FileAudit& all, std::size_t failed) {
   Json document = make_envelope("ellice.verification", 1);
   document["model_sha256"] = model.sha256;
   document["checked"] = all.size();
   document["failed"] = failed;
   document["failures"] = all.failures;
+  if (all.is_interrupted) document["interrupted"] = true;
+  if (!all.missing.empty()) document["missing"] = missing_json(all);
   document["fields"] = fields_json(all);
   document["results"] = Json::array();
   for (const AnswerAudit& one : all) {
@@ -142,7 +184,7 @@ std::string reason_for(const AnswerAudit& one) {
   return one.unverified.empty() ? "" : "not checked: " + one.unverified.front();
 }
 
-std::string verification_text(const FileAudit& all, std::size_t failed) {
+std::string verification_text(const FileAudit& all, std::size_t failed, bool has_queries) {
   using enum TextTable::Align;
   TextTable table({right, right, left, left, right, right, right, left});
   table.header(
@@ -176,6 +218,8 @@ std::string verification_text(const FileAudit& all, std::size_t failed) {
         "{} of those that hold state something that could be neither confirmed nor refuted\n",
         open);
   }
+  const std::string missing = missing_text(all, has_queries);
+  if (!missing.empty()) text += missing + "\n";
   text += fields_text(all);
   for (const std::string& failure : all.failures) text += fmt::format("FAILS: {}\n", failure);
   return text;
@@ -197,19 +241,20 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
     training =
         read_needed_rows(arguments.rows, model, console, is_true ? "the set true" : "verify");
   }
+  const std::optional<People> people = arguments.queries.empty()
+                                           ? std::nullopt
+                                           : std::optional(read_people(arguments.queries, model));
   const FileAudit all = as_input(source, [&] {
-    return audit(document, model, ensemble, training ? &training->fitted.rows : nullptr, source);
+    return audit(document, model, ensemble, training ? &training->fitted.rows : nullptr, people,
+                 source);
   });
-  if (is_interrupted(document)) {
-    console.warning(fmt::format(
-        "{}: the run was interrupted: people may be missing, and nothing is said about them",
-        source));
-  }
+  if (all.is_interrupted)
+    console.warning(fmt::format("{}: {}", source, missing_text(all, people.has_value())));
   const auto failed = static_cast<std::size_t>(
       std::count_if(all.begin(), all.end(), [](const AnswerAudit& one) { return !one.holds(); }));
   write_file(arguments.output, arguments.format == OutputFormat::json
                                    ? to_text(verification_json(model, all, failed))
-                                   : verification_text(all, failed));
+                                   : verification_text(all, failed, people.has_value()));
   const bool weak = std::any_of(all.begin(), all.end(), [&](const AnswerAudit& one) {
     return is_certified(one.status) && one.threshold < model.decision.threshold;
   });
@@ -241,6 +286,9 @@ void add_verify(Verb& program, Job& job) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("FILE,...");
+  verb.add_option("--queries", arguments->queries,
+                  "the table of those who asked: every record must be about its own person, and "
+                  "who is missing is named");
   add_row_options(verb, arguments->rows,
                   "Training rows (for the set true, and reasons against accepted rows)");
   add_format(verb, arguments->format);
@@ -251,7 +299,7 @@ void add_verify(Verb& program, Job& job) {
       "Examples:\n"
       "  ellice verify m.json plans.json\n"
       "  ellice verify m.json certificate.json --format json\n"
-      "  ellice verify m.json plans.json --data loans.csv\n"
+      "  ellice verify m.json plans.json --data loans.csv --queries people.csv\n"
       "Exit status 4 when a certificate fails, 3 when it belongs to another model.");
   verb.callback([arguments, &job] { job = [arguments] { return run_verify(*arguments); }; });
 }

@@ -1,8 +1,10 @@
 #include "ellice/audit/audit.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "audit/audit_fields.hpp"
+#include "audit/audit_hashes.hpp"
 #include "audit/audit_plans.hpp"
 #include "audit/auditor.hpp"
 #include "ellice/core/error.hpp"
@@ -12,31 +14,80 @@ namespace ellice {
 
 namespace {
 
-/// Whether the people in the file are those that were explained: their numbers begin at 0, and the
-/// file says how many there were. A run that was interrupted says so, and any of them may be
-/// missing.
-void check_people(JsonObject& top, FileAudit& audit) {
-  const bool is_interrupted = top.has("interrupted") && top.boolean("interrupted");
-  std::size_t people = 0;
-  bool in_order = true;
+/// Between the answers, which are in order, and up to `count`, if that is more.
+std::vector<PeopleRange> missing_below(std::size_t count, const FileAudit& audit) {
+  std::vector<PeopleRange> missing;
+  std::size_t next = 0;
+  const auto skip_to = [&](std::size_t index) {
+    if (index > next) missing.push_back({.first = next, .last = index - 1});
+  };
   for (const AnswerAudit& answer : audit.answers) {
-    if (answer.plan != 0) continue;
-    in_order = in_order && answer.query_index == people;
-    ++people;
+    skip_to(answer.query_index);
+    next = std::max(next, answer.query_index + 1);
   }
+  skip_to(count);
+  return missing;
+}
+
+/// Whether the people in the file are those that were explained: their numbers begin at 0, and the
+/// file says how many there were. A run that was interrupted says so; any of them may be missing
+/// then, and who is.
+void check_people(JsonObject& top, const People* people, FileAudit& audit) {
+  audit.is_interrupted = top.has("interrupted") && top.boolean("interrupted");
+  std::size_t count = 0;
+  std::size_t after_last = 0;
+  for (const AnswerAudit& answer : audit.answers) {
+    count += answer.plan == 0 ? 1 : 0;
+    after_last = std::max(after_last, answer.query_index + 1);
+  }
+  if (people != nullptr && after_last > people->size()) {
+    audit.failures.push_back(fmt::format("there is an answer to query {}, but only {} people asked",
+                                         after_last - 1, people->size()));
+  }
+  audit.missing = missing_below(people != nullptr ? people->size() : 0, audit);
   if (audit.answers.empty())
     audit.failures.emplace_back("there are no answers: nothing is verified");
-  if (!in_order && !is_interrupted)
-    audit.failures.emplace_back("people are missing: query_index does not count from 0");
+  if (!audit.missing.empty() && !audit.is_interrupted) {
+    audit.failures.push_back(
+        fmt::format("people are missing: there is no answer to query {}, and nothing says that the "
+                    "run was interrupted",
+                    words(audit.missing)));
+  }
   if (!top.has("explained")) {
     audit.failures.emplace_back("explained is missing: nothing says how many people there were");
-  } else if (top.integer("explained") != static_cast<std::int64_t>(people)) {
+  } else if (top.integer("explained") != static_cast<std::int64_t>(count)) {
     audit.failures.push_back(fmt::format("explained is {}, but {} people have answers",
-                                         top.integer("explained"), people));
+                                         top.integer("explained"), count));
   }
 }
 
+/// Whether a record is about the person whom it names.
+void check_person(const Json& record, const Model& model, const People& people,
+                  AnswerAudit& audit) {
+  if (audit.query_index >= people.size()) return;  // said of the whole file
+  const std::optional<RawRow>& asked = people[audit.query_index];
+  const auto stated = record.find("query");
+  if (!asked || stated == record.end()) {
+    if (asked.has_value() != (stated != record.end()) || audit.status != Status::invalid)
+      audit.failures.emplace_back("query: it can be read, or not, other than stated");
+    return;
+  }
+  if (*stated != row_to_json(model.schema(), *asked))
+    audit.failures.emplace_back("query is not the row of the table of those who asked");
+}
+
 }  // namespace
+
+std::string words(const std::vector<PeopleRange>& missing) {
+  std::vector<std::string> parts;
+  for (const auto& [first, last] : missing)
+    parts.push_back(first == last ? fmt::format("{}", first)
+                                  : fmt::format("{} to {}", first, last));
+  constexpr std::size_t most = 20;
+  const bool is_long = parts.size() > most;
+  if (is_long) parts.resize(most);
+  return fmt::format("{}{}", fmt::join(parts, ", "), is_long ? " and others" : "");
+}
 
 bool FileAudit::holds() const {
   return failures.empty() && std::all_of(answers.begin(), answers.end(),
@@ -44,7 +95,8 @@ bool FileAudit::holds() const {
 }
 
 FileAudit audit_recourse_file(const Json& file, const Model& model, const std::string& source,
-                              const std::vector<const Model*>& members, const StoredRows* rows) {
+                              const std::vector<const Model*>& members, const StoredRows* rows,
+                              const People* people) {
   JsonObject top(file, source);
   top.envelope(recourse_format, 1);
   if (top.string("model_sha256") != model.sha256) {
@@ -56,26 +108,66 @@ FileAudit audit_recourse_file(const Json& file, const Model& model, const std::s
   }
   const AuditRequest asked = read_audit_request(top, model, members, rows);
   const Auditor auditor(model, asked, source);
+  const audit::Hashes hashes(file);
+  const audit::Evidence evidence{.rows = rows != nullptr || model.rows.has_value(),
+                                 .people = people != nullptr,
+                                 .hashes = hashes.are_stated()};
   FileAudit result{.failures = asked.faults};
   std::vector<AnswerAudit>& audits = result.answers;
   std::ptrdiff_t first = 0;  // plan of the query in work
   for (const JsonObject& answer : top.objects("results")) {
-    AnswerAudit audit = auditor.audit(answer);
-    const bool next_plan = !audits.empty() && audits.back().query_index == audit.query_index;
+    const auto index = static_cast<std::size_t>(JsonObject(answer).integer("query_index"));
+    const bool next_plan = !audits.empty() && audits.back().query_index == index;
     if (!next_plan) first = std::ssize(audits);
-    check_plan(asked, {audits.begin() + first, audits.end()}, answer.value(), audit);
+    const std::span<const AnswerAudit> earlier(audits.begin() + first, audits.end());
+    AnswerAudit audit = auditor.audit(answer, earlier);
+    check_plan(asked, earlier, answer.value(), audit);
     const bool in_order = audits.empty() || audits.back().query_index <= audit.query_index;
     if (!in_order || audit.plan != (next_plan ? audits.back().plan + 1 : 0)) {
       audit.failures.emplace_back("query_index and plan do not count up from answer to answer");
     }
-    if (audit.holds()) audit.fields = audit::record_standings(answer.value(), audit);
+    if (people != nullptr) check_person(answer.value(), model, *people, audit);
+    const std::string fault = hashes.fault(answer.value());
+    if (!fault.empty()) audit.failures.push_back(fault);
+    if (audit.holds()) audit.fields = audit::record_standings(answer.value(), audit, evidence);
     audits.push_back(std::move(audit));
   }
-  check_people(top, result);
+  check_people(top, people, result);
+  if (top.has("sha256")) (void)top.at("sha256");
+  const std::string fault = hashes.fault();
+  if (!fault.empty()) result.failures.push_back(fault);
   top.finish();
-  const bool has_rows = rows != nullptr || model.rows.has_value();
-  if (result.failures.empty()) result.fields = audit::file_standings(file, asked, has_rows);
+  if (result.failures.empty()) result.fields = audit::file_standings(file, asked, evidence);
   return result;
+}
+
+struct GapProver::State {
+  AuditRequest asked = {};
+  std::optional<Auditor> auditor = {};
+  std::vector<AnswerAudit> earlier = {};  // plans of the query in work
+};
+
+GapProver::GapProver(const Json& asked, const Model& model,
+                     const std::vector<const Model*>& members, const StoredRows* rows)
+    : state_(std::make_shared<State>()) {
+  JsonObject top(asked, "answers");
+  state_->asked = read_audit_request(top, model, members, rows);
+  state_->auditor.emplace(model, state_->asked, "answers");
+}
+
+Json GapProver::prove(const Json& record) {
+  JsonObject answer(record, "answers");
+  AnswerAudit own{.query_index = static_cast<std::size_t>(answer.integer("query_index")),
+                  .plan = static_cast<int>(answer.integer("plan"))};
+  if (answer.has("changes")) {
+    for (JsonObject change : answer.objects("changes"))
+      own.changed.push_back(change.string("feature"));
+  }
+  std::vector<AnswerAudit>& earlier = state_->earlier;
+  if (!earlier.empty() && earlier.front().query_index != own.query_index) earlier.clear();
+  Json proof = state_->auditor->proof_of(answer, earlier);
+  earlier.push_back(std::move(own));
+  return proof;
 }
 
 }  // namespace ellice

@@ -5,24 +5,23 @@
 // and Result 12) or, where everything discrete is decided, by the numbers that are left.
 
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "audit/audit_bounds.hpp"
-#include "audit/audit_constraints.hpp"
-#include "ellice/data/encoder.hpp"
-#include "ellice/request/cost.hpp"
+#include "audit/audit_units.hpp"
+#include "ellice/core/json_fwd.hpp"
 
 namespace ellice::audit {
 
 struct EnumerationQuestion {
-  const RowConstraints* constraints = nullptr;
-  const Encoder* encoder = nullptr;
-  Cost cost = {};
-  std::optional<std::int64_t> most_changes = {};
+  RowQuestion rows = {};
   std::vector<LongVector> models = {};  // θ of the set, over x̃: no robust row has θᵀx̃ < t
-  double threshold = 0;
-  double claimed = 0;  // that no row undercuts; squared where the cost is a root
+  /// Further models are taken from these, worst at points of a log or of one's own choice; null for
+  /// sets that have none.
+  const std::vector<Cone>* cones = nullptr;
+  double epsilon = 0;
+  const Json* log = nullptr;  // points that are said to close the tree; may be null
+  int most_points = 0;        // of one's own choice
 };
 
 /// What the numbers of a region cost at least, and one that costs less than `enough`, if any.
@@ -34,6 +33,8 @@ enum class Enumerated {
   refuted,  // one does
   open,     // too many parts
 };
-[[nodiscard]] Enumerated enumerate(const EnumerationQuestion& question, const NumbersBound& bound);
+/// `record` (may be null) becomes a log of the points that closed the tree.
+[[nodiscard]] Enumerated enumerate(const EnumerationQuestion& question, const NumbersBound& bound,
+                                   Json* record = nullptr);
 
 }  // namespace ellice::audit

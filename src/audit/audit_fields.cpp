@@ -18,7 +18,7 @@ struct Known {
 };
 
 // What is asked is held against everything that the records say.
-constexpr std::array<Known, 11> of_the_file = {{{"model_sha256", recomputed},
+constexpr std::array<Known, 12> of_the_file = {{{"model_sha256", recomputed},
                                                 {"epsilon.value", consistent},
                                                 {"set", consistent},
                                                 {"cost", consistent},
@@ -28,11 +28,12 @@ constexpr std::array<Known, 11> of_the_file = {{{"model_sha256", recomputed},
                                                 {"explained", recomputed},
                                                 {"epsilon.rule", not_checked},
                                                 {"seed", not_checked},
-                                                {"reasons", consistent}}};
+                                                {"reasons", consistent},
+                                                {"sha256", recomputed}}};
 
-// Rows, ids and times are taken as they stand: nothing is claimed of them. Messages, attacks and
-// what refits showed say something, and are not checked.
-constexpr std::array<Known, 35> of_a_record = {{{"query_index", consistent},
+// Rows, ids and times are taken as they stand: nothing is claimed of them. Messages and what refits
+// showed are held against the record's hash alone, and are not checked in files without.
+constexpr std::array<Known, 38> of_a_record = {{{"query_index", consistent},
                                                 {"plan", consistent},
                                                 {"status", proved},
                                                 {"id", not_checked},
@@ -66,7 +67,10 @@ constexpr std::array<Known, 35> of_a_record = {{{"query_index", consistent},
                                                 {"certificate", proved},
                                                 {"reason", recomputed},
                                                 {"message", not_checked},
-                                                {"seconds", not_checked}}};
+                                                {"seconds", not_checked},
+                                                {"attack", consistent},
+                                                {"optimality", proved},
+                                                {"sha256", recomputed}}};
 
 template <std::size_t N>
 Standing find(const std::array<Known, N>& all, std::string_view name) {
@@ -82,10 +86,17 @@ bool is_open(const AnswerAudit& result, std::string_view field) {
       [&](const std::string& text) { return field.starts_with(text.substr(0, text.find(':'))); });
 }
 
+/// What nothing else says anything about is at least as it was written.
+void hold_against_hash(std::map<std::string, Standing>& fields) {
+  for (auto& [name, standing] : fields) {
+    if (standing == not_checked) standing = consistent;
+  }
+}
+
 }  // namespace
 
 std::map<std::string, Standing> file_standings(const Json& file, const AuditRequest& asked,
-                                               bool has_rows) {
+                                               const Evidence& evidence) {
   std::map<std::string, Standing> result;
   for (const auto& [key, value] : file.items()) {
     if (key == "format" || key == "version" || key == "results") continue;
@@ -97,15 +108,17 @@ std::map<std::string, Standing> file_standings(const Json& file, const AuditRequ
     }
   }
   if (asked.seed_is_repeated) result["seed"] = consistent;
-  if (asked.reference && has_rows) result["reasons"] = recomputed;
+  if (asked.reference && evidence.rows) result["reasons"] = recomputed;
+  if (evidence.hashes) hold_against_hash(result);
   return result;
 }
 
-std::map<std::string, Standing> record_standings(const Json& record, const AnswerAudit& audited) {
+std::map<std::string, Standing> record_standings(const Json& record, const AnswerAudit& audited,
+                                                 const Evidence& evidence) {
   std::map<std::string, Standing> result;
   const bool is_certain = is_certified(audited.status) || audited.status == Status::infeasible;
-  const auto note = [&](const std::string& name, std::string_view last) {
-    Standing standing = is_open(audited, last) ? not_checked : find(of_a_record, name);
+  const auto note = [&](const std::string& name) {
+    Standing standing = find(of_a_record, name);
     // Of a row that no certificate is about the numbers are recomputed, and nothing is proved.
     if (standing == proved && !is_certain)
       standing = name == "robust_logit" ? recomputed : not_checked;
@@ -113,12 +126,19 @@ std::map<std::string, Standing> record_standings(const Json& record, const Answe
   };
   for (const auto& [key, value] : record.items()) {
     if (key != "infeasible" || !value.is_object()) {
-      note(key, key);
+      note(key);
       continue;
     }
-    for (const auto& [inner, unused] : value.items()) note("infeasible." + inner, inner);
+    for (const auto& [inner, unused] : value.items()) note("infeasible." + inner);
     const auto best = value.find("best");
     if (best != value.end() && !best->contains("bound")) result["infeasible.best"] = recomputed;
+  }
+  if (evidence.people) result["query"] = recomputed;
+  if (evidence.rows && record.contains("attack")) result["attack"] = recomputed;
+  if (evidence.hashes) hold_against_hash(result);
+  for (auto& [name, standing] : result) {
+    const std::string_view last = std::string_view(name).substr(name.find('.') + 1);
+    if (is_open(audited, last)) standing = not_checked;
   }
   if (audited.status == Status::optimal && is_open(audited, "gap")) result["status"] = not_checked;
   return result;

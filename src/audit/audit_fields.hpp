@@ -11,13 +11,21 @@
 
 namespace ellice::audit {
 
-/// Of the fields around the results; `has_rows` where the training rows were at hand.
+/// What there was besides the file to hold it against.
+struct Evidence {
+  bool rows = false;    // the training rows
+  bool people = false;  // the table of those who asked
+  bool hashes = false;  // the file has some, and they are right
+};
+
+/// Of the fields around the results.
 [[nodiscard]] std::map<std::string, Standing> file_standings(const Json& file,
                                                              const AuditRequest& asked,
-                                                             bool has_rows);
+                                                             const Evidence& evidence);
 
 /// Of one record, of which the audit found what `result` says.
 [[nodiscard]] std::map<std::string, Standing> record_standings(const Json& record,
-                                                               const AnswerAudit& result);
+                                                               const AnswerAudit& result,
+                                                               const Evidence& evidence);
 
 }  // namespace ellice::audit

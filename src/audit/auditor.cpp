@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "audit/audit_attack.hpp"
 #include "audit/audit_cost.hpp"
 #include "audit/audit_survival.hpp"
 #include "certificate/verification_check.hpp"
@@ -49,14 +50,16 @@ Auditor::Auditor(const Model& model, AuditRequest asked, std::string source)
     true_models_.emplace(model, training_rows(asked_.set, model), asked_.epsilon);
 }
 
-AnswerAudit Auditor::audit(JsonObject answer) const {
+AnswerAudit Auditor::audit(JsonObject answer, std::span<const AnswerAudit> earlier) const {
+  if (answer.integer("query_index") < 0) answer.wrong("query_index", "a number >= 0");
   AnswerAudit result{.query_index = static_cast<std::size_t>(answer.integer("query_index")),
                      .plan = static_cast<int>(answer.integer("plan")),
                      .status = answer.choice<Status>("status"),
                      .epsilon = asked_.epsilon,
                      .threshold = asked_.threshold};
-  for (const char* echoed : {"id", "query_violations", "held", "message", "reason", "gap", "attack",
-                             "seconds", "attained_epsilon", "certificate"}) {
+  for (const char* echoed :
+       {"id", "query_violations", "held", "message", "reason", "gap", "attack", "seconds",
+        "attained_epsilon", "certificate", "optimality", "sha256"}) {
     if (answer.has(echoed)) (void)answer.at(echoed);
   }
   if (asked_.set.contest) check_target(answer, result);
@@ -78,7 +81,7 @@ AnswerAudit Auditor::audit(JsonObject answer) const {
   } else if (result.status == Status::optimal) {
     fault("an answer that is called optimal has a gap, but it is missing");
   }
-  if (answer.has("query")) check_with_query(answer, result);
+  if (answer.has("query")) check_with_query(answer, earlier, result);
   answer.finish();
   return result;
 }
@@ -116,7 +119,8 @@ double Auditor::attained_epsilon(JsonObject& answer, AnswerAudit& result) const 
   return attained;
 }
 
-void Auditor::check_with_query(JsonObject& answer, AnswerAudit& result) const {
+void Auditor::check_with_query(JsonObject& answer, std::span<const AnswerAudit> earlier,
+                               AnswerAudit& result) const {
   const RawRow query = row(answer, "query");
   const audit::RowConstraints constraints(model_->encoder, asked_.constraints, result.query_index,
                                           query);
@@ -126,12 +130,13 @@ void Auditor::check_with_query(JsonObject& answer, AnswerAudit& result) const {
   if (stated != constraints.broken_by_query() && stated != constraints.broken_by_query(true))
     result.failures.emplace_back("query_violations are not those of the query");
   reasons_.check(answer, query, result.failures);
-  if (answer.has("counterfactual")) check_row(answer, query, constraints, result);
+  if (answer.has("counterfactual")) check_row(answer, query, constraints, earlier, result);
   if (answer.has("infeasible")) check_proof(answer.object("infeasible"), constraints, result);
 }
 
 void Auditor::check_row(JsonObject& answer, const RawRow& query,
-                        const audit::RowConstraints& constraints, AnswerAudit& result) const {
+                        const audit::RowConstraints& constraints,
+                        std::span<const AnswerAudit> earlier, AnswerAudit& result) const {
   Row stated{.values = row(answer, "counterfactual")};
   stated.z = model_->encoder.encode(stated.values);
   const bool is_same = query == stated.values;
@@ -150,13 +155,62 @@ void Auditor::check_row(JsonObject& answer, const RawRow& query,
   check_radius(answer, stated, result);
   for (std::string& failure : survival_failures(*model_, asked_, answer, constraints, stated.z))
     result.failures.push_back(std::move(failure));
+  if (answer.has("attack")) {
+    if (stated.certificate) {
+      const StoredRows* rows =
+          asked_.set.rows != nullptr ? asked_.set.rows : (model_->rows ? &*model_->rows : nullptr);
+      check_attack(answer.object("attack"), *model_, asked_, *stated.certificate, rows,
+                   result.failures);
+    } else {
+      result.failures.emplace_back("attack: there is no certificate that it could be against");
+    }
+  }
   if (!is_certified(result.status)) return;
   if (!is_same) {  // who is robust already changes nothing
     for (const std::string& broken : constraints.broken_by(stated.values))
       result.failures.push_back("constraint broken: " + broken);
   }
-  if (stated.certificate && answer.has("gap") && result.status != Status::already_robust)
-    check_gap(answer.number("gap"), stated, constraints, result);
+  if (!stated.certificate || !answer.has("gap") || result.status == Status::already_robust) return;
+  if (answer.has("optimality")) stated.log = &answer.at("optimality");
+  stated.not_all = changed_by(earlier);
+  check_gap(answer.number("gap"), stated, constraints, result);
+}
+
+std::vector<std::vector<std::size_t>> Auditor::changed_by(
+    std::span<const AnswerAudit> plans) const {
+  std::vector<std::vector<std::size_t>> result;
+  for (const AnswerAudit& plan : plans) {
+    if (plan.changed.empty()) continue;
+    std::vector<std::size_t>& features = result.emplace_back();
+    for (const std::string& name : plan.changed) {
+      if (const auto j = model_->schema().find(name)) features.push_back(*j);
+    }
+  }
+  return result;
+}
+
+Json Auditor::proof_of(JsonObject answer, std::span<const AnswerAudit> earlier) const {
+  const auto status = answer.choice<Status>("status");
+  const bool claims = is_certified(status) && status != Status::already_robust &&
+                      answer.has("gap") && answer.has("certificate");
+  if (!claims) return Json::object();
+  const RawRow query = row(answer, "query");
+  const auto index = static_cast<std::size_t>(answer.integer("query_index"));
+  const audit::RowConstraints constraints(model_->encoder, asked_.constraints, index, query);
+  AnswerAudit result{.query_index = index,
+                     .plan = static_cast<int>(answer.integer("plan")),
+                     .status = status,
+                     .epsilon = asked_.epsilon,
+                     .threshold = asked_.threshold};
+  if (asked_.set.contest) check_target(answer, result);
+  if (status == Status::reduced) result.epsilon = attained_epsilon(answer, result);
+  Row stated = row_of(row(answer, "counterfactual"));
+  stated.certificate =
+      certificate_from_json(answer.at("certificate"), *model_, source_, "certificate");
+  (void)check_changes(answer, query, stated, result);
+  result.cost = audit::cost_of_move(asked_.cost, model_->encoder, constraints.query(), stated.z);
+  stated.not_all = changed_by(earlier);
+  return prove(stated, answer.number("gap"), constraints, result);
 }
 
 std::size_t Auditor::check_changes(JsonObject& answer, const RawRow& query, const Row& row,

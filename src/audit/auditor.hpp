@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "audit/audit_bounds.hpp"
@@ -27,14 +28,24 @@ class Auditor {
   /// `source` names the file in messages; the model must outlive this.
   Auditor(const Model& model, AuditRequest asked, std::string source);
 
-  [[nodiscard]] AnswerAudit audit(JsonObject answer) const;
+  /// `earlier` are those of the same query.
+  [[nodiscard]] AnswerAudit audit(JsonObject answer, std::span<const AnswerAudit> earlier) const;
+
+  /// A log of points that prove the gap of an answer that holds, for its record; empty where that
+  /// takes none or cannot be had.
+  [[nodiscard]] Json proof_of(JsonObject answer, std::span<const AnswerAudit> earlier) const;
 
  private:
+  // Points of its own that a verification may look at, for each of the two statements of a gap.
+  static constexpr int points_of_verify = 1000;
+
   /// A row as an answer states it, and its certificate where there is one.
   struct Row {
     RawRow values = {};
     Vector z = {};  // model space
     std::optional<Certificate> certificate = {};
+    const Json* log = nullptr;                           // of a proof of its gap
+    std::vector<std::vector<std::size_t>> not_all = {};  // what earlier plans change
   };
 
   /// Relative to the numbers themselves, or to `floor` where they are what larger numbers leave
@@ -56,9 +67,12 @@ class Auditor {
   void check_target(JsonObject& answer, AnswerAudit& result) const;
   [[nodiscard]] RawRow row(JsonObject& answer, const char* key) const;
   [[nodiscard]] double attained_epsilon(JsonObject& answer, AnswerAudit& result) const;
-  void check_with_query(JsonObject& answer, AnswerAudit& result) const;
+  void check_with_query(JsonObject& answer, std::span<const AnswerAudit> earlier,
+                        AnswerAudit& result) const;
   void check_row(JsonObject& answer, const RawRow& query, const audit::RowConstraints& constraints,
-                 AnswerAudit& result) const;
+                 std::span<const AnswerAudit> earlier, AnswerAudit& result) const;
+  [[nodiscard]] std::vector<std::vector<std::size_t>> changed_by(
+      std::span<const AnswerAudit> plans) const;
   /// How many features differ.
   [[nodiscard]] std::size_t check_changes(JsonObject& answer, const RawRow& query, const Row& row,
                                           AnswerAudit& result) const;
@@ -85,7 +99,33 @@ class Auditor {
   /// By deciding all that is discrete, where that does not take too long.
   [[nodiscard]] audit::Enumerated check_by_cases(double gap, const Row& row,
                                                  const audit::RowConstraints& constraints,
-                                                 const AnswerAudit& result) const;
+                                                 const AnswerAudit& result,
+                                                 int most_points = points_of_verify,
+                                                 Json* record = nullptr) const;
+  [[nodiscard]] bool is_enumerable(const AnswerAudit& result) const;
+  /// Whether the answer says that fewer changes do not suffice.
+  [[nodiscard]] bool claims_fewest(const AnswerAudit& result) const;
+  void check_fewest(const Row& row, const audit::RowConstraints& constraints,
+                    AnswerAudit& result) const;
+  [[nodiscard]] audit::Enumerated check_fewer(const Row& row,
+                                              const audit::RowConstraints& constraints,
+                                              const AnswerAudit& result, int most_points,
+                                              Json* record) const;
+  /// No row that is allowed costs more.
+  [[nodiscard]] double dearest(const audit::RowConstraints& constraints) const;
+  [[nodiscard]] std::string advice(const Row& row) const;
+  struct ProofEffort {
+    const char* key = "";  // of the log
+    int most_points = 0;
+    Json* record = nullptr;
+  };
+  [[nodiscard]] audit::Enumerated enumerate(const Row& row,
+                                            const audit::RowConstraints& constraints,
+                                            const AnswerAudit& result, double claimed,
+                                            std::optional<std::int64_t> most_changes,
+                                            const ProofEffort& effort) const;
+  [[nodiscard]] Json prove(const Row& row, double gap, const audit::RowConstraints& constraints,
+                           const AnswerAudit& result) const;
   /// Whether other numbers, with all that is discrete as it is, may leave the gap as stated; where
   /// nothing is discrete, that is all there is to it.
   [[nodiscard]] bool check_numbers(double gap, const Row& row,

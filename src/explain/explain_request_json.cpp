@@ -101,7 +101,8 @@ ExplainRequest explain_request_from_json(const Json& file, const std::string& so
   request.options.set_seed(request.seed);
   request.reasons = top.has("reasons");
   // What follows from the rest, and answers.
-  for (const char* key : {"not_stated", "reasons", "results", "explained", "interrupted"}) {
+  for (const char* key :
+       {"not_stated", "reasons", "results", "explained", "interrupted", "sha256"}) {
     if (top.has(key)) (void)top.at(key);
   }
   top.finish();

@@ -5,6 +5,7 @@
 
 #include "core/stop.hpp"
 #include "core/stopwatch.hpp"
+#include "ellice/audit/audit.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "explain/owned_problem.hpp"
@@ -71,6 +72,13 @@ struct Explainer::State {
     validate(problem);
     notes = notes_of(owned, problem);
     generator = make(problem, {.threads = execution.threads});
+    if (method->limits && options.exact.proof) {
+      resolved.make_prover = [this] {
+        auto prover = std::make_shared<GapProver>(to_json(resolved), owned.model(),
+                                                  owned.problem().set.members, owned.fitted().rows);
+        return [prover](const Json& record) { return prover->prove(record); };
+      };
+    }
     if (!asked().reasons || !Reasoner::supports(owned.model())) return;
     resolved.reference = make_reference(owned.model(), problem.threshold, owned.fitted().rows);
     reasoner.emplace(owned.model(), problem.threshold, *resolved.reference, asked().reason_codes);
@@ -92,7 +100,9 @@ struct Explainer::State {
   /// What answers of disturbed models are made by.
   [[nodiscard]] std::unique_ptr<Generator> make_disturbed(const Problem& problem,
                                                           const Execution& execution) const {
-    const bool is_plain = method->limits && options.exact == ExactOptions{};
+    ExactOptions wishes = options.exact;
+    wishes.proof = false;  // of the answers themselves alone
+    const bool is_plain = method->limits && wishes == ExactOptions{};
     if (is_plain) return disturbed_generator(problem);
     if (method->limits)
       return std::make_unique<ExactSearch>(problem, options.exact, NoAnswer::stated);

@@ -42,6 +42,10 @@ std::string why_not_wishes(const Method& method, const ExactOptions& wishes) {
     return fmt::format("`node_limit` and `time_limit` belong to {}",
                        mention(methods_with(&Method::limits)));
   }
+  if (wishes.proof && !method.limits) {
+    return fmt::format("`proof` belongs to {}, which states gaps",
+                       mention(methods_with(&Method::limits)));
+  }
   if (wishes.trade_off && !method.trade_off) {
     return fmt::format("`trade_off` belongs to {}, which proves the fewest changes",
                        mention(methods_with(&Method::trade_off)));

@@ -57,6 +57,11 @@ Json to_json(const Request& request) {
   return result;
 }
 
+RecourseWriter::RecourseWriter(const Request& request)
+    : request_(&request), asked_(sha256_hex(canonical_text(to_json(request)))) {
+  if (request.make_prover) prove_ = request.make_prover();
+}
+
 std::string RecourseWriter::begin() const {
   std::string text = to_text(to_json(*request_));
   text.resize(text.size() - 3);  // "\n}\n": the object goes on
@@ -64,15 +69,26 @@ std::string RecourseWriter::begin() const {
 }
 
 std::string RecourseWriter::answer(const Answer& recourse) {
-  const Json json = to_json(recourse, request_->problem.model->schema());
+  Json json = to_json(recourse, request_->problem.model->schema());
+  if (prove_) {
+    Json proof = prove_(json);
+    if (!proof.empty()) json["optimality"] = std::move(proof);
+  }
+  const std::string own = sha256_hex(asked_ + canonical_text(json));
+  records_.update(own);
+  json["sha256"] = own;
   const std::string text = indented(without_line_end(to_text(json)), 4);
   explained_ += recourse.plan == 0 ? 1 : 0;
   return (std::exchange(first_, false) ? "\n    " : ",\n    ") + text;
 }
 
-std::string RecourseWriter::end(Ending ending) const {
-  return fmt::format("{}],\n  \"explained\": {}{}\n}}\n", first_ ? "" : "\n  ", explained_,
-                     ending == Ending::interrupted ? ",\n  \"interrupted\": true" : "");
+std::string RecourseWriter::end(Ending ending) {
+  Json rest = {{"explained", explained_}};
+  if (ending == Ending::interrupted) rest["interrupted"] = true;
+  records_.update(asked_ + canonical_text(rest));
+  rest["sha256"] = records_.hex();
+  const std::string text = to_text(rest);  // "{\n": the object goes on
+  return fmt::format("{}],{}", first_ ? "" : "\n  ", text.substr(1));
 }
 
 }  // namespace ellice

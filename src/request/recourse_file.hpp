@@ -4,12 +4,14 @@
 // that ten million answers need no memory.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ellice/core/json_fwd.hpp"
+#include "ellice/core/sha256.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/request/answer.hpp"
 #include "request/problem.hpp"
@@ -25,22 +27,30 @@ struct Request {
   std::uint64_t seed = 0;
   HeldJson method_options = {};                   // of the method, beyond the problem
   std::optional<ReasonReference> reference = {};  // of the reasons, where answers have them
+  /// Where asked for: makes what gives the proof of the gap of each record, taken in order; an
+  /// empty object where there is none.
+  std::function<std::function<Json(const Json& record)>()> make_prover = {};
 };
 
 /// Everything but the results.
 [[nodiscard]] Json to_json(const Request& request);
 
-/// The file as pieces of text: begin, then answers (in order), then end.
+/// The file as pieces of text: begin, then answers (in order), then end. Every record has a hash of
+/// itself and of what was asked, and the file one of all records (docs/reference/formats.md), so
+/// that whatever is changed or left out afterwards is seen.
 class RecourseWriter {
  public:
-  explicit RecourseWriter(const Request& request) : request_(&request) {}
+  explicit RecourseWriter(const Request& request);
   [[nodiscard]] std::string begin() const;
   [[nodiscard]] std::string answer(const Answer& recourse);
   enum class Ending { whole, interrupted };
-  [[nodiscard]] std::string end(Ending ending = Ending::whole) const;
+  [[nodiscard]] std::string end(Ending ending = Ending::whole);
 
  private:
   const Request* request_;
+  std::string asked_;                              // hash
+  std::function<Json(const Json& record)> prove_;  // may be empty
+  Sha256 records_;
   bool first_ = true;
   std::size_t explained_ = 0;  // queries: each has one first plan
 };

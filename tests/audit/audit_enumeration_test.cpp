@@ -175,5 +175,77 @@ TEST(AuditEnumeration, ProvesHonestAnswersWhoseNumbersChange) {
   EXPECT_GT(refused, 10);
 }
 
+/// Every number of a log becomes another.
+void scramble(Json& log, Random& random) {
+  if (log.is_number()) {
+    log = log.get<double>() * (0.5 + random.uniform()) + random.normal();
+  } else if (log.is_structured()) {
+    for (Json& entry : log) scramble(entry, random);
+  }
+}
+
+TEST(AuditEnumeration, TakesFromALogWhatProvesAndNothingElse) {
+  const std::vector<Vector> rows = all_rows();
+  int tried = 0;
+  int needed = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const Model model = train(discrete_dataset(seed, false), {}, {.l2 = 1e-2, .folds = 0}).model;
+    const auto values = [&](const Vector& row) {
+      return model.encoder.values({row.data(), static_cast<std::size_t>(row.size())});
+    };
+    constexpr double epsilon = 0.03;
+    Random random(seed);
+    const Vector query = rows[random.below(rows.size() / 4)];
+    double best = std::numeric_limits<double>::infinity();
+    for (const Vector& row : rows) {
+      if (plain_robust_logit(model, epsilon, model.encoder.encode(values(row))) > 1e-9)
+        best = std::min(best, plain_cost(CostKind::l2, model, query, row));
+    }
+    if (!std::isfinite(best) || best == 0) continue;
+    const Constraints none;
+    const audit::RowConstraints constraints(model.encoder, none, 0, values(query));
+    const std::vector<audit::Cone> cones = audit::cones_of(model, {});
+    audit::EnumerationQuestion question{.rows = {.constraints = &constraints,
+                                                 .encoder = &model.encoder,
+                                                 .threshold = 1e-9,
+                                                 .claimed = best * (1 - 1e-8)},
+                                        .models = {cones.front().center()},
+                                        .cones = &cones,
+                                        .epsilon = epsilon};
+    const auto bound = [&](const audit::Region& region, const audit::ColumnCost& cost,
+                           double enough) {
+      return audit::least_cost({.cones = &cones,
+                                .epsilon = epsilon,
+                                .threshold = 1e-9,
+                                .region = &region,
+                                .cost = &cost,
+                                .enough = enough,
+                                .wanted = enough});
+    };
+    using enum audit::Enumerated;
+    question.most_points = 10000;
+    Json log;
+    EXPECT_EQ(audit::enumerate(question, bound, &log), proved) << seed;
+    question.most_points = 0;
+    question.log = &log;
+    EXPECT_EQ(audit::enumerate(question, bound), proved) << seed;
+    const Json nothing = Json::array();
+    question.log = &nothing;
+    needed += audit::enumerate(question, bound) == proved ? 0 : 1;
+    // What is not so is not proved, whatever the log.
+    question.rows.claimed = best * 1.0001;
+    question.log = &log;
+    EXPECT_NE(audit::enumerate(question, bound), proved) << seed;
+    question.most_points = 10000;
+    for (int k = 0; k < 5; ++k) {
+      scramble(log, random);
+      EXPECT_NE(audit::enumerate(question, bound), proved) << seed;
+    }
+    ++tried;
+  }
+  EXPECT_GT(tried, 6);
+  EXPECT_GT(needed, 2);
+}
+
 }  // namespace
 }  // namespace ellice

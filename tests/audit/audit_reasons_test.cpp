@@ -7,6 +7,7 @@
 #include "ellice/core/json.hpp"
 #include "request/recourse_file.hpp"
 #include "search/exact_search.hpp"
+#include "support/hashes.hpp"
 #include "support/recourse_cases.hpp"
 
 namespace ellice {
@@ -14,6 +15,7 @@ namespace {
 
 using problem_zoo::numeric_model;
 using problem_zoo::random_queries;
+using problem_zoo::without_hashes;
 
 /// A file with reasons, and the first of its answers that has some.
 struct File {
@@ -33,7 +35,7 @@ File file_with_reasons(const Model& model, const StoredRows* rows = nullptr) {
   RecourseWriter writer(request);
   std::string text = writer.begin();
   for (const Answer& answer : answers) text += writer.answer(answer);
-  File file{.json = parse_json(text + writer.end(), "r.json")};
+  File file{.json = without_hashes(parse_json(text + writer.end(), "r.json"))};
   const auto place = [&](bool has_reasons) {
     const auto found = std::find_if(answers.begin(), answers.end(), [&](const Answer& answer) {
       return answer.reasons.has_value() == has_reasons;

@@ -70,7 +70,7 @@ class Signals(CliTestCase):
         again = json.loads(self.ellice(*("one.csv" if word == "people.csv" else word for word in self.SLOW),
                                        "--format", "json"))
         self.assertNotIn("interrupted", again)
-        self.assertEqual({**again["results"][0], "query_index": first["query_index"]}, first)
+        self.assertEqual({**again["results"][0], "query_index": first["query_index"], "sha256": first["sha256"]}, first)
 
     def test_explain_keeps_whole_rows_and_lines(self):
         lines = self.interrupt(*self.SLOW, "--format", "jsonl", after=4).decode().splitlines(keepends=True)

@@ -137,6 +137,7 @@ Run draw_run(const Method& method, Random& random) {
   if (!method.limits && !keeps) {
     wishes.node_limit = none.node_limit;
     wishes.time_limit = none.time_limit;
+    wishes.proof = none.proof;
   }
   if (!method.trade_off && !keeps) wishes.trade_off = none.trade_off;
   if (!method.plans && !keeps) wishes.plans = none.plans;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,12 +53,26 @@ struct AnswerAudit {
   [[nodiscard]] bool holds() const { return failures.empty(); }
 };
 
+/// Those who asked, in the order of their table; nothing where a row could not be read.
+using People = std::vector<std::optional<RawRow>>;
+
+/// People by number, both ends included.
+struct PeopleRange {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+/// «0, 5 to 9».
+[[nodiscard]] std::string words(const std::vector<PeopleRange>& people);
+
 /// What it found about a whole file.
 struct FileAudit {
   std::vector<AnswerAudit> answers = {};
   std::vector<std::string> failures = {};       // of what stands around the answers
   std::map<std::string, Standing> fields = {};  // of the same, where nothing failed
-  [[nodiscard]] bool holds() const;             // it, and every answer
+  bool is_interrupted = false;                  // as the file says: some people may be missing
+  /// Who is: of those who asked, or, where they are not known, of those before the last answer.
+  std::vector<PeopleRange> missing = {};
+  [[nodiscard]] bool holds() const;  // it, and every answer
   [[nodiscard]] std::size_t size() const { return answers.size(); }
   [[nodiscard]] const AnswerAudit& operator[](std::size_t i) const { return answers[i]; }
   [[nodiscard]] auto begin() const { return answers.begin(); }
@@ -73,10 +88,30 @@ struct FileAudit {
 /// rows are at hand the model's curvature and loss must be theirs. Throws Error{input}
 /// for a file that is not one, or for another model, Error{argument} where the answers are for an
 /// ensemble and not all its other models are given as `members`, or for the true set and neither
-/// `rows` are given nor does the model file hold them.
+/// `rows` are given nor does the model file hold them. Where `people` are given, every record must
+/// be about its own one, and who is missing is known to the last.
 [[nodiscard]] FileAudit audit_recourse_file(const Json& file, const Model& model,
                                             const std::string& source,
                                             const std::vector<const Model*>& members = {},
-                                            const StoredRows* rows = nullptr);
+                                            const StoredRows* rows = nullptr,
+                                            const People* people = nullptr);
+
+/// Finds what proves the gaps of records, for a later audit: points in which the models of the set
+/// are worst, of a tree that decides all that is discrete. Nothing of the search that found the
+/// answers takes part.
+class GapProver {
+ public:
+  /// `asked` is a recourse file without results; model, members and rows must outlive this.
+  GapProver(const Json& asked, const Model& model, const std::vector<const Model*>& members,
+            const StoredRows* rows);
+
+  /// Of the next record, in the order of the file; an empty object where there is no such proof or
+  /// none was found.
+  [[nodiscard]] Json prove(const Json& record);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
 
 }  // namespace ellice

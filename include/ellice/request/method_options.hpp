@@ -20,6 +20,7 @@ struct ExactOptions {
   int plans = 1;
   std::optional<int> node_limit = {};  // none: 5000, or fewer where each takes long
   std::optional<double> time_limit = {};
+  bool proof = false;
 
   static void fields(auto& self, auto&& visit) {
     visit("max_changes", self.max_changes, at_least(1),
@@ -34,6 +35,9 @@ struct ExactOptions {
           "given, over the true set 1000");
     visit("time_limit", self.time_limit, greater_than(0),
           "seconds per search after which it states its gap; answers then depend on the machine");
+    visit("proof", self.proof, any_value(),
+          "in JSON files, what proves the gaps of answers with whole numbers and categories, where "
+          "verify could not find it by itself");
   }
   bool operator==(const ExactOptions&) const = default;
 };
