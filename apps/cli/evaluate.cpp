@@ -60,7 +60,7 @@ AnswerBatch read_answers(const std::string& path, const EvaluateArguments& argum
   const std::string source = input_name(path);
   std::optional<std::vector<Query>> queries;
   if (!arguments.queries.empty()) {
-    CsvReader table(arguments.queries);
+    CsvReader table(arguments.queries, model.schema().format);
     queries = read_queries(table, model);
   }
   AnswerFile file;
@@ -115,7 +115,7 @@ std::size_t common_rows(const StoredRows& rows, const StoredRows& others) {
 StoredRows other_rows(const EvaluateArguments& arguments, const Model& model,
                       const TrainingRows& rows, const Console& console) {
   if (!arguments.shift_data.empty()) {
-    CsvReader table(arguments.shift_data);
+    CsvReader table(arguments.shift_data, model.schema().format);
     const Dataset data = read_dataset(table, model.schema(), console.progress());
     require_input(data.schema == model.schema(), "{}: its schema is not the model's",
                   arguments.shift_data);

@@ -208,7 +208,7 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
                             {.threads = arguments.common.threads, .progress = console.progress()});
   for (const std::string& note : explainer.notes()) console.warning(note);
 
-  CsvReader source(arguments.queries);
+  CsvReader source(arguments.queries, explainer.model().schema().format);
   QueryReader reader(
       explainer.model(), source, arguments.id.empty() ? std::nullopt : std::optional(arguments.id),
       arguments.on_error == "skip" ? QueryReader::OnError::skip : QueryReader::OnError::stop);

@@ -37,7 +37,7 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   const FrontierTracer frontier(owned, arguments.epsilons, execution);
   const std::vector<double>& epsilons = frontier.epsilons();
   for (const std::string& note : owned.notes()) console.warning(note);
-  CsvReader source(arguments.queries);
+  CsvReader source(arguments.queries, owned.model().schema().format);
   QueryReader reader(owned.model(), source, std::nullopt, QueryReader::OnError::stop);
   const bool proved = frontier.is_proved();
   const bool as_json = arguments.format == OutputFormat::json;

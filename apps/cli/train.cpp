@@ -51,7 +51,7 @@ Dataset load_data(const TrainArguments& arguments, const Console& console) {
       "train {0} needs --schema; `ellice schema {0} --target COLUMN --favourable VALUE` drafts one",
       arguments.data);
   const Schema schema = read_schema(arguments.schema);
-  CsvReader source(arguments.data);
+  CsvReader source(arguments.data, schema.format);
   const bool many = arguments.training.model == NetworkKind::softmax;
   return read_dataset(source, schema, console.progress(),
                       many ? ClassValues::all : ClassValues::of_schema);

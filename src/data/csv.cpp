@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "data/csv_encoding.hpp"
 #include "data/csv_scanner.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
@@ -85,17 +86,81 @@ bool is_blank(char c) {
 
 }  // namespace
 
+const CsvFormat& RowSource::format() const {
+  static const CsvFormat plain;
+  return plain;
+}
+
 struct CsvReader::State {
-  explicit State(const std::string& path)
-      : file(path), scanner(file.name(), [this](char* into, std::size_t size) {
-          return file.read(into, size);
-        }) {}
+  State(const std::string& path, const CsvFormat& known)
+      : file(path), format(known), scanner(scan()) {}
+  State(const std::string& path, const ChooseFormat& choose)
+      : file(path), start(read_start()), format(choose(start)), scanner(scan()) {}
+
+  CsvScanner scan() {
+    return {file.name(), [this](char* into, std::size_t size) { return read(into, size); },
+            CsvScanner::default_buffer_size, format.separator};
+  }
+
+  /// The first bytes, so that somebody can look at them before they are read.
+  std::string read_start() {
+    constexpr std::size_t most = std::size_t{1} << 24U;
+    std::string result;
+    std::size_t got = 0;
+    do {
+      const std::size_t before = result.size();
+      result.resize(before + CsvScanner::default_buffer_size);
+      got = file.read(result.data() + before, CsvScanner::default_buffer_size);
+      result.resize(before + got);
+    } while (got > 0 && result.size() < most);
+    return result;
+  }
+
+  std::size_t read_bytes(char* into, std::size_t size) {
+    if (served == start.size()) return file.read(into, size);
+    const std::size_t count = start.copy(into, size, served);
+    served += count;
+    if (served == start.size()) {
+      start = {};
+      served = 0;
+    }
+    return count;
+  }
+
+  std::size_t read(char* into, std::size_t size) {
+    if (format.encoding == Encoding::utf8) return read_bytes(into, size);
+    while (given == text.size()) {
+      text.clear();
+      given = 0;
+      bytes.resize(CsvScanner::default_buffer_size);
+      const std::size_t count = read_bytes(bytes.data(), bytes.size());
+      if (count == 0) return 0;
+      append_latin1({bytes.data(), count}, text);
+    }
+    const std::size_t count = text.copy(into, size, given);
+    given += count;
+    return count;
+  }
+
   HashedFile file;
+  std::string start;       // what was looked at
+  std::size_t served = 0;  // of it
+  CsvFormat format;
+  std::string bytes;      // of another encoding than UTF-8
+  std::string text;       // the same as UTF-8
+  std::size_t given = 0;  // of it
   CsvScanner scanner;
 };
 
-CsvReader::CsvReader(const std::string& path) : state_(std::make_unique<State>(path)) {}
+CsvReader::CsvReader(const std::string& path, const CsvFormat& format)
+    : state_(std::make_unique<State>(path, format)) {}
+CsvReader::CsvReader(const std::string& path, const ChooseFormat& choose)
+    : state_(std::make_unique<State>(path, choose)) {}
 CsvReader::~CsvReader() = default;
+
+const CsvFormat& CsvReader::format() const {
+  return state_->format;
+}
 
 const std::string& CsvReader::name() const {
   return state_->scanner.name();

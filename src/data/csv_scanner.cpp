@@ -17,16 +17,34 @@ namespace {
 
 constexpr std::size_t word_size = sizeof(std::uint64_t);
 
+constexpr std::uint64_t ones = 0x0101010101010101;
+
 /// Marks, by the high bit of its byte, each of 8 characters that comes before '-' in ASCII. The
 /// four that end a run of plain text (NUL, line feed, quote, comma) do; digits, letters, '-', '.'
 /// and UTF-8 do not. A borrow may mark a '-' behind another mark, so a marked character must still
 /// be looked at.
-std::uint64_t marks(const char* place) {
-  constexpr std::uint64_t ones = 0x0101010101010101;
+std::uint64_t marks(std::uint64_t word) {
+  return (word - ones * ('-')) & ~word & (ones * 0x80);
+}
+
+/// Marks, in the same way and with the same caution, each of 8 characters that is this one.
+std::uint64_t marks_of(char character, std::uint64_t word) {
+  const std::uint64_t difference = word ^ (ones * static_cast<unsigned char>(character));
+  return (difference - ones) & ~difference & (ones * 0x80);
+}
+
+std::uint64_t load(const char* place) {
   std::uint64_t word = 0;
   std::memcpy(&word, place, word_size);
   if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-  return (word - ones * ('-')) & ~word & (ones * 0x80);
+  return word;
+}
+
+std::string_view spelled(char separator) {
+  return separator == ','    ? "a comma"
+         : separator == ';'  ? "a semicolon"
+         : separator == '\t' ? "a tab"
+                             : "a bar (|)";
 }
 
 /// «0,1,2» or «1,2,3»: what tools write when columns were never named.
@@ -52,8 +70,11 @@ bool looks_like_data(const std::vector<std::string>& header) {
 
 }  // namespace
 
-CsvScanner::CsvScanner(std::string name, Read read, std::size_t buffer_size)
-    : name_(std::move(name)), read_(std::move(read)), buffer_(buffer_size + word_size) {
+CsvScanner::CsvScanner(std::string name, Read read, std::size_t buffer_size, char separator)
+    : name_(std::move(name)),
+      read_(std::move(read)),
+      separator_(separator),
+      buffer_(buffer_size + word_size) {
   require(buffer_size >= 4, "CsvScanner: buffer_size = {} must be >= 4", buffer_size);
   fill();
   const std::string_view start(buffer_.data(), filled_);
@@ -83,7 +104,9 @@ bool CsvScanner::next(std::span<const std::string_view>& cells) {
       throw RowError(
           fmt::format("{}: line {}: found {} cells, expected {} as in the header{}", name_, line_,
                       cells_.size(), header_.size(),
-                      cells_.size() > header_.size() ? "; quote cells that hold a comma" : ""));
+                      cells_.size() > header_.size()
+                          ? fmt::format("; quote cells that hold {}", spelled(separator_))
+                          : ""));
     }
   }
   cells = cells_;
@@ -100,11 +123,14 @@ void CsvScanner::read_header() {
 
   const std::string& first = header_.front();
   if (header_.size() == 1) {
-    for (const auto& [separator, spelling] : {std::pair(';', "';'"), std::pair('\t', "a tab")}) {
-      require_input(first.find(separator) == std::string::npos,
-                    "{}: line 1: the header is one column, \"{}\": is the file separated by {}? "
-                    "this program reads comma-separated files",
-                    name_, first, spelling);
+    for (const auto& [separator, spelling] :
+         {std::pair(',', "','"), std::pair(';', "';'"), std::pair('\t', "a tab")}) {
+      require_input(separator == separator_ || first.find(separator) == std::string::npos,
+                    "{}: line 1: the header is one column, \"{}\": is the file separated by {}? it "
+                    "is read as separated by {}; `ellice schema` finds out and writes it into the "
+                    "schema (format: {{separator: \"{}\"}})",
+                    name_, first, spelling, spelled(separator_),
+                    separator == '\t' ? std::string("\\t") : std::string(1, separator));
     }
     require_input(!first.empty(), "{}: line 1: the only column has no name", name_);
   }
@@ -165,19 +191,27 @@ void CsvScanner::check_text(std::string_view row) const {
   });
   throw RowError(fmt::format(
       "{}: line {}: column {} holds the byte 0x{:02X}, which is not UTF-8 here; save the file as "
-      "UTF-8",
+      "UTF-8, or say `encoding: latin1` under `format` in the schema",
       name_, line, cell - cells_.begin() + 1, static_cast<unsigned char>(*place)));
 }
 
 /// Splits the row into cells; false if its end is not in the buffer yet.
 bool CsvScanner::scan_row() {
+  return separator_ == ',' ? scan_row_between<true>() : scan_row_between<false>();
+}
+
+template <bool is_comma>
+bool CsvScanner::scan_row_between() {
+  const char separator = is_comma ? ',' : separator_;
   cells_.clear();
   escaped_.clear();
   next_line_ = line_;
   const char* const end = buffer_.data() + filled_;
   const char* cell = buffer_.data() + row_;
   for (const char* word = cell;; word += word_size) {
-    for (std::uint64_t left = marks(word); left != 0; left &= left - 1) {
+    std::uint64_t left = marks(load(word));
+    if constexpr (!is_comma) left |= marks_of(separator, load(word));
+    for (; left != 0; left &= left - 1) {
       const char* place = word + std::countr_zero(left) / 8;
       if (*place == '"') {
         require_input(place == cell,
@@ -185,12 +219,12 @@ bool CsvScanner::scan_row() {
                       "quote the cell and double the quotes in it",
                       name_, next_line_, cells_.size() + 1);
         if (!scan_quoted(cell, place)) return false;
-        if (*place == ',') {  // scanning goes on behind the quoted cell
+        if (*place == separator) {  // scanning goes on behind the quoted cell
           cell = place + 1;
           word = cell - word_size;
           break;
         }
-      } else if (*place == ',') {
+      } else if (*place == separator) {
         cells_.emplace_back(cell, place);
         cell = place + 1;
         continue;
@@ -211,8 +245,8 @@ bool CsvScanner::scan_row() {
   }
 }
 
-/// Takes the quoted cell that opens at `open` and sets `place` on the comma or line feed behind it;
-/// false if that is not in the buffer yet.
+/// Takes the quoted cell that opens at `open` and sets `place` on the separator or line feed
+/// behind; false if that is not in the buffer yet.
 bool CsvScanner::scan_quoted(const char* open, const char*& place) {
   const char* const end = buffer_.data() + filled_;
   open_quote_line_ = next_line_;
@@ -237,7 +271,7 @@ bool CsvScanner::scan_quoted(const char* open, const char*& place) {
   }
   const std::string_view text(open + 1, close);
   next_line_ += static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-  require_input((*place == ',' && place == close + 1) || *place == '\n',
+  require_input((*place == separator_ && place == close + 1) || *place == '\n',
                 "{}: line {}: column {} goes on after its closing quote", name_, next_line_,
                 cells_.size() + 1);
   require_input(text.find('\0') == std::string_view::npos,

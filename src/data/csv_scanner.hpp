@@ -20,7 +20,8 @@ class CsvScanner final : public RowSource {
   static constexpr std::size_t default_buffer_size = std::size_t{1} << 18;
   static constexpr std::size_t longest_row = std::size_t{1} << 26;
 
-  CsvScanner(std::string name, Read read, std::size_t buffer_size = default_buffer_size);
+  CsvScanner(std::string name, Read read, std::size_t buffer_size = default_buffer_size,
+             char separator = ',');
 
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] const std::vector<std::string>& header() const override { return header_; }
@@ -36,6 +37,8 @@ class CsvScanner final : public RowSource {
   void read_row();
   void check_text(std::string_view row) const;
   bool scan_row();
+  template <bool is_comma>
+  bool scan_row_between();
   bool scan_quoted(const char* open, const char*& place);
   void unescape(std::string_view& cell);
   void refill();
@@ -43,6 +46,7 @@ class CsvScanner final : public RowSource {
 
   std::string name_;
   Read read_;
+  char separator_;
   std::vector<char> buffer_;  // room for 8 bytes more than it is filled with: see fill()
   std::size_t filled_ = 0;
   std::size_t row_ = 0;  // where the next row begins

@@ -8,6 +8,7 @@
 #include "core/stop.hpp"
 #include "data/folds.hpp"
 #include "data/labeller.hpp"
+#include "data/number_format.hpp"
 
 namespace ellice {
 
@@ -42,7 +43,12 @@ std::vector<Index> take_share(const Dataset& data, double share, std::string_vie
 }  // namespace
 
 RowParser::RowParser(const Schema& schema, const RowSource& source, Columns columns)
-    : schema_(&schema), source_(&source) {
+    : schema_(&schema), source_(&source), is_plain_(source.format().spells_plain_numbers()) {
+  for (const std::string& text : schema.missing_values) {
+    missing_texts_.insert(text);
+    double number = 0;
+    if (parse_number(text, number)) missing_numbers_.push_back(number);
+  }
   const std::vector<std::string>& header = source.header();
   std::unordered_map<std::string_view, std::size_t> place;
   for (std::size_t i = 0; i < header.size(); ++i) place.emplace(header[i], i);
@@ -66,7 +72,12 @@ RowParser::RowParser(const Schema& schema, const RowSource& source, Columns colu
       column.levels.emplace(feature.levels[level], level);
       double number = 0;
       if (parse_number(feature.levels[level], number)) column.numbers.emplace(number, level);
+      if (schema.merge_levels && feature.one_hot.empty()) {
+        column.folded.emplace(folded_level(feature.levels[level]), level);
+      }
     }
+    const auto symbols = source.format().symbols.find(feature.name);
+    if (symbols != source.format().symbols.end()) column.symbols = &symbols->second;
     columns_.push_back(std::move(column));
   }
   if (columns == Columns::labelled) {
@@ -94,30 +105,60 @@ std::string_view RowParser::target(std::span<const std::string_view> cells) cons
   return cells[target_];
 }
 
+bool RowParser::is_missing(std::string_view cell) const {
+  if (is_empty_cell(cell)) return true;
+  return !missing_texts_.empty() && missing_texts_.contains(without_outer_blanks(cell));
+}
+
+bool RowParser::read_number(const Column& column, std::string_view cell, double& value) const {
+  if (is_plain_) return parse_number(cell, value);
+  static const std::vector<std::string> none;
+  return parse_formatted_number(cell, source_->format(),
+                                column.symbols == nullptr ? none : *column.symbols, value);
+}
+
 double RowParser::parse_cell(const Feature& feature, const Column& column,
                              std::span<const std::string_view> cells, std::size_t line) const {
   if (!feature.one_hot.empty()) return parse_group(feature, column, cells, line);
   const std::string_view cell = cells[column.cells.front()];
-  if (feature.is_number()) {
-    double value = 0;
-    if (!parse_number(cell, value)) {
-      if (is_empty_cell(cell)) return parse_empty(feature, column, feature.name, line);
-      wrong_cell(*source_, line, feature.name, cell,
-                 "a finite number (for a missing one leave the cell empty)");
-    }
-    if (feature.kind == FeatureKind::integer && value != std::nearbyint(value)) {
-      wrong_cell(*source_, line, feature.name, cell, "a whole number; or make the feature numeric");
-    }
-    return value;
+  return feature.is_number() ? parse_number_cell(feature, column, cell, line)
+                             : parse_level(feature, column, cell, line);
+}
+
+double RowParser::parse_number_cell(const Feature& feature, const Column& column,
+                                    std::string_view cell, std::size_t line) const {
+  double value = 0;
+  if (!read_number(column, cell, value)) {
+    if (is_missing(cell)) return parse_empty(feature, column, feature.name, cell, line);
+    wrong_cell(*source_, line, feature.name, cell,
+               is_plain_ ? "a finite number (for a missing one leave the cell empty)"
+                         : "a finite number, spelled as `format` in the schema says (for a missing "
+                           "one leave the cell empty)");
   }
+  const auto is_mark = [&](double mark) { return mark == value; };
+  if (std::any_of(missing_numbers_.begin(), missing_numbers_.end(), is_mark)) {
+    return parse_empty(feature, column, feature.name, cell, line);
+  }
+  if (feature.kind == FeatureKind::integer && value != std::nearbyint(value)) {
+    wrong_cell(*source_, line, feature.name, cell, "a whole number; or make the feature numeric");
+  }
+  return value;
+}
+
+double RowParser::parse_level(const Feature& feature, const Column& column, std::string_view cell,
+                              std::size_t line) const {
   if (const auto found = column.levels.find(cell); found != column.levels.end()) {
     return static_cast<double>(found->second);
   }
-  if (is_empty_cell(cell)) return parse_empty(feature, column, feature.name, line);
+  if (is_missing(cell)) return parse_empty(feature, column, feature.name, cell, line);
   double number = 0;
-  if (!column.numbers.empty() && parse_number(cell, number)) {
+  if (!column.numbers.empty() && read_number(column, cell, number)) {
     const auto found = column.numbers.find(number);
     if (found != column.numbers.end()) return static_cast<double>(found->second);
+  }
+  if (!column.folded.empty()) {
+    const auto found = column.folded.find(folded_level(cell));
+    if (found != column.folded.end()) return static_cast<double>(found->second);
   }
   wrong_cell(*source_, line, feature.name, cell, "a level; " + suggestion(cell, feature.levels));
 }
@@ -128,9 +169,9 @@ double RowParser::parse_group(const Feature& feature, const Column& column,
   for (std::size_t level = 0; level < column.cells.size(); ++level) {
     const std::string_view cell = cells[column.cells[level]];
     const std::string& name = feature.one_hot[level];
-    if (is_empty_cell(cell)) return parse_empty(feature, column, name, line);
+    if (is_missing(cell)) return parse_empty(feature, column, name, cell, line);
     double value = 0;
-    if (!parse_number(cell, value) || (value != 0 && value != 1)) {
+    if (!read_number(column, cell, value) || (value != 0 && value != 1)) {
       wrong_cell(*source_, line, name, cell, "0 or 1, as a column of a one_hot group");
     }
     if (value == 0) continue;
@@ -147,13 +188,13 @@ double RowParser::parse_group(const Feature& feature, const Column& column,
 }
 
 double RowParser::parse_empty(const Feature& feature, const Column& column, std::string_view name,
-                              std::size_t line) const {
+                              std::string_view cell, std::size_t line) const {
   switch (schema_->missing) {
     case MissingPolicy::median:
       return missing;
     case MissingPolicy::level:
       if (feature.kind != FeatureKind::categorical || !feature.one_hot.empty()) {
-        wrong_cell(*source_, line, name, "",
+        wrong_cell(*source_, line, name, cell,
                    "a value: \"missing: level\" serves categorical features only; use \"missing: "
                    "median\" in the schema");
       }
@@ -165,7 +206,7 @@ double RowParser::parse_empty(const Feature& feature, const Column& column, std:
       break;
   }
   wrong_cell(
-      *source_, line, name, "",
+      *source_, line, name, cell,
       "a value; to accept empty cells set \"missing: median\" or \"missing: level\" in the schema");
 }
 

@@ -4,9 +4,13 @@
 #include <cctype>
 #include <numeric>
 
+#include "ellice/core/number_text.hpp"
+
 namespace ellice {
 
 namespace {
+
+constexpr std::string_view no_break_space = "\xC2\xA0";
 
 std::string lower_case(std::string_view text) {
   std::string result(text);
@@ -42,6 +46,37 @@ std::optional<std::size_t> Feature::level_index(std::string_view level) const {
   const auto found = std::find(levels.begin(), levels.end(), level);
   if (found == levels.end()) return std::nullopt;
   return static_cast<std::size_t>(found - levels.begin());
+}
+
+const std::string& Feature::level_text(const std::string& level) const {
+  const auto found = level_texts.find(level);
+  return found == level_texts.end() ? level : found->second;
+}
+
+std::string to_text(const Pace& pace) {
+  return fmt::format("{} per {}", number_text(pace.amount), enum_name(pace.per));
+}
+
+std::string folded_level(std::string_view level) {
+  std::string result;
+  bool blank = false;
+  for (std::size_t i = 0; i < level.size(); ++i) {
+    const char c = level[i];
+    if (c == ' ' || c == '\t' || level.substr(i).starts_with(no_break_space)) {
+      blank = true;
+      if (c != ' ' && c != '\t') ++i;
+      continue;
+    }
+    if (blank && !result.empty()) result += ' ';
+    blank = false;
+    // In UTF-8 the letters À to Þ are 0xC3 with 0x80 to 0x9E, and à to þ lie 0x20 behind them; ×,
+    // which is among them, is no letter.
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_accented = i > 0 && level[i - 1] == '\xC3' && byte <= 0x9E && byte != 0x97;
+    const bool is_capital = (c >= 'A' && c <= 'Z') || (is_accented && byte >= 0x80);
+    result += is_capital ? static_cast<char>(c + ('a' - 'A')) : c;
+  }
+  return result;
 }
 
 std::optional<std::size_t> Schema::find(std::string_view name) const {

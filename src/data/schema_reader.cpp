@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "data/yaml_entry.hpp"
+#include "data/schema_format.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/schema.hpp"
@@ -40,13 +40,60 @@ double number_of_kind(const YamlEntry& entry, const Feature& feature) {
   return value;
 }
 
-void read_levels(const YamlRecord& record, Feature& feature) {
+/// Texts for some columns of a one-hot group: its levels are given.
+void read_group_texts(const YamlEntry* entry, Feature& feature) {
+  feature.levels = feature.one_hot;
+  if (entry == nullptr) return;
+  for (const ReadLevel& read : read_level_entries(*entry, "{COLUMN: text for people}")) {
+    if (read.text.empty()) {
+      entry->fault(
+          "the levels of a one_hot group are its columns; leave this key out, or write {{COLUMN: "
+          "text for people}}");
+    }
+    if (!feature.level_index(read.level)) {
+      read.entry.fault("\"{}\" is no column of the group; {}", read.level,
+                       suggestion(read.level, feature.one_hot));
+    }
+    feature.level_texts.emplace(read.level, read.text);
+  }
+}
+
+/// The level that is the same but for case and blanks, or the level itself.
+std::string merged_level(std::string level, const Feature& feature, bool merge) {
+  if (!merge || feature.level_index(level)) return level;
+  for (const std::string& known : feature.levels) {
+    if (folded_level(known) == folded_level(level)) return known;
+  }
+  return level;
+}
+
+void add_levels(const YamlEntry& entry, std::string_view expected, bool merge, Feature& feature) {
+  std::set<std::string> seen;
+  std::map<std::string, std::string> spelling;  // of each level, by what tells it from the others
+  std::map<std::string, std::string> owner;     // of each text
+  for (const ReadLevel& read : read_level_entries(entry, expected)) {
+    if (!seen.insert(read.level).second) {
+      read.entry.fault("\"{}\" stands twice, expected each once", read.level);
+    }
+    const auto [known, is_new] =
+        spelling.emplace(merge ? folded_level(read.level) : read.level, read.level);
+    const std::string& level = known->second;
+    if (is_new) feature.levels.push_back(level);
+    if (read.text.empty()) continue;
+    const std::string& other = owner.emplace(read.text, level).first->second;
+    if (other != level) {
+      read.entry.fault("level \"{}\" has the text \"{}\" as well, expected another", other,
+                       read.text);
+    }
+    feature.level_texts.emplace(level, read.text);
+  }
+}
+
+void read_levels(const YamlRecord& record, bool merge, Feature& feature) {
   const YamlEntry* const entry = record.find("levels");
   const std::string_view kind = enum_name(feature.kind);
   if (!feature.one_hot.empty()) {
-    if (entry != nullptr)
-      entry->fault("the levels of a one_hot group are its columns; leave this key out");
-    feature.levels = feature.one_hot;
+    read_group_texts(entry, feature);
   } else if (feature.is_number()) {
     if (entry != nullptr)
       entry->fault("a feature of kind {} has no levels; leave this key out", kind);
@@ -55,7 +102,7 @@ void read_levels(const YamlRecord& record, Feature& feature) {
   } else {
     const std::string expected = fmt::format("the list of levels of a feature of kind {}", kind);
     const YamlEntry& levels = record.at("levels", expected);
-    feature.levels = distinct_texts(levels, expected);
+    add_levels(levels, expected, merge, feature);
     if (feature.levels.empty()) levels.fault("found an empty list, expected {}", expected);
     if (feature.kind == FeatureKind::binary && feature.levels.size() != 2) {
       levels.fault("found {} levels, expected two, the second being 1", feature.levels.size());
@@ -81,7 +128,7 @@ void read_range(const YamlRecord& record, Feature& feature) {
   if (feature.step && *feature.step <= 0) record.find("step")->wrong("a number > 0");
 }
 
-Value read_allowed_value(const YamlEntry& entry, const Feature& feature) {
+Value read_allowed_value(const YamlEntry& entry, bool merge, const Feature& feature) {
   if (feature.is_number()) {
     const double value = number_of_kind(entry, feature);
     if ((feature.min && value < *feature.min) || (feature.max && value > *feature.max)) {
@@ -91,19 +138,20 @@ Value read_allowed_value(const YamlEntry& entry, const Feature& feature) {
     }
     return value;
   }
-  std::string level = entry.text();
+  std::string level = merged_level(entry.text(), feature, merge);
   if (!feature.level_index(level)) {
     entry.wrong("one of the levels; " + suggestion(level, feature.levels));
   }
   return level;
 }
 
-void read_allowed(const YamlRecord& record, Feature& feature) {
+void read_allowed(const YamlRecord& record, bool merge, Feature& feature) {
   const YamlEntry* const entry = record.find("allowed");
   if (entry == nullptr) return;
   for (const YamlEntry& item : entry->list("a list of allowed values")) {
-    Value value = read_allowed_value(item, feature);
+    Value value = read_allowed_value(item, merge, feature);
     if (std::find(feature.allowed.begin(), feature.allowed.end(), value) != feature.allowed.end()) {
+      if (merge) continue;
       item.fault("the same value stands twice, expected each once");
     }
     feature.allowed.push_back(std::move(value));
@@ -126,20 +174,34 @@ FeatureKind read_kind(const YamlRecord& record, const Feature& feature) {
       .choice<FeatureKind>();
 }
 
+/// Whether and how fast the feature may change.
+void read_freedom(const YamlRecord& record, Feature& feature) {
+  const YamlEntry* const immutable = record.find("immutable");
+  if (immutable != nullptr) feature.immutable = immutable->boolean();
+  if (const YamlEntry* const entry = record.find("protected")) {
+    feature.is_protected = entry->boolean();
+    if (feature.is_protected && immutable != nullptr && !feature.immutable) {
+      immutable->fault("a protected feature never changes; leave this key out");
+    }
+    feature.immutable = feature.immutable || feature.is_protected;
+  }
+  if (const YamlEntry* const slow = record.find("slow")) feature.slow = read_pace(*slow, feature);
+}
+
 /// `one_hot` holds the group's columns, if the feature is a group.
 Feature read_feature(const std::string& name, const YamlEntry& entry,
-                     std::vector<std::string> one_hot) {
-  static const std::vector<std::string> keys = {"kind",   "levels",  "min",       "max",
-                                                "step",   "allowed", "direction", "immutable",
-                                                "weight", "unit"};
+                     std::vector<std::string> one_hot, bool merge) {
+  static const std::vector<std::string> keys = {
+      "kind",      "levels",    "min",  "max",    "step", "allowed", "direction",
+      "immutable", "protected", "slow", "weight", "unit", "label",   "description"};
   const YamlRecord record(entry, keys, "a map such as {kind: numeric}");
   Feature feature;
   feature.name = name;
   feature.one_hot = std::move(one_hot);
   feature.kind = read_kind(record, feature);
-  read_levels(record, feature);
+  read_levels(record, merge, feature);
   read_range(record, feature);
-  read_allowed(record, feature);
+  read_allowed(record, merge, feature);
   if (const YamlEntry* const direction = record.find("direction")) {
     feature.direction = direction->choice<Direction>();
     if (feature.kind == FeatureKind::categorical && feature.direction != Direction::any) {
@@ -147,8 +209,7 @@ Feature read_feature(const std::string& name, const YamlEntry& entry,
           "no direction: the levels of a categorical feature have no order; use allowed");
     }
   }
-  if (const YamlEntry* const immutable = record.find("immutable"))
-    feature.immutable = immutable->boolean();
+  read_freedom(record, feature);
   if (const YamlEntry* const weight = record.find("weight")) {
     feature.weight = weight->number("a finite number > 0");
     if (feature.weight < least_weight || feature.weight > greatest_weight) {
@@ -157,6 +218,12 @@ Feature read_feature(const std::string& name, const YamlEntry& entry,
     }
   }
   if (const YamlEntry* const unit = record.find("unit")) feature.unit = unit->text();
+  if (const YamlEntry* const label = record.find("label")) {
+    feature.label = label->filled_text("what people read in place of the name");
+  }
+  if (const YamlEntry* const description = record.find("description")) {
+    feature.description = description->filled_text("a sentence for people");
+  }
   return feature;
 }
 
@@ -211,10 +278,18 @@ void read_features(const YamlRecord& top, Schema& schema) {
   };
   const YamlEntry* const entry =
       group_entry == nullptr ? &top.at("features", "at least one feature") : top.find("features");
+  std::map<std::string, std::string> labelled;  // features, by what people read
   if (entry != nullptr) {
     for (const auto& [name, member] : entry->members("a map from a feature to its description")) {
       check_column(member, name, schema);
-      schema.features.push_back(read_feature(name, member, take_group(name)));
+      schema.features.push_back(read_feature(name, member, take_group(name), schema.merge_levels));
+      const Feature& feature = schema.features.back();
+      if (feature.label.empty()) continue;
+      const auto [other, is_new] = labelled.emplace(feature.label, name);
+      if (!is_new) {
+        member.fault("feature \"{}\" has the label \"{}\" as well, expected another", other->second,
+                     feature.label);
+      }
     }
   }
   for (auto& [name, columns] : groups) {
@@ -357,7 +432,8 @@ void read_constraints(const YamlEntry* entry, Schema& schema) {
 
 Schema read_document(const YamlEntry& document) {
   const YamlRecord top(document,
-                       {"target", "drop", "features", "one_hot", "constraints", "missing"},
+                       {"target", "drop", "features", "one_hot", "constraints", "missing",
+                        "missing_values", "merge_levels", "format"},
                        "a map with the keys target and features");
   Schema schema;
   const std::string target_form = "{column: NAME, favourable: VALUE}";
@@ -375,7 +451,11 @@ Schema read_document(const YamlEntry& document) {
                                       schema.target.column) != schema.drop.end();
     if (has_target) drop->fault("\"{}\" is also the target's column", schema.target.column);
   }
+  if (const YamlEntry* const merge = top.find("merge_levels")) {
+    schema.merge_levels = merge->boolean();
+  }
   read_features(top, schema);
+  read_spelling(top, schema);
   read_constraints(top.find("constraints"), schema);
   if (const YamlEntry* const missing = top.find("missing"))
     schema.missing = missing->choice<MissingPolicy>();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "data/schema_format.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/schema.hpp"
 
@@ -23,17 +24,21 @@ Json feature_to_json(const Feature& feature) {
   const Feature defaults = {};
   Json result = Json::object();
   result["kind"] = enum_name(feature.kind);
-  if (!feature.levels.empty() && feature.one_hot.empty() && !has_usual_levels(feature)) {
-    result["levels"] = feature.levels;
-  }
+  const bool lists_levels =
+      !feature.levels.empty() && feature.one_hot.empty() && !has_usual_levels(feature);
+  if (lists_levels || !feature.level_texts.empty()) result["levels"] = levels_to_json(feature);
   if (feature.min) result["min"] = *feature.min;
   if (feature.max) result["max"] = *feature.max;
   if (feature.step) result["step"] = *feature.step;
   for (const Value& value : feature.allowed) result["allowed"].push_back(value_to_json(value));
   if (feature.direction != defaults.direction) result["direction"] = enum_name(feature.direction);
-  if (feature.immutable) result["immutable"] = true;
+  if (feature.immutable && !feature.is_protected) result["immutable"] = true;
+  if (feature.is_protected) result["protected"] = true;
+  if (feature.slow) result["slow"] = to_text(*feature.slow);
   if (feature.weight != defaults.weight) result["weight"] = feature.weight;
   if (!feature.unit.empty()) result["unit"] = feature.unit;
+  if (!feature.label.empty()) result["label"] = feature.label;
+  if (!feature.description.empty()) result["description"] = feature.description;
   return result;
 }
 
@@ -114,6 +119,9 @@ Json to_json(const Schema& schema) {
   for (const Implication& implication : schema.implications)
     result["constraints"].push_back(implication.text);
   if (schema.missing != MissingPolicy::error) result["missing"] = enum_name(schema.missing);
+  if (!schema.missing_values.empty()) result["missing_values"] = schema.missing_values;
+  if (schema.merge_levels) result["merge_levels"] = true;
+  if (!schema.format.is_plain()) result["format"] = format_to_json(schema.format);
   return result;
 }
 

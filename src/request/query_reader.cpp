@@ -35,6 +35,7 @@ class QueryReader::WithoutId final : public RowSource {
   [[nodiscard]] const std::string& name() const override { return source_->name(); }
   [[nodiscard]] const std::vector<std::string>& header() const override { return header_; }
   [[nodiscard]] std::size_t line() const override { return source_->line(); }
+  [[nodiscard]] const CsvFormat& format() const override { return source_->format(); }
   bool next(std::span<const std::string_view>& cells) override {
     std::span<const std::string_view> all;
     if (!source_->next(all)) return false;
@@ -139,7 +140,7 @@ QueryBlock QueryReader::next(std::size_t most) {
 
 std::vector<Query> read_queries(const std::string& path, const Model& model,
                                 const std::optional<std::string>& id_column) {
-  CsvReader source(path);
+  CsvReader source(path, model.schema().format);
   return QueryReader(model, source, id_column, QueryReader::OnError::stop)
       .next(std::numeric_limits<std::size_t>::max())
       .queries;

@@ -29,7 +29,7 @@ TrainingRows training_rows_of(const Dataset& data, const Model& model) {
 
 TrainingRows read_training_rows(const std::string& path, const Model& model,
                                 const Progress& progress) {
-  CsvReader source(path);
+  CsvReader source(path, model.schema().format);
   TrainingRows rows = training_rows_of(read_dataset(source, model.schema(), progress), model);
   rows.source = path;
   return rows;

@@ -287,7 +287,7 @@ TEST(CsvScanner, NamesTheLineAndColumnOfTextThatIsNotUtf8) {
   const auto message = [](int line, int column, const char* byte) {
     return fmt::format(
         "table.csv: line {}: column {} holds the byte 0x{}, which is not UTF-8 here; save the file "
-        "as UTF-8",
+        "as UTF-8, or say `encoding: latin1` under `format` in the schema",
         line, column, byte);
   };
   EXPECT_EQ(error_of("a,caf\xE9\n1,2\n"), message(1, 2, "E9"));
@@ -314,7 +314,8 @@ TEST(CsvScanner, RefusesAHeaderThatCannotBeUsed) {
             "put a line with the names of the columns first");
   EXPECT_EQ(error_of("a;b;c\n1;2;3\n"),
             "table.csv: line 1: the header is one column, \"a;b;c\": is the file separated by ';'? "
-            "this program reads comma-separated files");
+            "it is read as separated by a comma; `ellice schema` finds out and writes it into the "
+            "schema (format: {separator: \";\"})");
   EXPECT_NE(error_of("a\tb\n1\t2\n").find("separated by a tab?"), std::string::npos);
 }
 

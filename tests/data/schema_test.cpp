@@ -356,6 +356,139 @@ TEST(Schema, RefusesRulesItCannotUse) {
                  {"constraints: found", "a list"});
 }
 
+constexpr std::string_view for_people = R"(target: {column: y, favourable: 1}
+features:
+  sex:    {kind: binary, levels: {f: female, m: male}, protected: true, label: Sex}
+  status: {kind: ordinal, levels: [{A11: "no money"}, A12, A13: "at least 200"], slow: 1 per year}
+  years:  {kind: numeric, slow: 0.5 per month, label: Years, description: "In this job."}
+  home:   {levels: {home_a: own}}
+one_hot: {home: [home_a, home_b]}
+missing_values: [NA, "?"]
+merge_levels: false
+format: {separator: ";", decimal: ",", thousands: ".", encoding: latin1, symbols: {years: [yrs]}}
+)";
+
+TEST(Schema, ReadsWhatPeopleReadAndHowFilesSpell) {
+  const Schema schema = parse_schema(for_people, "s.yaml");
+  EXPECT_EQ(schema.features[0], (Feature{.name = "sex",
+                                         .kind = FeatureKind::binary,
+                                         .levels = {"f", "m"},
+                                         .immutable = true,
+                                         .label = "Sex",
+                                         .level_texts = {{"f", "female"}, {"m", "male"}},
+                                         .is_protected = true}));
+  const Feature& status = schema.features[1];
+  EXPECT_EQ(status.levels, (Texts{"A11", "A12", "A13"}));
+  EXPECT_EQ(status.level_text("A11"), "no money");
+  EXPECT_EQ(status.level_text("A12"), "A12");
+  EXPECT_EQ(status.level_text("A13"), "at least 200");
+  EXPECT_EQ(status.slow, (Pace{.amount = 1, .per = Pace::Period::year}));
+  EXPECT_EQ(status.title(), "status");
+  EXPECT_EQ(schema.features[2].slow, (Pace{.amount = 0.5, .per = Pace::Period::month}));
+  EXPECT_EQ(schema.features[2].title(), "Years");
+  EXPECT_EQ(schema.features[2].description, "In this job.");
+  EXPECT_EQ(schema.features[3].level_text("home_a"), "own");
+  EXPECT_EQ(schema.missing_values, (Texts{"NA", "?"}));
+  EXPECT_EQ(schema.format, (CsvFormat{.separator = ';',
+                                      .decimal = ',',
+                                      .thousands = '.',
+                                      .encoding = Encoding::latin1,
+                                      .symbols = {{"years", {"yrs"}}}}));
+}
+
+TEST(Schema, WritesTheOrderOfLevelsAsAList) {
+  // The hash of a model sorts the keys of objects: it must change where levels change places.
+  const Json json = to_json(parse_schema(for_people, "s.yaml"));
+  EXPECT_EQ(json["features"]["sex"]["levels"], parse_json(R"([{"f":"female"},{"m":"male"}])", ""));
+  EXPECT_EQ(json["features"]["status"]["levels"],
+            parse_json(R"([{"A11":"no money"},"A12",{"A13":"at least 200"}])", ""));
+  EXPECT_EQ(json["features"]["status"]["slow"], "1 per year");
+  EXPECT_FALSE(json["features"]["sex"].contains("immutable"));
+  EXPECT_FALSE(json.contains("merge_levels"));
+}
+
+TEST(Schema, AProtectedFeatureIsImmutable) {
+  const Schema schema = parse_schema(with_features("  a: {kind: numeric, protected: true}"), "s");
+  EXPECT_TRUE(schema.features[0].immutable);
+  EXPECT_TRUE(schema.features[0].is_protected);
+  const Schema both =
+      parse_schema(with_features("  a: {kind: numeric, immutable: true, protected: true}"), "s");
+  EXPECT_EQ(both, schema);
+  expect_refused(with_features("  a: {kind: numeric, immutable: false, protected: true}"),
+                 {"s.yaml:3: features.a.immutable", "protected"});
+  expect_refused(with_features("  a: {kind: numeric, protected: sex}"),
+                 {"features.a.protected: found \"sex\", expected true or false"});
+}
+
+TEST(Schema, MergesLevelsOnlyWhereToldTo) {
+  const std::string levels =
+      "  a: {kind: categorical, levels: [Rent, RENT, ' rent', Own], allowed: [RENT, Rent]}";
+  EXPECT_EQ(parse_schema(with_features(levels), "s").features[0].levels.size(), 4U);
+  const Schema merged = parse_schema(with_features(levels, "merge_levels: true"), "s");
+  EXPECT_EQ(merged.features[0].levels, (Texts{"Rent", "Own"}));
+  EXPECT_EQ(merged.features[0].allowed, std::vector<Value>{"Rent"});
+  EXPECT_EQ(folded_level("  ÄRZTE \t und\xC2\xA0KÖCHE×"), "ärzte und köche×");
+  EXPECT_EQ(folded_level(" "), "");
+}
+
+TEST(Schema, RefusesPacesThatMeanNothing) {
+  const auto refused = [](const std::string& keys, const std::string& fragment) {
+    expect_refused(with_features("  a: {" + keys + "}"), {"s.yaml:3: features.a.slow", fragment});
+  };
+  for (const char* text : {"1", "per year", "1 per decade", "0 per year", "-1 per year",
+                           "x per day", "1 per 2 years", "1e999 per year", "[1]"}) {
+    refused("kind: numeric, slow: " + std::string(text), "expected a number > 0 and a time");
+  }
+  refused("kind: numeric, immutable: true, slow: 1 per year", "immutable: true");
+  refused("kind: numeric, protected: true, slow: 1 per year", "protected: true");
+  refused("kind: binary, slow: 1 per year", "kind binary has no pace");
+  refused("kind: categorical, levels: [x, z], slow: 1 per year", "kind categorical has no pace");
+}
+
+TEST(Schema, RefusesTextsThatPeopleCouldNotTellApart) {
+  expect_refused(with_features("  a: {kind: numeric, label: L}\n  b: {kind: numeric, label: L}"),
+                 {"s.yaml:4: features.b", "feature \"a\" has the label \"L\" as well"});
+  expect_refused(with_features("  a: {kind: numeric, label: ''}"), {"features.a.label"});
+  expect_refused(with_features("  a: {kind: numeric, description: []}"),
+                 {"features.a.description"});
+  expect_refused(with_features("  a: {kind: ordinal, levels: {x: T, z: T}}"),
+                 {"features.a.levels.z", "level \"x\" has the text \"T\" as well"});
+  expect_refused(with_features("  a: {kind: ordinal, levels: [{x: T, z: U}]}"),
+                 {"features.a.levels[0]", "expected one level in each"});
+  expect_refused(with_features("  a: {kind: ordinal, levels: {x: }}"), {"features.a.levels.x"});
+  expect_refused(with_features("  g: {levels: {g3: T}}", "one_hot: {g: [g1, g2]}"),
+                 {"features.g.levels.g3", "no column of the group"});
+}
+
+TEST(Schema, RefusesFormatsThatContradictThemselves) {
+  const auto refused = [](const std::string& format, const std::string& key,
+                          const std::string& fragment) {
+    expect_refused(
+        with_features("  a: {kind: numeric}\n  c: {kind: ordinal, levels: [x, NA]}", format),
+        {"s.yaml:5: " + key, fragment});
+  };
+  refused("format: {separator: x}", "format.separator: found \"x\"", "\";\"");
+  refused("format: {separator: ''}", "format.separator: found \"\"", "\";\"");
+  refused("format: {decimal: ';'}", "format.decimal: found \";\"", "\".\" or \",\"");
+  refused("format: {thousands: '.'}", "format.thousands", "also stands before decimals");
+  refused("format: {decimal: ',', thousands: ','}", "format.thousands", "before decimals");
+  refused("format: {encoding: utf16}", "format.encoding: found \"utf16\"", "utf8, latin1");
+  refused("format: {seperator: ';'}", "format.seperator", "did you mean \"separator\"");
+  refused("format: [';']", "format: found a list", "a map such as");
+  refused("format: {symbols: {c: ['%']}}", "format.symbols.c", "numeric or integer feature");
+  refused("format: {symbols: {z: ['%']}}", "format.symbols.z", "numeric or integer feature");
+  refused("format: {symbols: {a: []}}", "format.symbols.a", "at least one sign");
+  refused("format: {symbols: {a: ['0%']}}", "format.symbols.a[0]", "without digits");
+  refused("format: {symbols: {a: ['%', '%']}}", "format.symbols.a[1]", "twice");
+  refused("missing_values: NA", "missing_values: found \"NA\"", "a list of cells");
+  refused("missing_values: ['']", "missing_values[0]: found \"\"",
+          "empty cells are missing anyway");
+  refused("missing_values: ['x ']", "missing_values[0]", "without blanks");
+  refused("missing_values: ['?', '?']", "missing_values[1]", "twice");
+  refused("missing_values: [NA]", "missing_values[0]", "also a level of \"c\"");
+  refused("merge_levels: 1", "merge_levels: found \"1\"", "true or false");
+}
+
 TEST(Schema, NamesAFileThatIsNotThere) {
   expect_input_error([] { return read_schema("no/such/schema.yaml"); }, {"no/such/schema.yaml"});
 }

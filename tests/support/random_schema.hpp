@@ -25,6 +25,29 @@ inline std::string random_text(Random& random) {
   return result;
 }
 
+/// Whether no two levels of a feature are one when case and blanks do not count.
+inline bool folds_apart(const Schema& schema) {
+  return std::all_of(schema.features.begin(), schema.features.end(), [](const Feature& feature) {
+    std::set<std::string> folded;
+    for (const std::string& level : feature.levels) folded.insert(folded_level(level));
+    return folded.size() == feature.levels.size();
+  });
+}
+
+inline CsvFormat random_format(const Schema& schema, Random& random) {
+  CsvFormat format;
+  if (random.below(2) == 0) return format;
+  format.separator = separators[random.below(separators.size())];
+  format.decimal = decimal_marks[random.below(decimal_marks.size())];
+  format.thousands = thousands_marks[random.below(thousands_marks.size())];
+  if (format.thousands == format.decimal) format.thousands = '\0';
+  format.encoding = static_cast<Encoding>(random.below(2));
+  for (const Feature& feature : schema.features) {
+    if (feature.is_number() && random.below(3) == 0) format.symbols[feature.name] = {"€", "EUR"};
+  }
+  return format;
+}
+
 /// A schema that satisfies every rule of the format, with all kinds and all keys.
 inline Schema random_schema(Random& random) {
   std::set<std::string> used;
@@ -76,8 +99,22 @@ inline Schema random_schema(Random& random) {
       if (group) feature.one_hot = feature.levels;
       if (coin()) feature.allowed = {feature.levels.back(), feature.levels.front()};
     }
+    if (coin()) feature.label = fresh();
+    if (coin()) feature.description = random_text(random);
+    for (const std::string& level : feature.levels) {
+      if (coin()) feature.level_texts[level] = fresh();
+    }
+    if (coin() && feature.immutable) feature.is_protected = true;
+    const bool has_pace = feature.is_number() || feature.kind == FeatureKind::ordinal;
+    if (has_pace && !feature.immutable && coin()) {
+      feature.slow = {.amount = std::exp(3 * random.normal()),
+                      .per = static_cast<Pace::Period>(random.below(4))};
+    }
     schema.features.push_back(feature);
   }
+  if (coin()) schema.missing_values = {"n/a?" + std::to_string(random.below(9)), "--"};
+  schema.merge_levels = random.below(4) == 0 && folds_apart(schema);
+  schema.format = random_format(schema, random);
   for (const Feature& feature : schema.features) {
     if (!feature.is_number() || feature.name.find('`') != std::string::npos || coin()) continue;
     schema.constraints.push_back(parse_rule("2.5 * `" + feature.name + "` - 3 <= 1e3"));

@@ -1,9 +1,11 @@
 #pragma once
 
 // CSV by RFC 4180: quoted fields with embedded commas, quotes and line ends, LF or CRLF, an
-// optional byte-order mark, empty cells. Streaming: memory does not grow with the file.
+// optional byte-order mark, empty cells; and the other separators and encodings of CsvFormat.
+// Streaming: memory does not grow with the file.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,6 +14,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/sha256.hpp"
+#include "ellice/data/csv_format.hpp"
 
 namespace ellice {
 
@@ -32,7 +35,12 @@ class RowSource {
   virtual bool next(std::span<const std::string_view>& cells) = 0;
   /// The line of the file on which the current row began, counted from 1.
   [[nodiscard]] virtual std::size_t line() const = 0;
+  /// How the cells spell numbers; plain unless the rows come from a file that says otherwise.
+  [[nodiscard]] virtual const CsvFormat& format() const;
 };
+
+/// The format of a file by its first bytes.
+using ChooseFormat = std::function<CsvFormat(std::string_view start)>;
 
 /// Reads a CSV file, or standard input for "-". Refuses, naming line and column: a ragged row, a
 /// duplicate or (except for one leading column without a name, an index) empty header, an unclosed
@@ -41,7 +49,9 @@ class RowSource {
 /// ragged, empty or not UTF-8 can be passed over (RowError).
 class CsvReader final : public RowSource {
  public:
-  explicit CsvReader(const std::string& path);
+  explicit CsvReader(const std::string& path, const CsvFormat& format = {});
+  /// Reads by the format that is chosen for the first bytes of the file (16 MiB at most).
+  CsvReader(const std::string& path, const ChooseFormat& choose);
   ~CsvReader() override;
   CsvReader(const CsvReader&) = delete;
   CsvReader& operator=(const CsvReader&) = delete;
@@ -52,6 +62,7 @@ class CsvReader final : public RowSource {
   [[nodiscard]] const std::vector<std::string>& header() const override;
   bool next(std::span<const std::string_view>& cells) override;
   [[nodiscard]] std::size_t line() const override;
+  [[nodiscard]] const CsvFormat& format() const override;
 
   /// SHA-256 of the bytes of the file; call it after the last row.
   [[nodiscard]] std::string sha256();

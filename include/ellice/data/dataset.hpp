@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ellice/core/progress.hpp"
@@ -34,8 +35,9 @@ struct Dataset {
 
 /// Finds the schema's columns in a header by name and turns a row of text into raw numbers (see
 /// Dataset::raw). Shared by training data and queries. A cell is a level when its text is the
-/// level's, or when both are the same number ("1.0" and "1"). A cell of blanks only is an empty
-/// one. Schema and source must outlive the parser.
+/// level's, or when both are the same number ("1.0" and "1"), or by `merge_levels` the same but for
+/// case and blanks. A cell of blanks only is an empty one, and so is one of `missing_values`.
+/// Numbers are spelled as the source's format says. Schema and source must outlive the parser.
 class RowParser {
  public:
   enum class Columns {
@@ -57,18 +59,30 @@ class RowParser {
     std::vector<std::size_t> cells = {};  // one, or the columns of a one-hot group
     std::unordered_map<std::string_view, std::size_t> levels = {};  // views into the schema
     std::unordered_map<double, std::size_t> numbers = {};           // levels that are numbers
+    std::unordered_map<std::string, std::size_t> folded = {};       // levels that may be merged
+    const std::vector<std::string>* symbols = nullptr;              // beside its numbers
   };
   [[nodiscard]] double parse_cell(const Feature& feature, const Column& column,
                                   std::span<const std::string_view> cells, std::size_t line) const;
   [[nodiscard]] double parse_group(const Feature& feature, const Column& column,
                                    std::span<const std::string_view> cells, std::size_t line) const;
+  [[nodiscard]] double parse_number_cell(const Feature& feature, const Column& column,
+                                         std::string_view cell, std::size_t line) const;
+  [[nodiscard]] double parse_level(const Feature& feature, const Column& column,
+                                   std::string_view cell, std::size_t line) const;
   [[nodiscard]] double parse_empty(const Feature& feature, const Column& column,
-                                   std::string_view name, std::size_t line) const;
+                                   std::string_view name, std::string_view cell,
+                                   std::size_t line) const;
+  [[nodiscard]] bool read_number(const Column& column, std::string_view cell, double& value) const;
+  [[nodiscard]] bool is_missing(std::string_view cell) const;
 
   const Schema* schema_;
   const RowSource* source_;
   std::vector<Column> columns_;
   std::size_t target_ = 0;
+  bool is_plain_ = true;  // numbers as this program writes them
+  std::unordered_set<std::string_view> missing_texts_;
+  std::vector<double> missing_numbers_;
 };
 
 /// Which values of the target are classes.

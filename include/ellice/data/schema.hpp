@@ -5,6 +5,7 @@
 // formats: docs/reference/formats.md), stored whole in every model file as JSON with the same keys.
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "ellice/core/fields.hpp"
 #include "ellice/core/json_fwd.hpp"
+#include "ellice/data/csv_format.hpp"
 #include "ellice/data/rule.hpp"
 
 namespace ellice {
@@ -45,6 +47,19 @@ using Value = std::variant<double, std::string>;
 /// The level that stands for an empty cell under MissingPolicy::level.
 inline constexpr std::string_view missing_level = "(missing)";
 
+/// How fast a feature can change at most, such as «1 per year»; of ordinal features in levels.
+struct Pace {
+  enum class Period { day, week, month, year };
+  double amount = 0;
+  Period per = Period::year;
+  bool operator==(const Pace&) const = default;
+};
+
+template <>
+struct EnumNames<Pace::Period> {
+  static constexpr std::array<std::string_view, 4> names = {"day", "week", "month", "year"};
+};
+
 struct Feature {
   std::string name = {};
   FeatureKind kind = FeatureKind::numeric;
@@ -58,7 +73,18 @@ struct Feature {
   bool immutable = false;
   double weight = 1;  // multiplies this feature's term of the cost
   std::string unit = {};
+  std::string label = {};                               // what people read in place of the name
+  std::string description = {};                         // one sentence for people
+  std::map<std::string, std::string> level_texts = {};  // what people read in place of a level
+  /// Never in a plan, whatever a run asks for, and so `immutable` as well; a reason that rests on
+  /// it deserves a warning.
+  bool is_protected = false;
+  std::optional<Pace> slow = {};
 
+  /// The label, or else the name.
+  [[nodiscard]] const std::string& title() const { return label.empty() ? name : label; }
+  /// What people read for a level: its display text, or else the level.
+  [[nodiscard]] const std::string& level_text(const std::string& level) const;
   [[nodiscard]] bool is_number() const {
     return kind == FeatureKind::numeric || kind == FeatureKind::integer;
   }
@@ -86,6 +112,11 @@ struct Schema {
   std::vector<Rule> constraints = {};
   std::vector<Implication> implications = {};  // written among the constraints, after the rules
   MissingPolicy missing = MissingPolicy::error;
+  CsvFormat format = {};                         // of the files of rows, training and queries alike
+  std::vector<std::string> missing_values = {};  // cells that mean the same as an empty one
+  /// Cells and levels that differ in case or blanks only are the same level; the first spelling
+  /// that `levels` lists is its name.
+  bool merge_levels = false;
 
   /// Index of a feature by its name, or nothing.
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
@@ -105,6 +136,13 @@ struct Schema {
 [[nodiscard]] Json to_json(const Schema& schema);
 /// Errors name the key but no line.
 [[nodiscard]] Schema schema_from_json(const Json& value, const std::string& source);
+
+/// «1 per year».
+[[nodiscard]] std::string to_text(const Pace& pace);
+
+/// What is left of a level when case and blanks do not count: blanks around it gone, runs of them
+/// one blank, letters small (of Latin alphabets).
+[[nodiscard]] std::string folded_level(std::string_view level);
 
 /// What a message offers when a name is unknown: «did you mean "income"?», or the names there are.
 [[nodiscard]] std::string suggestion(std::string_view wrong, const std::vector<std::string>& known);

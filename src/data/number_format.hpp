@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ellice/data/csv_format.hpp"
+
+namespace ellice {
+
+/// Parses the whole cell as a finite number in the spelling of `format`: its decimal mark, its mark
+/// between groups of exactly three digits, and at most one of `symbols` before or after the number;
+/// blanks around each do not count. False for anything else: with "," before decimals and "."
+/// between groups "1.5" is no number.
+[[nodiscard]] bool parse_formatted_number(std::string_view cell, const CsvFormat& format,
+                                          std::span<const std::string> symbols, double& value);
+
+/// Removes blanks at both ends, also those that do not break.
+[[nodiscard]] std::string_view without_outer_blanks(std::string_view text);
+
+/// The length in bytes of the mark between groups of digits at the front of the text; 0: none.
+[[nodiscard]] std::size_t thousands_length(std::string_view text, char thousands);
+
+}  // namespace ellice
