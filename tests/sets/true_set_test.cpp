@@ -228,7 +228,9 @@ TEST(TrueSet, BoundsMeetHoweverLargeTheSet) {
         // less than w by no more than (level − L(w) + r²/2l2)/τ.
         const double tau = -gradient.dot(x) / x.squaredNorm();
         const double residual = (gradient + tau * x).squaredNorm() / (2 * options.l2);
-        if (options.penalize_bias) EXPECT_LE((level - own + residual) / tau, 1e-5 * penalty);
+        if (options.penalize_bias) {
+          EXPECT_LE((level - own + residual) / tau, 1e-5 * penalty);
+        }
         EXPECT_NEAR(set.radius(x, worst.attained), epsilon, 1e-5 * epsilon);
       }
     }

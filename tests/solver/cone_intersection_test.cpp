@@ -423,7 +423,9 @@ TEST(ConeIntersection, ProofsAreByModelsOfTheSetsHoweverFarAwayCoordinatesAreHel
         }
       }
     }
-    if (far < 1e4) EXPECT_GT(proofs, 20);
+    if (far < 1e4) {
+      EXPECT_GT(proofs, 20);
+    }
   }
 }
 
