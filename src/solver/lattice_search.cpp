@@ -191,7 +191,10 @@ void LatticeSearch::branch(std::size_t depth, double bound) {
     frame.fix_into(frames_[depth + 1], top.index, move, unit.cost(move));
     layout_->place_number(x_, number, move);
     closed_ = 0;
+    const double before = limit_->done();
     node(depth + 1, part);
+    // What is too dear at once is no work, but of very large numbers there is no end of that.
+    if (limit_->done() == before) limit_->add(1);
     if (closed_ == depth + 1) {
       // Before there is an answer, proofs that there is none are what ends a side.
       if (relaxation_.rules_out_beyond(frame, top.index, move, 1))

@@ -8,6 +8,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "sets/uncertainty_set.hpp"
+#include "support/class_cases.hpp"
 #include "support/network_model.hpp"
 #include "support/oracles.hpp"
 
@@ -211,6 +212,36 @@ TEST(FirstOrderCertificate, NeedsTheRealNetworkToReachTheThreshold) {
     EXPECT_FALSE(Certifier(model, choice, 0.1, between).certify(row));
   }
   EXPECT_GT(differ, 0);
+}
+
+TEST(ContestCertificate, HoldsWhereNearlyNothingIsLeftOfTheLead) {
+  // Who has no answer at ε gets one at the largest ε that he can have, where the robust logit is a
+  // billionth: a difference of numbers that are known to their own rounding.
+  int issued = 0;
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    const Model model = problem_zoo::class_model(4, 3, seed, 1e-6);
+    const Verifier verifier(model);
+    const SetChoice choice{.contest = make_contest(model, 2)};
+    for (std::uint64_t k = 0; k < 40; ++k) {
+      const Vector raw = 2 * Random(k).normal_vector(4);
+      const RawRow row(raw.begin(), raw.end());
+      if (Certifier(model, choice, 0, -1e6).evaluate(row).logit < 0.1) continue;
+      double low = 0;
+      double high = 100;
+      for (int step = 0; step < 60; ++step) {
+        const double middle = (low + high) / 2;
+        const bool holds = Certifier(model, choice, middle, -1e6).evaluate(row).robust_logit > 1e-9;
+        (holds ? low : high) = middle;
+      }
+      const auto certificate = Certifier(model, choice, low, 0).certify(row);
+      if (!certificate) continue;
+      EXPECT_LT(certificate->robust_logit, 1e-6);
+      const Verification verification = verifier.verify(*certificate);
+      EXPECT_TRUE(verification.holds()) << verification.failures.front();
+      ++issued;
+    }
+  }
+  EXPECT_GT(issued, 20);
 }
 
 TEST(EnsembleCertificate, NeedsItsModelsToBeVerified) {
