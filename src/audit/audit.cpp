@@ -132,6 +132,7 @@ FileAudit audit_recourse_file(const Json& file, const Model& model, const std::s
     if (audit.holds()) audit.fields = audit::record_standings(answer.value(), audit, evidence);
     audits.push_back(std::move(audit));
   }
+  if (!auditor.reference_fault().empty()) result.failures.push_back(auditor.reference_fault());
   check_people(top, people, result);
   if (top.has("sha256")) (void)top.at("sha256");
   const std::string fault = hashes.fault();

@@ -160,8 +160,8 @@ class CostSearch {
     const Index sides = chart_.rows().rows();
     const Vector point = chart_.point(centre.y.head(chart_.size()));
     const auto paid = static_cast<double>(cost.at(point));
-    if (paid < best_.found &&
-        robust_logit(*asked_->cones, extended(point), asked_->epsilon) >= asked_->threshold) {
+    if (paid < best_.found && robust_logit(*asked_->cones, extended(point), asked_->epsilon) >=
+                                  asked_->threshold + asked_->clear) {
       best_.found = paid;
       best_.point = point;
     }
@@ -238,10 +238,11 @@ CostBounds least_cost(const CostQuestion& question) {
       if (value > rule.upper + slack || value < rule.lower - slack)
         return {.proved = question.enough};
     }
-    const bool is_robust =
-        robust_logit(*question.cones, extended(box->lower), question.epsilon) >= question.threshold;
-    if (!is_robust) return {.proved = question.enough};
+    const double logit = robust_logit(*question.cones, extended(box->lower), question.epsilon);
+    if (!(logit >= question.threshold)) return {.proved = question.enough};
     const auto paid = static_cast<double>(question.cost->at(box->lower));
+    if (!(logit >= question.threshold + question.clear))
+      return {.proved = std::min(paid, question.enough)};
     return {.proved = std::min(paid, question.enough), .found = paid, .point = box->lower};
   }
   const Region region{.box = *box, .rules = question.region->rules};

@@ -35,6 +35,7 @@ struct CostQuestion {
   const std::vector<Cone>* cones = nullptr;
   double epsilon = 0;
   double threshold = 0;
+  double clear = 0;  // by which a point must pass before it counts as found: what rounding may hide
   const Region* region = nullptr;
   const ColumnCost* cost = nullptr;
   double enough = 0;

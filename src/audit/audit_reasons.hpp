@@ -19,6 +19,9 @@ class ReasonAudit {
   /// Whether `answer` has the reasons that its query should have; adds what is wrong.
   void check(JsonObject& answer, const RawRow& query, std::vector<std::string>& failures) const;
 
+  /// What is wrong with the reference; empty where nothing is, or where it cannot be known.
+  [[nodiscard]] const std::string& fault() const { return fault_; }
+
  private:
   void check_items(JsonObject reasons, const RawRow& query,
                    std::vector<std::string>& failures) const;

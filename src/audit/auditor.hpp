@@ -31,6 +31,9 @@ class Auditor {
   /// `earlier` are those of the same query.
   [[nodiscard]] AnswerAudit audit(JsonObject answer, std::span<const AnswerAudit> earlier) const;
 
+  /// What is wrong with the reference of the reasons, in words; empty where nothing is.
+  [[nodiscard]] const std::string& reference_fault() const { return reasons_.fault(); }
+
   /// A log of points that prove the gap of an answer that holds, for its record; empty where that
   /// takes none or cannot be had.
   [[nodiscard]] Json proof_of(JsonObject answer, std::span<const AnswerAudit> earlier) const;
@@ -71,6 +74,8 @@ class Auditor {
                         AnswerAudit& result) const;
   void check_row(JsonObject& answer, const RawRow& query, const audit::RowConstraints& constraints,
                  std::span<const AnswerAudit> earlier, AnswerAudit& result) const;
+  /// Whether a certificate is about such models as were asked for, so that they can be read.
+  [[nodiscard]] bool fits(const Certificate& certificate) const;
   [[nodiscard]] std::vector<std::vector<std::size_t>> changed_by(
       std::span<const AnswerAudit> plans) const;
   /// How many features differ.
@@ -118,7 +123,13 @@ class Auditor {
     const char* key = "";  // of the log
     int most_points = 0;
     Json* record = nullptr;
+    std::optional<double> threshold = {};  // instead of the one that answers need
   };
+  /// Whether no allowed row is more robust than that; false where it cannot be shown.
+  [[nodiscard]] bool is_best(double bound, const Row& row, const audit::RowConstraints& constraints,
+                             const AnswerAudit& result) const;
+  /// What a solve with H in extended precision may lose, relatively.
+  [[nodiscard]] double extended_rounding(const AnswerAudit& result) const;
   [[nodiscard]] audit::Enumerated enumerate(const Row& row,
                                             const audit::RowConstraints& constraints,
                                             const AnswerAudit& result, double claimed,
@@ -137,6 +148,7 @@ class Auditor {
   struct WorstThere {
     std::vector<audit::LongVector> models = {};
     double needed = 0;
+    double clear = 0;  // beyond it, so that rounding does not decide
   };
   [[nodiscard]] WorstThere worst_at(const Row& row, const AnswerAudit& result) const;
   /// The cost of what is not discrete; adds what the rest of the row costs to `spent`.
@@ -193,6 +205,7 @@ class Auditor {
   ReasonAudit reasons_;
   std::optional<audit::TrueModels> true_models_;
   mutable std::map<Index, std::vector<audit::Cone>> cones_;  // by the class that wins, as needed
+  mutable std::map<Index, double> roundings_;                // likewise
 };
 
 }  // namespace ellice

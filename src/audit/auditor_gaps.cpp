@@ -97,6 +97,17 @@ audit::Enumerated Auditor::check_fewer(const Row& row, const audit::RowConstrain
                    {.key = "fewer", .most_points = most_points, .record = record});
 }
 
+bool Auditor::is_best(double bound, const Row& row, const audit::RowConstraints& constraints,
+                      const AnswerAudit& result) const {
+  const double all = 1.01 * dearest(constraints);
+  if (true_models_ || !std::isfinite(all) || !(all > 0)) return false;
+  return enumerate(row, constraints, result, all, asked_.max_changes,
+                   {.key = "best",
+                    .most_points = points_of_verify,
+                    .threshold = bound + 1e-9 * (1 + std::abs(bound))}) ==
+         audit::Enumerated::proved;
+}
+
 double Auditor::dearest(const audit::RowConstraints& constraints) const {
   const Vector weights = audit::weights_by_column(model_->encoder);
   double most = 0;
@@ -121,16 +132,18 @@ audit::Enumerated Auditor::enumerate(const Row& row, const audit::RowConstraints
                                      std::optional<std::int64_t> most_changes,
                                      const ProofEffort& effort) const {
   const WorstThere worst = worst_at(row, result);
+  const double needed = effort.threshold.value_or(worst.needed);
   audit::EnumerationQuestion question{.rows = {.constraints = &constraints,
                                                .encoder = &model_->encoder,
                                                .cost = asked_.cost,
                                                .most_changes = most_changes,
-                                               .threshold = worst.needed,
+                                               .threshold = needed,
                                                .claimed = claimed},
                                       .models = worst.models,
                                       .cones = true_models_ ? nullptr : &cones(result),
                                       .epsilon = result.epsilon,
                                       .most_points = effort.most_points};
+  if (effort.threshold) question.rows.cost = {};  // any will do where no row is to be left
   if (asked_.plans_differ) question.rows.not_all = row.not_all;
   if (row.log != nullptr && row.log->is_object() && row.log->contains(effort.key))
     question.log = &row.log->at(effort.key);
@@ -140,7 +153,8 @@ audit::Enumerated Auditor::enumerate(const Row& row, const audit::RowConstraints
         const Vector start = row.z.cwiseMax(region.box.lower).cwiseMin(region.box.upper);
         return least_cost({.cones = true_models_ ? nullptr : &cones(result),
                            .epsilon = result.epsilon,
-                           .threshold = worst.needed,
+                           .threshold = needed,
+                           .clear = worst.clear,
                            .region = &region,
                            .cost = &cost,
                            .enough = enough,
@@ -241,9 +255,19 @@ Auditor::WorstThere Auditor::worst_at(const Row& row, const AnswerAudit& result)
       add(lift.transpose() * true_models_->center(), lift.transpose() * model);
     }
   }
-  found.needed = result.threshold +
-                 certificate_margin * (static_cast<double>(terms) + std::abs(result.threshold));
+  const double size = static_cast<double>(terms) + std::abs(result.threshold);
+  found.needed = result.threshold + certificate_margin * size;
+  if (!true_models_) found.clear = extended_rounding(result) * size;
   return found;
+}
+
+double Auditor::extended_rounding(const AnswerAudit& result) const {
+  constexpr double extended_to_double = 0x1p-11;
+  const auto found = roundings_.find(result.winner.value_or(0));
+  if (found != roundings_.end()) return extended_to_double * found->second;
+  const double own = audit::rounding(cones(result));
+  roundings_.emplace(result.winner.value_or(0), own);
+  return extended_to_double * own;
 }
 
 audit::CostBounds Auditor::least_cost(double claimed, const audit::ColumnCost& cost, const Row& row,
@@ -255,6 +279,7 @@ audit::CostBounds Auditor::least_cost(double claimed, const audit::ColumnCost& c
     const audit::CostQuestion question{.cones = true_models_ ? nullptr : &cones(result),
                                        .epsilon = result.epsilon,
                                        .threshold = worst.needed,
+                                       .clear = worst.clear,
                                        .region = &region,
                                        .cost = &cost,
                                        .enough = claimed,
