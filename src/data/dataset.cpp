@@ -102,7 +102,8 @@ void RowParser::parse(std::span<const std::string_view> cells, std::size_t line,
 }
 
 std::string_view RowParser::target(std::span<const std::string_view> cells) const {
-  return cells[target_];
+  const std::string_view cell = cells[target_];
+  return is_missing(cell) ? std::string_view() : cell;
 }
 
 bool RowParser::is_missing(std::string_view cell) const {

@@ -1,5 +1,7 @@
 // One description of what is written, to_json; to_yaml is the same document in another spelling.
 
+#include "data/schema_writer.hpp"
+
 #include <algorithm>
 #include <cctype>
 
@@ -86,13 +88,28 @@ std::string flow(const Json& value) {
   return value.is_string() ? yaml_text(value.get<std::string>()) : canonical_text(value);
 }
 
+std::string comment_on(const std::string& column, const YamlComments& comments) {
+  const auto found = comments.find(column);
+  return found == comments.end() ? "" : "  # " + found->second;
+}
+
 /// One line per member, values aligned.
-std::string block(const Json& object) {
+std::string block(const Json& object, const YamlComments& comments) {
   std::size_t widest = 0;
   for (const auto& [key, member] : object.items()) widest = std::max(widest, yaml_text(key).size());
   std::string result;
   for (const auto& [key, member] : object.items()) {
-    result += fmt::format("  {:<{}} {}\n", yaml_text(key) + ":", widest + 1, flow(member));
+    result += fmt::format("  {:<{}} {}{}\n", yaml_text(key) + ":", widest + 1, flow(member),
+                          comment_on(key, comments));
+  }
+  return result;
+}
+
+/// One line per item.
+std::string lines(const Json& list, const YamlComments& comments) {
+  std::string result;
+  for (const Json& item : list) {
+    result += fmt::format("  - {}{}\n", flow(item), comment_on(item.get<std::string>(), comments));
   }
   return result;
 }
@@ -126,11 +143,19 @@ Json to_json(const Schema& schema) {
 }
 
 std::string to_yaml(const Schema& schema) {
+  return to_yaml(schema, {});
+}
+
+std::string to_yaml(const Schema& schema, const YamlComments& comments) {
   std::string result;
   const Json document = to_json(schema);
   for (const auto& [key, member] : document.items()) {
-    if (key == "features" || key == "one_hot") {
-      result += fmt::format("{}:\n{}", key, block(member));
+    if (key == "features") {
+      result += fmt::format("{}:\n{}", key, block(member, comments));
+    } else if (key == "one_hot") {
+      result += fmt::format("{}:\n{}", key, block(member, {}));
+    } else if (key == "drop" && !comments.empty()) {
+      result += fmt::format("{}:\n{}", key, lines(member, comments));
     } else {
       result += fmt::format("{}: {}\n", key, flow(member));
     }

@@ -21,10 +21,10 @@ class BadInput(CliTestCase):
         self.expect_failure(BAD_INPUT, words, "train", "loans.csv", "--schema", "loans.yaml", "-o", "m.json")
         self.expect_failure(BAD_INPUT, words, "train", "loans.csv", "--schema", "loans.yaml", "-o", "new.json")
 
-    def expect_draft_refused(self, words, data, target="approved", favourable="yes"):
+    def expect_draft_refused(self, words, data, *options, target="approved", favourable="yes"):
         self.write("loans.csv", data)
         self.expect_failure(BAD_INPUT, words, "schema", "loans.csv", "--target", target, "--favourable", favourable,
-                            "-o", "m.json")
+                            "-o", "m.json", *options)
 
 
 class BadTable(BadInput):
@@ -99,7 +99,7 @@ class BadTable(BadInput):
         for data, line, column in ((LOANS.encode("latin-1"), 2, 4), (LOANS.replace("city", "cité").encode("latin-1"), 1, 4)):
             words = [f"loans.csv: line {line}: column {column} holds the byte 0x", "not UTF-8", "save the file as UTF-8"]
             self.expect_refused(words, data)
-            self.expect_draft_refused(words, data)
+            self.expect_draft_refused(words, data, "--encoding", "utf8")
         self.expect_refused(["loans.csv: the text is UTF-16; save the file as UTF-8"], LOANS.encode("utf-16"))
 
     def test_that_is_not_a_table(self):
