@@ -165,6 +165,10 @@ class Enumeration {
       if (own.value >= asked_->rows.claimed) return node;
       if (own.value > best.value) best = std::move(own);
     }
+    if (best.model.size() == 0) {  // numbers too large for any bound
+      result_ = Enumerated::open;
+      return {};
+    }
     const std::size_t unit = next_unit(decisions, hint, best);
     if (hint) node["split"] = name_of(unit);
     split(decisions, unit, best, log, hint ? &*hint : nullptr, node);

@@ -92,7 +92,9 @@ class Explain(CliTestCase):
         plans = self.explain("--epsilon", "1%")["results"]
         options = ("explain", "m.json", "people.csv", "--epsilon", "1%", "--quiet", "--format")
         lines = self.ellice(*options, "jsonl").splitlines()
-        self.assertEqual([json.loads(line) for line in lines], plans)
+        # A record of a file is signed with what the file says was asked, which a line does not.
+        unsigned = [{key: value for key, value in plan.items() if key != "sha256"} for plan in plans]
+        self.assertEqual([json.loads(line) for line in lines], unsigned)
         rows = list(csv.DictReader(io.StringIO(self.ellice(*options, "csv"))))
         self.assertEqual(len(rows), len(plans))
         for row, plan in zip(rows, plans):

@@ -21,6 +21,7 @@ MODELS = [
     Case("models/loans.json", "train inputs/loans.csv --schema inputs/loans.yaml --l2 0.02 --store-rows --folds 0"),
     Case("models/squared.json", "train inputs/loans.csv --schema inputs/loans.yaml --l2 0.02 --loss squared"
          " --no-penalize-bias --holdout 0.25 --folds 0"),
+    Case("models/words.json", "train inputs/loans.csv --schema inputs/words.yaml --l2 0.02 --folds 0"),
     Case("models/implications.json", "train inputs/loans.csv --schema inputs/implications.yaml --l2 0.02 --folds 0"),
     Case("models/diabetes.json", "train --dataset diabetes --model mlp --hidden 4 --learning-rate 0.01 --refit",
          again=False),  # and `recommended` of calibrations/diabetes.json
@@ -32,6 +33,8 @@ MODELS = [
 
 ONE_LOGIT = [
     Case("recourse/lending.json", "explain @lending --epsilon 1%"),
+    Case("recourse/loans-proof.json", "explain @loans --epsilon 1% --proof"),
+    Case("recourse/words.json", "explain @words:applicant --epsilon 1%"),
     Case("recourse/lending.jsonl", "explain @lending:borrower --epsilon 1%"),
     Case("recourse/lending.csv", "explain @lending --epsilon 1%"),
     Case("recourse/lending-safe.csv", "explain @lending:borrower --epsilon 1% --spreadsheet-safe"),

@@ -17,7 +17,9 @@ note='echo "${0##*/} $*${ELLICE_SEED:+ (seed $ELLICE_SEED)}" >>"$calls"
 for program in cmake ctest clang-tidy; do stub "$program" <<<"$note"; done
 for script in test package; do printf '%s\n' '#!/usr/bin/env bash' "$note" >"$tree/scripts/$script"; done
 printf '%s\n' '#!/usr/bin/env bash' 'echo TESTS' >"$tree/scripts/property_tests.py"
-chmod +x "$tree"/scripts/*
+mkdir -p "$tree/build/release/tests/combination"
+printf '%s\n' '#!/usr/bin/env bash' "$note" >"$tree/build/release/tests/combination/audits"
+chmod +x "$tree"/scripts/* "$tree/build/release/tests/combination/audits"
 
 check() { : >"$calls"; run "$tree/scripts/check" "$@"; }
 results() { sed -n 's/  *[0-9]* min$//p' <<<"$output" | sed 's/  */ /'; }
@@ -25,7 +27,7 @@ results() { sed -n 's/  *[0-9]* min$//p' <<<"$output" | sed 's/  */ /'; }
 check
 expect_equal 'all is well' "$status" 0
 expect_equal 'every stage is in the table' "$(results)" "$(printf '%s\n' 'test passed' 'asan passed' 'tsan passed' \
-  'release passed' 'tidy passed' 'property passed' 'fuzz skipped' 'package passed')"
+  'release passed' 'tidy passed' 'property passed' 'audits passed' 'fuzz skipped' 'package passed')"
 expect_equal 'what scripts/test does comes first' "$(head -n 1 "$calls")" 'test '
 expect_equal 'all tests run under three presets' "$(grep -c '^ctest --preset [a-z]* -j [0-9]*\( (seed [0-9]*)\)\?$' "$calls")" 3
 expect_equal 'five rounds of properties' "$(grep -c -- '-R TESTS' "$calls")" 5
