@@ -413,6 +413,12 @@ TEST(DraftSchema, HoldsACategoryWithoutFrequentLevels) {
   EXPECT_GUESS(found, "job", "immutable: 200 levels, none of them frequent");
 }
 
+TEST(DraftSchema, DoubtsThatNothingMayChange) {
+  const SchemaDraft found = draft("age,sex,y\n31,0,1\n44,1,0\n25,1,1\n");
+  ASSERT_EQ(found.doubts.size(), 1U);
+  EXPECT_NE(found.doubts[0].find("every feature is immutable or protected"), std::string::npos);
+}
+
 TEST(DraftSchema, PutsEachGuessBesideItsLine) {
   const SchemaDraft found = draft_any(with_column("age", {"31", "42", "29", "57"}));
   const std::string yaml = to_yaml(found);
