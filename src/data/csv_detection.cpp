@@ -16,7 +16,7 @@ namespace ellice {
 namespace {
 
 constexpr std::size_t most_lines = 1000;       // looked at for the separator
-constexpr std::size_t most_cells = 2'000'000;  // looked at for the spelling of numbers
+constexpr std::size_t most_cells = 1'000'000;  // looked at for the spelling of numbers
 constexpr std::size_t most_marks = 20;         // remembered of a column
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
@@ -103,18 +103,15 @@ struct Evidence {
            const std::optional<std::vector<std::string>>& missing) {
     cell = without_outer_blanks(cell);
     if (cell.empty()) return;
+    if (!missing && add_plain(cell, spellings)) return;
     if (is_mark(cell, missing)) {
       ++mark_cells;
       if (marks.size() < most_marks || marks.contains(std::string(cell)))
         ++marks[std::string(cell)];
       return;
     }
+    if (missing && add_plain(cell, spellings)) return;
     ++cells;
-    if (cell.find_first_not_of("0123456789") == std::string_view::npos) {
-      for (std::size_t& count : read) ++count;
-      ++unsigned_numbers;
-      return;
-    }
     add_number(cell, spellings);
   }
 
@@ -127,6 +124,28 @@ struct Evidence {
                       const std::optional<std::vector<std::string>>& missing) {
     if (!missing) return missing_mark(cell) != MissingMark::none;
     return std::find(missing->begin(), missing->end(), cell) != missing->end();
+  }
+
+  /// Digits with a point among them or not, which most cells of most files are; false for others.
+  bool add_plain(std::string_view cell, const Spellings& spellings) {
+    if (cell.starts_with('-')) cell.remove_prefix(1);
+    const auto count_digits = [](std::string_view text) {
+      return std::min(text.find_first_not_of("0123456789"), text.size());
+    };
+    const std::size_t whole = count_digits(cell);
+    if (whole == 0) return false;
+    const bool has_point = whole < cell.size() && cell[whole] == '.';
+    const std::size_t decimals = has_point ? count_digits(cell.substr(whole + 1)) : 0;
+    if (whole + (has_point ? 1 + decimals : 0) != cell.size() || (has_point && decimals == 0)) {
+      return false;
+    }
+    for (std::size_t k = 0; k < spellings.size(); ++k) {
+      const bool is_group = spellings[k].thousands == '.' && whole <= 3 && decimals == 3;
+      if (!has_point || spellings[k].decimal == '.' || is_group) ++read[k];
+    }
+    ++cells;
+    ++unsigned_numbers;
+    return true;
   }
 
   void add_number(std::string_view cell, const Spellings& spellings) {

@@ -70,6 +70,12 @@ class Drafter {
     draft_columns();
     require_input(!draft_.schema.features.empty(), "{}: no column but the target can be a feature",
                   source_->name());
+    const bool all_fixed = std::all_of(draft_.schema.features.begin(), draft_.schema.features.end(),
+                                       [](const Feature& feature) { return feature.immutable; });
+    if (all_fixed) {
+      draft_.doubts.emplace_back(
+          "every feature is immutable or protected: nobody whom the model declines can get a plan");
+    }
     draft_missing();
     forget_unused_symbols();
     return std::move(draft_);

@@ -104,9 +104,11 @@ void ColumnSummary::add_number(double value) {
   whole = whole && is_whole;
   if (value == 0) return;  // which lies on every grid, and says nothing
   ++nonzero;
+  // From the finest on, each of which the next is a multiple of.
   for (std::size_t k = grids.size(); k-- > 0;) {
     const double steps = value / grids[k];
-    if (steps == std::nearbyint(steps)) ++on_grid[k];
+    if (steps != std::nearbyint(steps)) return;
+    ++on_grid[k];
   }
 }
 

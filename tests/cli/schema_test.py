@@ -68,7 +68,7 @@ class MessyExport(CliTestCase):
         self.assertEqual(schema["drop"], ["Kundennummer", "Name", "PLZ", "Antragsdatum", "Währung", "Bemerkung"])
         features = schema["features"]
         kept = {name for name, feature in features.items() if feature.get("immutable") or feature.get("protected")}
-        self.assertEqual(kept, {"Alter", "Geschlecht", "Staatsangehörigkeit", "Familienstand", "Kinder"})
+        self.assertEqual(kept, {"Alter", "Geschlecht", "Staatsangehörigkeit", "Familienstand", "Kinder", "Zinssatz"})
         self.assertEqual(features["Schulabschluss"],
                          {"kind": "ordinal", "levels": list(LADDER), "direction": "increase"})
         self.assertEqual(features["Jahreseinkommen"], {"kind": "integer", "step": 100, "unit": "EUR"})

@@ -319,6 +319,48 @@ TEST(CsvScanner, RefusesAHeaderThatCannotBeUsed) {
   EXPECT_NE(error_of("a\tb\n1\t2\n").find("separated by a tab?"), std::string::npos);
 }
 
+TEST(CsvScanner, ReadsEverySeparatorAsItReadsCommas) {
+  Random random(5);
+  const std::vector<std::string> pieces = {"a",  "12", "-",  "\"\"", ",", ";",
+                                           "\t", "|",  "\n", "é",    " "};
+  for (std::uint64_t round = 0; round < 1500; ++round) {
+    Random stream = random.split(round);
+    const char separator = separators[stream.below(separators.size())];
+    const std::size_t columns = 2 + stream.below(4);
+    std::vector<Row> rows;
+    std::string text;
+    for (std::uint64_t i = 0; i < 1 + stream.below(6); ++i) {
+      Row row;
+      for (std::size_t j = 0; j < columns; ++j) {
+        std::string cell = i == 0 ? "n" + std::to_string(j) : "";
+        for (std::uint64_t k = stream.below(12); k > 0; --k)
+          cell += pieces[stream.below(pieces.size())];
+        if (j > 0) text += separator;
+        text += '"' + cell + '"';
+        for (std::size_t at = 0; (at = cell.find("\"\"", at)) != std::string::npos; ++at)
+          cell.erase(at, 1);
+        row.push_back(cell);
+      }
+      text += stream.below(2) == 0 ? "\n" : "\r\n";
+      rows.push_back(row);
+    }
+    CsvScanner scanner("t", pieces_of(text, 1 + stream.below(9)), 4 + stream.below(60), separator);
+    ASSERT_EQ(scanner.header(), rows.front());
+    std::span<const std::string_view> cells;
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+      ASSERT_TRUE(scanner.next(cells)) << text;
+      ASSERT_EQ(Row(cells.begin(), cells.end()), rows[i]) << text;
+    }
+    ASSERT_FALSE(scanner.next(cells));
+  }
+  CsvScanner plain("t", pieces_of("a;b\n1,5;x-y\n;\n", 3), 8, ';');
+  std::span<const std::string_view> cells;
+  ASSERT_TRUE(plain.next(cells));
+  EXPECT_EQ(Row(cells.begin(), cells.end()), (Row{"1,5", "x-y"}));
+  ASSERT_TRUE(plain.next(cells));
+  EXPECT_EQ(Row(cells.begin(), cells.end()), (Row{"", ""}));
+}
+
 class CsvFile : public testing::Test {
  protected:
   CsvFile() {
@@ -372,6 +414,33 @@ TEST_F(CsvFile, LargerThanTheBufferKeepsEveryRow) {
   }
   EXPECT_EQ(count, rows);
   EXPECT_EQ(reader.sha256(), sha256_hex(text));
+}
+
+TEST_F(CsvFile, InLatin1IsReadAsUtf8AndHashedAsItIs) {
+  std::string text =
+      "stra\xDF"
+      "e;preis\n";
+  const std::size_t rows = 60000;  // more than a buffer, so that letters fall on its ends
+  for (std::size_t i = 0; i < rows; ++i) text += std::string(i % 7, 'x') + "\xFC;5 \x80\n";
+  const CsvFormat format{.separator = ';', .encoding = Encoding::latin1};
+  const auto check = [&](CsvReader&& reader) {
+    EXPECT_EQ(reader.header(), (Row{"straße", "preis"}));
+    std::span<const std::string_view> cells;
+    std::size_t count = 0;
+    for (; reader.next(cells); ++count) {
+      ASSERT_EQ(cells[0], std::string(count % 7, 'x') + "ü");
+      ASSERT_EQ(cells[1], "5 €");
+    }
+    EXPECT_EQ(count, rows);
+    EXPECT_EQ(reader.sha256(), sha256_hex(text));
+    EXPECT_EQ(reader.bytes_read(), text.size());
+    EXPECT_EQ(reader.format(), format);
+  };
+  check(CsvReader(file(text), format));
+  check(CsvReader(file(text), [&](std::string_view start) {
+    EXPECT_EQ(start, text);
+    return format;
+  }));
 }
 
 TEST_F(CsvFile, ThatCannotBeReadIsNamed) {

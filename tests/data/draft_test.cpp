@@ -217,6 +217,11 @@ TEST(DraftSchema, ProtectsByNamesInFourLanguages) {
       {"priors_count", codes, "immutable: the past"},
       {"current_charge_degree", codes, "immutable: the past"},
       {"juvenile_crimes", codes, "immutable: the past"},
+      {"interest_rate", numbers, "immutable: what the lender sets"},
+      {"Effektivzins", numbers, "immutable: what the lender sets"},
+      {"taux d'intérêt", numbers, "immutable: what the lender sets"},
+      {"credit_score", numbers, "immutable: a judgement of others"},
+      {"Bonitätsindex", numbers, "immutable: a judgement of others"},
       {"sex", codes, "protected: sex or gender"},
       {"Geschlecht", codes, "protected"},
       {"sexe", codes, "protected"},
@@ -406,6 +411,12 @@ TEST(DraftSchema, HoldsACategoryWithoutFrequentLevels) {
   const SchemaDraft found = draft(text);
   EXPECT_TRUE(found.schema.features[1].immutable);
   EXPECT_GUESS(found, "job", "immutable: 200 levels, none of them frequent");
+}
+
+TEST(DraftSchema, DoubtsThatNothingMayChange) {
+  const SchemaDraft found = draft("age,sex,y\n31,0,1\n44,1,0\n25,1,1\n");
+  ASSERT_EQ(found.doubts.size(), 1U);
+  EXPECT_NE(found.doubts[0].find("every feature is immutable or protected"), std::string::npos);
 }
 
 TEST(DraftSchema, PutsEachGuessBesideItsLine) {

@@ -1,0 +1,103 @@
+#include "data/schema_rules.hpp"
+
+namespace ellice {
+
+namespace {
+
+/// A move that the feature can make; sets what «rises» and «falls» mean by themselves.
+void check_move(const YamlEntry& item, const std::string& text, const Move& move, bool condition,
+                const Schema& schema) {
+  std::vector<std::string> names;
+  for (const Feature& feature : schema.features) names.push_back(feature.name);
+  const std::optional<std::size_t> found = schema.find(move.feature);
+  if (!found) {
+    item.fault("rule \"{}\": no feature \"{}\"; {}", text, move.feature,
+               suggestion(move.feature, names));
+  }
+  const Feature& feature = schema.features[*found];
+  const bool ordered = feature.is_number() || feature.kind == FeatureKind::ordinal;
+  switch (move.kind) {
+    case Move::Kind::rises:
+    case Move::Kind::falls:
+      if (!ordered) {
+        item.fault(
+            "rule \"{}\": found feature \"{}\" of kind {}, which cannot rise or fall; say "
+            "\"changes\" or \"becomes LEVEL\"",
+            text, feature.name, enum_name(feature.kind));
+      }
+      // Any number above the query's would do, and so there would be no nearest answer.
+      if (!condition && move.by == 0 && feature.kind == FeatureKind::numeric && !feature.step &&
+          feature.allowed.empty()) {
+        item.fault("rule \"{}\": say by how much \"{}\" {}, as in \"{} {} by at least 1\"", text,
+                   feature.name, enum_name(move.kind), feature.name, enum_name(move.kind));
+      }
+      return;
+    case Move::Kind::becomes:
+      if (feature.is_number()) {
+        item.fault("rule \"{}\": found feature \"{}\" of kind {}, which has no levels to become",
+                   text, feature.name, enum_name(feature.kind));
+      }
+      if (!feature.level_index(move.level)) {
+        item.fault("rule \"{}\": feature \"{}\" has no level \"{}\"; {}", text, feature.name,
+                   move.level, suggestion(move.level, feature.levels));
+      }
+      return;
+    case Move::Kind::changes:
+    case Move::Kind::stays:
+      return;
+  }
+}
+
+void read_implication(const YamlEntry& item, const std::string& text, Schema& schema) {
+  Implication implication;
+  try {
+    implication = parse_implication(text);
+  } catch (const Error& error) {
+    item.fault("{}", error.what());
+  }
+  check_move(item, text, implication.condition, true, schema);
+  check_move(item, text, implication.consequence, false, schema);
+  schema.implications.push_back(std::move(implication));
+  if (schema.implications.size() > most_implications) {
+    item.fault(
+        "rule \"{}\": more than {} rules with \"if\", each of which doubles the cases that "
+        "a search looks at; write linear rules or ranges instead",
+        text, most_implications);
+  }
+}
+
+}  // namespace
+
+void read_constraints(const YamlEntry* entry, Schema& schema) {
+  if (entry == nullptr) return;
+  std::vector<std::string> numbers;
+  for (const Feature& feature : schema.features) {
+    if (feature.is_number()) numbers.push_back(feature.name);
+  }
+  for (const YamlEntry& item : entry->list("a list of rules such as \"debt <= 0.4 * income\"")) {
+    const std::string text = item.text("a rule such as \"debt <= 0.4 * income\"");
+    if (is_implication(text)) {
+      read_implication(item, text, schema);
+      continue;
+    }
+    Rule rule;
+    try {
+      rule = parse_rule(text);
+    } catch (const Error& error) {
+      item.fault("{}", error.what());
+    }
+    for (const auto& [name, coefficient] : rule.terms) {
+      const std::optional<std::size_t> feature = schema.find(name);
+      if (!feature) {
+        item.fault("rule \"{}\": no feature \"{}\"; {}", text, name, suggestion(name, numbers));
+      }
+      if (!schema.features[*feature].is_number()) {
+        item.fault("rule \"{}\": found feature \"{}\" of kind {}, expected numeric or integer",
+                   text, name, enum_name(schema.features[*feature].kind));
+      }
+    }
+    schema.constraints.push_back(std::move(rule));
+  }
+}
+
+}  // namespace ellice
