@@ -64,7 +64,7 @@ Dataset study_rows(const std::string& dataset, StudyMode mode, std::uint64_t see
   // Answers anywhere in space treat every column as a number, as the paper does.
   if (mode == StudyMode::continuous) data = with_numeric_columns(data);
   data.schema.constraints.clear();
-  for (Feature& feature : data.schema.features) feature.immutable = false;
+  for (Feature& feature : data.schema.features) feature.immutable = feature.is_protected;
   return select_rows(data, balanced_rows(data.labels, Random(seed).split(balancing_stream)));
 }
 

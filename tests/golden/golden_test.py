@@ -202,6 +202,8 @@ class Comparison(unittest.TestCase):
             for key in value:
                 yield {name: member for name, member in value.items() if name != key}
                 yield {("other" if name == key else name): member for name, member in value.items()}
+                if key == "sha256":
+                    continue  # follows from the rest
                 for member in self.altered(value[key]):
                     yield {**value, key: member}
         elif isinstance(value, list):
