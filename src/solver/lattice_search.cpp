@@ -231,16 +231,24 @@ void LatticeSearch::solve_continuous(const NumberFrame& frame, double bound) {
     unit.charge = 0;
     part.units.push_back(std::move(unit));
   }
-  // Under rules the margin may have been taken of fewer terms than the row has.
+  // Under rules the margin may have been taken of fewer terms than the row has. The last digits of
+  // what is missing do not go by raising it by as much.
+  double least = bound;
+  double raise = 0;
   for (int k = 0; k < most_raises; ++k) {
     limit_->add(1000);
     ConicOracle oracle(*factor_, part.epsilon);
     const MixedResult solved = MixedSearch(oracle, part).run();
-    if (k == 0 && solved.status == MixedStatus::limit)
-      record_->leave_open(std::max(bound, frame.paid + solved.lower_bound));
-    if (!solved.found || record_->offer(solved.point) || !(record_->missing() > 0)) return;
-    part.threshold += 1.01 * record_->missing();
+    if (k == 0) least = std::max(bound, frame.paid + solved.lower_bound);
+    if (k == 0 && solved.status == MixedStatus::limit) record_->leave_open(least);
+    if (!solved.found && k == 0) return;
+    if (!solved.found) break;
+    if (record_->offer(solved.point) || !(record_->missing() > 0)) return;
+    raise = std::max(1.01 * record_->missing(), 0.1 * raise);
+    part.threshold += raise;
   }
+  // What was found without the margin stays unsearched, not ruled out.
+  record_->leave_open(least);
 }
 
 }  // namespace ellice

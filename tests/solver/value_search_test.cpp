@@ -127,6 +127,39 @@ TEST(ValueSearch, IsNeverDearerThanBestFirst) {
   EXPECT_GT(cheaper, 0);
 }
 
+TEST(ValueSearch, ARuleThatBindsNothingChangesNothing) {
+  // Under rules numbers are solved by other code, whose last digits must not lose a part.
+  int compared = 0;
+  for (const std::uint64_t seed : testing_support::seeds(1, 150)) {
+    Random random(seed);
+    const robust_problems::Instance instance = robust_problems::random_instance(6, 100, seed);
+    const double far = std::pow(10, static_cast<double>(random.below(4)));
+    MixedProblem problem{.query = Vector::Zero(6), .epsilon = 0.03, .threshold = random.normal()};
+    MixedUnit group{.column = 1, .width = 4};
+    for (Index k = 0; k < 3; ++k)
+      group.options.push_back({.values = Vector::Unit(4, k), .cost = random.uniform()});
+    problem.query(4) = 1;  // his own option
+    problem.units = {group};
+    for (const Index column : {0, 5}) {
+      problem.query(column) = far * random.normal();
+      const double side = problem.query(column) > 0 ? 1 : -1;
+      problem.units.push_back({.column = column,
+                               .lower = side > 0 ? -2 : problem.query(column),
+                               .upper = side > 0 ? problem.query(column) : 2,
+                               .quadratic = 2});
+    }
+    const BoxFactor factor(instance.theta, instance.hessian);
+    const MixedResult free = solve_mixed(factor, problem);
+    problem.rules = {{.coefficients = Vector::Unit(6, 0), .lower = -1e6 * far, .tolerance = 1e-7}};
+    const MixedResult ruled = solve_mixed(factor, problem);
+    ASSERT_EQ(free.found, ruled.found) << seed;
+    if (!free.found) continue;
+    EXPECT_NEAR(free.objective, ruled.objective, 1e-8 * (1 + free.objective)) << seed;
+    ++compared;
+  }
+  EXPECT_GT(compared, 30);
+}
+
 TEST(ValueSearch, GivesTheSameTwice) {
   int limited = 0;
   for (const std::uint64_t seed : testing_support::seeds(0, 20)) {
