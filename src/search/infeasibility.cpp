@@ -153,6 +153,7 @@ class Explanation {
     best_ = result.best.row;
     result.planes = reach_.planes();
     result.best.bound = std::min(result.best.bound, result.bound(feasible_));
+    result.ranges = feasible_.ranges();
     const EpsilonBounds bounds = max_epsilon();
     if (!bounds.lower) return result;
     result.last = problem_->model->encoder.raw(bounds.point);
@@ -179,11 +180,10 @@ class Explanation {
     why.best_bound = std::max(why.best_bound, best.value);
   }
 
-  /// That of everybody where it is allowed and nothing here can be better than what bounds it.
+  /// That of everybody where it is allowed, and so is nothing that is not theirs.
   [[nodiscard]] Reached most_robust() {
     const Reached& best = common_->best;
-    if (best.row.size() > 0 && allows(best.row) && common_->bound(feasible_) <= best.bound)
-      return best;
+    if (best.row.size() > 0 && common_->holds(feasible_) && allows(best.row)) return best;
     return reach_.search(feasible_, {.most_changes = most_changes_});
   }
 
@@ -356,6 +356,17 @@ std::optional<Infeasibility> explain_infeasibility(const Problem& problem,
                                                    std::optional<std::size_t> most_changes,
                                                    const CommonGround& common) {
   return Explanation(problem, question, assembler, feasible, most_changes, common).explain();
+}
+
+bool CommonGround::holds(const FeasibleSet& feasible) const {
+  const auto is_within = [](const FeatureRange& part, const FeatureRange& whole) {
+    if (part.contains(part.query) && !whole.contains(part.query)) return false;
+    if (part.fixed || part.lower > part.upper) return true;
+    return whole.lower <= part.lower && part.upper <= whole.upper && !whole.fixed &&
+           whole.step == part.step && whole.origin == part.origin && whole.allowed == part.allowed;
+  };
+  return std::equal(feasible.ranges().begin(), feasible.ranges().end(), ranges.begin(),
+                    ranges.end(), is_within);
 }
 
 double CommonGround::bound(const FeasibleSet& feasible) const {

@@ -21,6 +21,10 @@ struct CommonGround {
   double limit = std::numeric_limits<double>::infinity();  // ε that was shown to have none
   std::vector<ReachPlane> limit_planes = {};               // which show that
 
+  std::vector<FeatureRange> ranges = {};  // of everybody
+
+  /// Whether everything that a set holds is allowed to somebody; its rules are the schema's.
+  [[nodiscard]] bool holds(const FeasibleSet& feasible) const;
   /// No row of a set has a larger smallest score, by the half-spaces.
   [[nodiscard]] double bound(const FeasibleSet& feasible) const;
 };
