@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <mutex>
 #include <utility>
 
 #include "core/stop.hpp"
@@ -44,6 +45,11 @@ std::string why_not_exact(const Problem& problem, const ExactOptions& options) {
   return why_not_exact(problem);
 }
 
+struct ExactSearch::Common {
+  std::once_flag found;
+  CommonGround ground;
+};
+
 ExactSearch::ExactSearch(const Problem& problem, const ExactOptions& options, NoAnswer without)
     : problem_(&problem),
       options_(options),
@@ -52,7 +58,8 @@ ExactSearch::ExactSearch(const Problem& problem, const ExactOptions& options, No
       question_(std::make_unique<const LinearQuestion>(problem)),
       mixed_(std::make_unique<const MixedExact>(problem, assembler_, *question_,
                                                 first_search(options))),
-      numbers_(std::make_unique<const NumberSearch>(problem, assembler_, *question_)) {
+      numbers_(std::make_unique<const NumberSearch>(problem, assembler_, *question_)),
+      common_(std::make_unique<Common>()) {
   validate(options, "options");
   const std::string reason = why_not_exact(problem, options);
   require(reason.empty(), "{}", reason);
@@ -99,6 +106,7 @@ std::vector<Answer> ExactSearch::answer(const Query& query, const FeasibleSet& f
   std::vector<Answer> plans = {assembler_.begin(query, feasible)};
   Answer& result = plans.front();
   if (assembler_.already_robust(result, feasible)) return plans;
+  if (is_out_of_reach(result, feasible)) return plans;
   if (mixed_->is_needed(feasible)) {
     answer_mixed(result, feasible);
   } else {
@@ -123,14 +131,27 @@ void ExactSearch::answer_numbers(Answer& result, const FeasibleSet& feasible,
   }
 }
 
+bool ExactSearch::is_out_of_reach(Answer& result, const FeasibleSet& feasible) const {
+  // A closed form is found sooner than asked for, and what is not explained costs less.
+  if (question_->is_conic() || without_ == NoAnswer::stated) return false;
+  std::call_once(common_->found,
+                 [&] { common_->ground = common_ground(*problem_, *question_, assembler_); });
+  if (!(common_->ground.bound(feasible) < problem_->threshold)) return false;
+  Answer explained = result;
+  explain_no_answer(explained, feasible);
+  if (explained.status != Status::infeasible) return false;
+  result = std::move(explained);
+  return true;
+}
+
 void ExactSearch::explain_no_answer(Answer& result, const FeasibleSet& feasible) const {
   result.status = Status::not_found;
   if (without_ == NoAnswer::stated) return;
   const std::optional<std::size_t> most_changes =
       options_.max_changes ? std::optional(static_cast<std::size_t>(*options_.max_changes))
                            : std::nullopt;
-  result.infeasible =
-      explain_infeasibility(*problem_, *question_, assembler_, feasible, most_changes);
+  result.infeasible = explain_infeasibility(*problem_, *question_, assembler_, feasible,
+                                            most_changes, common_->ground);
   if (result.infeasible) {
     result.status = Status::infeasible;
     if (result.infeasible->blocking.constraints.empty()) {

@@ -53,6 +53,8 @@ class ExactSearch final : public Generator {
   /// optimal: the cheaper of both, with the tree's bound.
   void prefer_rounded(Answer& result, Answer candidate, const FeasibleSet& feasible) const;
   void explain_no_answer(Answer& result, const FeasibleSet& feasible) const;
+  /// Whether it is known of everybody, and said of this one, that there is no answer.
+  [[nodiscard]] bool is_out_of_reach(Answer& result, const FeasibleSet& feasible) const;
   void add_plans(std::vector<Answer>& plans, const Query& query, const FeasibleSet& feasible) const;
   /// One answer per further number of changes, as long as that makes it cheaper.
   void add_trade_off(std::vector<Answer>& plans, const Query& query, const FeasibleSet& feasible,
@@ -65,6 +67,8 @@ class ExactSearch final : public Generator {
   std::unique_ptr<const LinearQuestion> question_;
   std::unique_ptr<const MixedExact> mixed_;
   std::unique_ptr<const NumberSearch> numbers_;
+  struct Common;  // found when it is first asked for
+  std::unique_ptr<Common> common_;
 };
 
 /// Why the exact search cannot take a problem; empty where it can.

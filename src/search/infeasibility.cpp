@@ -107,19 +107,25 @@ class Current {
 class Explanation {
  public:
   Explanation(const Problem& problem, const LinearQuestion& question, const Assembler& assembler,
-              const FeasibleSet& feasible, std::optional<std::size_t> most_changes)
+              const FeasibleSet& feasible, std::optional<std::size_t> most_changes,
+              const CommonGround& common)
       : problem_(&problem),
         question_(&question),
         assembler_(&assembler),
         feasible_(feasible.without_display_steps()),
         most_changes_(most_changes),
+        common_(&common),
         reach_(problem, question),
-        proofs_(problem, question, reach_) {}
+        proofs_(problem, question, reach_) {
+    for (const ReachPlane& plane : common.planes) reach_.add(plane);
+  }
 
   [[nodiscard]] std::optional<Infeasibility> explain() {
     Infeasibility result{.upper_bound = -infinity};
     for (const FeasibleSet& branch : feasible_.branches()) {
-      std::optional<InfeasibilityProof> proof = proofs_.find(branch);
+      std::optional<InfeasibilityProof> proof;
+      if (!common_->planes.empty()) proof = proofs_.known(branch);
+      if (!proof) proof = proofs_.find(branch);
       if (!proof) return std::nullopt;
       result.upper_bound = std::max(result.upper_bound, proof->upper_bound);
       result.cases.push_back(std::move(*proof));
@@ -136,13 +142,34 @@ class Explanation {
     return result;
   }
 
+  /// Of a set that holds what anybody may become.
+  [[nodiscard]] CommonGround survey() {
+    if (reach_.robust_row(feasible_, {}).status != Reached::Status::none) return {};
+    CommonGround result;
+    FeasibleSet bare = feasible_;
+    bare.lift(feasible_.constraints());
+    (void)reach_.robust_row(bare, {});
+    result.best = reach_.search(feasible_, {});
+    best_ = result.best.row;
+    result.planes = reach_.planes();
+    result.best.bound = std::min(result.best.bound, result.bound(feasible_));
+    result.ranges = feasible_.ranges();
+    const EpsilonBounds bounds = max_epsilon();
+    if (!bounds.lower) return result;
+    result.last = problem_->model->encoder.raw(bounds.point);
+    result.reached = *bounds.lower;
+    result.limit = bounds.upper;
+    result.limit_planes = std::move(limit_planes_);
+    return result;
+  }
+
  private:
   [[nodiscard]] RawRow values(const Vector& raw) const {
     return problem_->model->encoder.values({raw.data(), static_cast<std::size_t>(raw.size())});
   }
 
   void add_best(Infeasibility& why) {
-    const Reached best = reach_.search(feasible_, {.most_changes = most_changes_});
+    const Reached best = most_robust();
     best_ = best.row;
     if (best.row.size() == 0) return;
     why.best = values(best.row);
@@ -151,6 +178,13 @@ class Explanation {
     const bool weighs_models = why.model.size() > 0 || !why.models.empty();
     why.best_bound = weighs_models ? std::min(best.bound, why.upper_bound) : best.bound;
     why.best_bound = std::max(why.best_bound, best.value);
+  }
+
+  /// That of everybody where it is allowed, and so is nothing that is not theirs.
+  [[nodiscard]] Reached most_robust() {
+    const Reached& best = common_->best;
+    if (best.row.size() > 0 && common_->holds(feasible_) && allows(best.row)) return best;
+    return reach_.search(feasible_, {.most_changes = most_changes_});
   }
 
   /// Tries one constraint after another, for good if what is left still has no answer. What remains
@@ -201,6 +235,12 @@ class Explanation {
     return result;
   }
 
+  [[nodiscard]] bool allows(const Vector& row) const {
+    const auto changes =
+        static_cast<std::size_t>((row.array() != feasible_.query_raw().array()).count());
+    return (!most_changes_ || changes <= *most_changes_) && feasible_.violations(row).empty();
+  }
+
   /// The largest ε at which a row (raw numbers) is certified; nothing if there is none.
   [[nodiscard]] std::optional<double> radius(const Vector& row) {
     const RowReach::Score score = reach_.score(row);
@@ -229,7 +269,12 @@ class Explanation {
       row = candidate;
       return true;
     };
-    (void)offer(best_);
+    if (common_->last.size() > 0 && allows(common_->last)) {
+      result.lower = common_->reached;
+      row = common_->last;
+    } else {
+      (void)offer(best_);
+    }
     const double least = question_->question().front().set->smallest_epsilon();
     double width = question_->is_conic() ? conic_width : searched_width;
     double step = width;
@@ -241,12 +286,16 @@ class Explanation {
       const LinearQuestion smaller = question_->with_epsilon(next);
       RowReach reach(*problem_, smaller);
       for (const ReachPlane& plane : planes) reach.add(plane);
+      if (next >= common_->limit) {
+        for (const ReachPlane& plane : common_->limit_planes) reach.add(plane);
+      }
       const Reached reached = reach.search(feasible_, {.floor = problem_->threshold,
                                                        .enough = problem_->threshold,
                                                        .most_changes = most_changes_,
                                                        .climbs = true});
       if (reached.status == Reached::Status::none) {
         result.upper = next;
+        limit_planes_ = reach.planes();
         result.proofs.clear();
         if (!most_changes_) {
           Problem at = *problem_;
@@ -291,9 +340,11 @@ class Explanation {
   const Assembler* assembler_;
   FeasibleSet feasible_;
   std::optional<std::size_t> most_changes_;
+  const CommonGround* common_;
   RowReach reach_;
   ProofSearch proofs_;
   Vector best_;
+  std::vector<ReachPlane> limit_planes_;  // of the smallest ε that was shown to have no answer
 };
 
 }  // namespace
@@ -302,8 +353,56 @@ std::optional<Infeasibility> explain_infeasibility(const Problem& problem,
                                                    const LinearQuestion& question,
                                                    const Assembler& assembler,
                                                    const FeasibleSet& feasible,
-                                                   std::optional<std::size_t> most_changes) {
-  return Explanation(problem, question, assembler, feasible, most_changes).explain();
+                                                   std::optional<std::size_t> most_changes,
+                                                   const CommonGround& common) {
+  return Explanation(problem, question, assembler, feasible, most_changes, common).explain();
+}
+
+bool CommonGround::holds(const FeasibleSet& feasible) const {
+  const auto is_within = [](const FeatureRange& part, const FeatureRange& whole) {
+    if (part.contains(part.query) && !whole.contains(part.query)) return false;
+    if (part.fixed || part.lower > part.upper) return true;
+    return whole.lower <= part.lower && part.upper <= whole.upper && !whole.fixed &&
+           whole.step == part.step && whole.origin == part.origin && whole.allowed == part.allowed;
+  };
+  return std::equal(feasible.ranges().begin(), feasible.ranges().end(), ranges.begin(),
+                    ranges.end(), is_within);
+}
+
+double CommonGround::bound(const FeasibleSet& feasible) const {
+  if (planes.empty()) return infinity;
+  double result = -infinity;
+  for (const FeasibleSet& branch : feasible.branches()) {
+    const RowDomain domain(branch, {});
+    double least = infinity;
+    for (const ReachPlane& plane : planes) least = std::min(least, RowReach::bound(domain, plane));
+    result = std::max(result, least);
+  }
+  return result;
+}
+
+CommonGround common_ground(const Problem& problem, const LinearQuestion& question,
+                           const Assembler& assembler) {
+  const Encoder& encoder = problem.model->encoder;
+  const std::vector<Feature>& features = encoder.schema().features;
+  // Of nobody: a row in the middle, to which no constraint of a single query belongs.
+  Vector middle = Vector::Zero(static_cast<Index>(features.size()));
+  for (std::size_t j = 0; j < features.size(); ++j) {
+    if (!features[j].is_number()) continue;
+    const double mean = encoder.mean()(encoder.first_column(j));
+    middle(static_cast<Index>(j)) =
+        features[j].kind == FeatureKind::integer ? std::nearbyint(mean) : mean;
+  }
+  FeasibleSet everybody(encoder, problem.constraints, std::numeric_limits<std::size_t>::max(),
+                        middle);
+  std::vector<NamedConstraint> personal = everybody.constraints();
+  std::erase_if(personal, [](const NamedConstraint& constraint) {
+    using Kind = NamedConstraint::Kind;
+    return constraint.kind != Kind::immutable && constraint.kind != Kind::locked &&
+           constraint.kind != Kind::direction && constraint.kind != Kind::implication;
+  });
+  everybody.lift(personal);
+  return Explanation(problem, question, assembler, everybody, {}, {}).survey();
 }
 
 bool has_no_robust_row(const Problem& problem, const LinearQuestion& question,

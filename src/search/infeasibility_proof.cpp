@@ -160,18 +160,23 @@ std::optional<InfeasibilityProof> ProofSearch::find(const FeasibleSet& branch) c
   return proof;
 }
 
+std::optional<InfeasibilityProof> ProofSearch::known(const FeasibleSet& branch) const {
+  std::optional<InfeasibilityProof> proof;
+  const std::vector<ReachPlane>& planes = reach_->planes();
+  for (std::size_t k = planes.size(); k-- > 0 && !proof;) {
+    const ReachPlane& plane = planes[k];
+    if (plane.weighs_levels || !RowReach::applies(plane, branch)) continue;
+    const Box& box = branch.relaxed();
+    const double most = linear_maximum(plane.coefficients, box.lower, box.upper);
+    if (most < plane.weight * problem_->threshold) proof = written(plane, branch);
+  }
+  return proof;
+}
+
 std::vector<InfeasibilityProof> ProofSearch::find_all(const FeasibleSet& feasible) const {
   std::vector<InfeasibilityProof> result;
   for (const FeasibleSet& branch : feasible.branches()) {
-    std::optional<InfeasibilityProof> proof;
-    const std::vector<ReachPlane>& planes = reach_->planes();
-    for (std::size_t k = planes.size(); k-- > 0 && !proof;) {
-      const ReachPlane& plane = planes[k];
-      if (plane.weighs_levels || !RowReach::applies(plane, branch)) continue;
-      const Box& box = branch.relaxed();
-      const double most = linear_maximum(plane.coefficients, box.lower, box.upper);
-      if (most < plane.weight * problem_->threshold) proof = written(plane, branch);
-    }
+    std::optional<InfeasibilityProof> proof = known(branch);
     if (!proof) proof = find(branch);
     if (!proof) return {};
     result.push_back(std::move(*proof));

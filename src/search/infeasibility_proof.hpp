@@ -18,6 +18,8 @@ class ProofSearch {
 
   /// That a branch has no answer, or nothing. What is found is told to the reach.
   [[nodiscard]] std::optional<InfeasibilityProof> find(const FeasibleSet& branch) const;
+  /// The same by half-spaces that the reach has met before.
+  [[nodiscard]] std::optional<InfeasibilityProof> known(const FeasibleSet& branch) const;
   /// One for each branch, by half-spaces that the reach has met before, or else a search; nothing
   /// where one of them has none.
   [[nodiscard]] std::vector<InfeasibilityProof> find_all(const FeasibleSet& feasible) const;

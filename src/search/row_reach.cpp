@@ -93,7 +93,7 @@ bool RowReach::applies(const ReachPlane& plane, const FeasibleSet& branch) {
   });
 }
 
-double RowReach::bound(const RowDomain& domain, const ReachPlane& plane) const {
+double RowReach::bound(const RowDomain& domain, const ReachPlane& plane) {
   if (!applies(plane, domain.branch())) return infinity;
   const double most = domain.maximum(plane.coefficients);
   if (plane.weight > 0) return most / plane.weight;

@@ -64,6 +64,8 @@ class RowReach {
   /// The half-spaces met so far.
   [[nodiscard]] const std::vector<ReachPlane>& planes() const { return planes_; }
   void add(ReachPlane plane);
+  /// No row of a part has more than this as its smallest score, if that reaches t.
+  [[nodiscard]] static double bound(const RowDomain& domain, const ReachPlane& plane);
   /// Whether a plane holds for sets with these rules.
   [[nodiscard]] static bool applies(const ReachPlane& plane, const FeasibleSet& branch);
 
@@ -110,7 +112,6 @@ class RowReach {
   [[nodiscard]] Relaxed relax_far_cones(const RowDomain& domain, IntersectionProblem whole,
                                         double level);
   [[nodiscard]] double least(VectorArg point);
-  [[nodiscard]] double bound(const RowDomain& domain, const ReachPlane& plane) const;
 
   const Problem* problem_;
   const LinearQuestion* question_;

@@ -327,5 +327,41 @@ TEST(InfeasibilityClaims, HoldForTrueSets) {
       10);
 }
 
+// What is found once for everybody must not depend on who comes first, nor on how many there are.
+TEST(InfeasibilityClaims, OfOnePersonDoNotDependOnOthers) {
+  int compared = 0;
+  for (const std::uint64_t seed : seeds(3001, 4)) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const Dataset data = random_data(random, Models::true_set);
+    TrainingOptions options{.l2 = 1e-2, .folds = 0};
+    options.store_rows = true;
+    const Model model = train(data, {}, options).model;
+    Problem problem{.model = &model};
+    problem.set.kind = SetKind::true_set;
+    const std::vector<bool> all(static_cast<std::size_t>(model.encoder.columns()), true);
+    problem.epsilon = 1.3 * epsilon_limit(model.network.head(), model.curvature.hessian, all);
+    const std::vector<Query> queries = problem_zoo::queries_of(data, 4);
+    const std::vector<Answer> together = ExactSearch(problem).generate(queries, {});
+    for (const Answer& answer : together) {
+      const auto own = std::find_if(queries.begin(), queries.end(), [&](const Query& query) {
+        return query.index == answer.query_index;
+      });
+      ASSERT_NE(own, queries.end());
+      const Answer alone = ExactSearch(problem).generate({*own}, {}).front();
+      ASSERT_EQ(alone.status, answer.status);
+      ASSERT_EQ(alone.infeasible.has_value(), answer.infeasible.has_value());
+      if (!answer.infeasible) continue;
+      ++compared;
+      EXPECT_EQ(alone.infeasible->upper_bound, answer.infeasible->upper_bound);
+      EXPECT_EQ(alone.infeasible->blocking.constraints, answer.infeasible->blocking.constraints);
+      EXPECT_EQ(alone.infeasible->max_epsilon.lower, answer.infeasible->max_epsilon.lower);
+      EXPECT_EQ(alone.infeasible->max_epsilon.upper, answer.infeasible->max_epsilon.upper);
+      EXPECT_EQ(alone.infeasible->best_robust_logit, answer.infeasible->best_robust_logit);
+    }
+  }
+  EXPECT_GT(compared, 5);
+}
+
 }  // namespace
 }  // namespace ellice
