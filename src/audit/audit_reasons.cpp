@@ -51,6 +51,7 @@ void ReasonAudit::check(JsonObject& answer, const RawRow& query,
     return;
   }
   if (!has_reasons) return;
+  if (!fault_.empty()) failures.push_back(fault_);
   check_items(answer.object("reasons"), query, failures);
 }
 
