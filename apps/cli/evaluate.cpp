@@ -64,7 +64,7 @@ AnswerBatch read_answers(const std::string& path, const EvaluateArguments& argum
     queries = read_queries(table, model);
   }
   AnswerFile file;
-  if (is_json(path)) {
+  if (is_json(path) || path.ends_with(".json")) {
     file = answers_from_json(read_file(path), model, source);
   } else {
     require(queries.has_value(),
