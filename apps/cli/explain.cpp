@@ -227,8 +227,8 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
     throw;
   }
   sink.finish();
-  console.info(fmt::format("epsilon {} ({}): {}", rounded(explainer.epsilon(), 3),
-                           explainer.resolved().rule.text,
+  console.info(fmt::format("epsilon {} ({}): a certified plan is {}",
+                           rounded(explainer.epsilon(), 3), explainer.resolved().rule.text,
                            epsilon_meaning(explainer.resolved().rule, explainer.problem())));
   return conclude(arguments, sink, console);
 }
