@@ -68,6 +68,17 @@ LongVector ProofChecker::member_of_set(const LongVector& theta, std::size_t memb
     raised(bias) = start + step;
     if (excess(raised) <= epsilon) return raised;
   }
+  // Where that leads away, one of the entries that have weight leads in: on its boundary the set
+  // has a slope along some of them.
+  for (long double share = 1e-18L; share < 1e-9L; share *= 4) {
+    for (Index i = 0; i < theta.size(); ++i) {
+      for (const long double side : {-share, share}) {
+        LongVector moved = theta;
+        moved(i) += side * theta(i);
+        if (excess(moved) <= epsilon) return moved;
+      }
+    }
+  }
   const LongVector& center =
       true_models_ != nullptr ? true_models_->center() : (*cones_)[member].center();
   return center + epsilon / own * (1 - dust) * (theta - center);

@@ -326,7 +326,9 @@ TEST(ExactSearchOverTheTrueSet, FrontiersLimitIsProved) {
     EXPECT_EQ(solve(beyond, {query}).front().status, Status::infeasible);
     // By climbing along the slopes of worst models: something is met at a little less, nothing at a
     // little more.
-    const auto [lower, upper] = plain::box_of(problem, query.index, query.raw);
+    const auto box = plain::box_of(problem, query.index, query.raw);
+    const Vector& lower = std::get<0>(box);
+    const Vector& upper = std::get<1>(box);
     const auto highest = [&](const plain::TrueSet& set) {
       Vector z = (lower + upper) / 2;
       double score = -plain::infinity;

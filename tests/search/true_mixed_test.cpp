@@ -135,7 +135,9 @@ std::optional<Vector> nearest_of_two(const Problem& problem, std::size_t query, 
     }
   }
   std::optional<Vector> best;
-  for (const auto& [x, y] : points) {
+  for (const auto& point : points) {
+    const double x = point.first;
+    const double y = point.second;
     const bool is_inside = std::all_of(lines.begin(), lines.end(), [&](const Line& line) {
       return line.a * x + line.b * y >= line.c - 1e-9 * (1 + std::abs(line.c));
     });
