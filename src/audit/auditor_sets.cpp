@@ -165,8 +165,17 @@ void Auditor::check_radius(JsonObject& answer, const Row& row, AnswerAudit& resu
   const double floor = true_models_ ? 1e-4 * (1 + model_->training.objective) : 1e-12;
   const bool is_between = stored >= own.least && stored <= own.most;
   if (is_between || agree(stored, own.least, floor) || agree(stored, own.most, floor)) return;
-  if (!true_models_ && std::abs(stored - own.least) <= audit::rounding(cones(result)) * own.least) {
-    return;
+  if (!true_models_) {
+    // Half the square of a margin, which is a small difference of larger terms where ε is small.
+    const audit::LongVector x = verification::features_of(*model_, row.z);
+    long double share = audit::rounding(cones(result));
+    for (const audit::Cone& cone : cones(result)) {
+      const long double terms =
+          cone.center().cwiseProduct(x).cwiseAbs().sum() + std::abs(asked_.threshold);
+      const long double margin = std::abs(cone.center().dot(x) - asked_.threshold);
+      if (margin > 0) share = std::max(share, 1e-14L * terms / margin);
+    }
+    if (std::abs(stored - own.least) <= share * own.least) return;
   }
   result.failures.push_back(
       fmt::format("robustness_radius is {}, recomputed {}", stored, own.least));

@@ -64,7 +64,9 @@ Recomputed check_head(const LongVector& theta, const LongVector& a,
   const LongVector expected = (-radius / norm) * a;
   const LongVector allowed =
       tolerance * (hessian.cwiseAbs() * step.cwiseAbs()) +
-      2 * unit_roundoff * (hessian.cwiseAbs() * worst_model.cast<long double>().cwiseAbs());
+      2 * unit_roundoff * (hessian.cwiseAbs() * worst_model.cast<long double>().cwiseAbs()) +
+      static_cast<long double>(std::numeric_limits<double>::denorm_min()) *
+          hessian.cwiseAbs().rowwise().sum();
   const auto violates = [&](long double factor) {
     return ((image - expected).cwiseAbs().array() > factor * allowed.array()).any();
   };

@@ -241,7 +241,9 @@ WorstHead TrueSet::worst(VectorArg a_given, const WorstHead* nearby) const {
   }
   WorstHead found = worst_from(a, {});
   if (is_tight(found, loose + 4 * rows_->rounding / epsilon_)) return found;
-  WorstHead safe = worst_from(a, lowest(a));
+  Iterate start = lowest(a);
+  if (!(start.tau > 0)) return found;  // bounds are for multipliers above 0
+  WorstHead safe = worst_from(a, std::move(start));
   return found.proved >= safe.proved ? found : safe;
 }
 
@@ -256,6 +258,7 @@ double TrueSet::radius(VectorArg a_given, double threshold, const Vector* nearby
   if (margin <= 0) return 0;
   const Vector solved = rows_->factor.solve(a);
   const double tau = margin / a.dot(solved);
+  if (!(tau > 0)) return 0;
   // The step in θ does not depend on τ, so that the ellipsoid's will do for any start.
   const ScoreRule rule{.c = &a, .threshold = threshold, .size = margin};
   const Iterate at = newton(
@@ -263,7 +266,9 @@ double TrueSet::radius(VectorArg a_given, double threshold, const Vector* nearby
       rule);
   const double proved = proved_excess(a, threshold, at);
   if (at.excess - proved <= loose * at.excess + 4 * rows_->rounding) return std::max(0.0, proved);
-  const Iterate safe = newton(a, cheapest(a, threshold, {.theta = rows_->minimiser}), rule);
+  Iterate start = cheapest(a, threshold, {.theta = rows_->minimiser});
+  if (!(start.tau > 0)) return std::max(0.0, proved);  // the bound is for multipliers above 0
+  const Iterate safe = newton(a, std::move(start), rule);
   return std::max({0.0, proved, proved_excess(a, threshold, safe)});
 }
 

@@ -4,7 +4,14 @@
 #include <cerrno>
 #include <cstdlib>
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifdef __has_feature  // Clang's way to say it
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define ELLICE_SANITIZED
+#endif
+#endif
+
+#if defined(__GLIBC__) && !defined(ELLICE_SANITIZED) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 
 namespace {
 std::atomic<std::size_t> count = 0;
