@@ -191,6 +191,11 @@ Answer GradientSearch::answer(const Query& query, const FeasibleSet& feasible) c
   }
   const Vector point =
       settings_.preset == GradientPreset::printed ? run_printed(feasible) : run_as_run(feasible);
+  if (!point.allFinite()) {
+    result.status = Status::not_found;
+    result.message = "the steps left every bound: their length is too large for this model";
+    return result;
+  }
   Vector row = decode_numbers(feasible, point);
   round_as_displayed(*problem_, feasible, row);
   assembler_.take(result, row, feasible);
