@@ -4,6 +4,7 @@
 
 #include "ellice/core/json.hpp"
 #include "flag_text.hpp"
+#include "report/display.hpp"
 #include "report/recourse_csv.hpp"
 #include "report/recourse_text.hpp"
 
@@ -69,6 +70,14 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
   }
 }
 
+void AnswerSink::count_protected(const Answer& answer) {
+  if (!answer.reasons || answer.plan > 0) return;
+  const std::vector<std::string> named =
+      protected_reasons(*answer.reasons, request_->problem.model->schema());
+  if (!named.empty()) ++protected_refusals_;
+  protected_.insert(named.begin(), named.end());
+}
+
 void AnswerSink::write(const Answer& given) {
   // What people read names flags; files are for every shell and name fields.
   Answer with_flags_named;
@@ -81,6 +90,7 @@ void AnswerSink::write(const Answer& given) {
   const Answer& answer = names_fields ? with_flags_named : given;
   summary_.add(answer);
   held_.insert(answer.held.begin(), answer.held.end());
+  count_protected(answer);
   const Schema& schema = request_->problem.model->schema();
   switch (options_.format) {
     case AnswerFormat::table:

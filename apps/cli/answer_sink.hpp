@@ -77,9 +77,13 @@ class AnswerSink {
   [[nodiscard]] const FormulaGuard& guard() const { return guard_; }
   /// Features that were kept because their kind is not searched.
   [[nodiscard]] const std::set<std::string>& held() const { return held_; }
+  /// Protected features among principal reasons, by their titles, and of how many refusals.
+  [[nodiscard]] const std::set<std::string>& protected_titles() const { return protected_; }
+  [[nodiscard]] std::size_t protected_refusals() const { return protected_refusals_; }
 
  private:
   void write(const Answer& answer);
+  void count_protected(const Answer& answer);
 
   const Request* request_;
   SinkOptions options_;
@@ -93,6 +97,8 @@ class AnswerSink {
   std::vector<double> levels_;
   std::size_t curves_ = 0;
   std::set<std::string> held_;
+  std::set<std::string> protected_;
+  std::size_t protected_refusals_ = 0;
 };
 
 }  // namespace ellice::cli

@@ -161,6 +161,12 @@ ExitStatus conclude(const ExplainArguments& arguments, const AnswerSink& sink,
     console.warning(fmt::format("kept at the query's value, because their kind is not searched: {}",
                                 fmt::join(sink.held(), ", ")));
   }
+  if (sink.protected_refusals() > 0) {
+    console.warning(fmt::format(
+        "in {} of {} queries a principal reason is protected by the schema ({}): such a decision "
+        "may be unlawful; have the model examined before these reasons are given to anybody",
+        sink.protected_refusals(), summary.queries(), fmt::join(sink.protected_titles(), ", ")));
+  }
   if (!arguments.strict || certified == summary.queries()) return done;
   console.error(fmt::format("--strict: {} of {} queries got no certified answer",
                             summary.queries() - certified, summary.queries()));

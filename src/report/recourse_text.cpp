@@ -63,8 +63,8 @@ std::string change_table(const Schema& schema, const RawRow& from, const RawRow&
     const Feature& feature = schema.features[j];
     const bool same = from[j] == to[j];
     if (same && !options.all_features) continue;
-    table.row({feature.name, display_start(from[j], to[j]), same ? "" : "→",
-               same ? "–" : display_value(to[j]), feature.unit});
+    table.row({feature.title(), display_start(feature, from[j], to[j]), same ? "" : "→",
+               same ? "–" : display_value(feature, to[j]), feature.unit});
     dimmed.push_back(same && options.colour);
   }
   return indented(table.text(), dimmed);
@@ -87,15 +87,22 @@ std::string standings(const Answer& answer, const Appraiser& appraiser) {
 }
 
 /// Why the base model declined, on one line; the plan is another matter.
-std::string reasons_text(const Answer& answer) {
+std::string reasons_text(const Answer& answer, const Schema& schema) {
   if (!answer.reasons || answer.plan > 0) return "";
   std::vector<std::string> parts;
   for (const Reason& reason : answer.reasons->items) {
     parts.push_back(fmt::format("{}{} {}", reason.code ? "[" + *reason.code + "] " : "",
-                                reason.feature, display_contribution(reason.contribution)));
+                                title_of(schema, reason.feature),
+                                display_contribution(reason.contribution)));
   }
-  return fmt::format("  declined, principal reasons (logit, base model): {}\n",
-                     parts.empty() ? "none beyond the comparison's" : visible(joined(parts)));
+  std::string text =
+      fmt::format("  declined, principal reasons (logit, base model): {}\n",
+                  parts.empty() ? "none beyond the comparison's" : visible(joined(parts)));
+  if (const std::vector<std::string> named = protected_reasons(*answer.reasons, schema);
+      !named.empty()) {
+    text += fmt::format("  WARNING: {}\n", visible(protected_warning(named)));
+  }
+  return text;
 }
 
 /// How long the plan lasts, in words.
@@ -122,7 +129,7 @@ std::string why_infeasible(const Answer& answer, const Appraiser& appraiser,
   const std::string_view blocked = why.blocking.is_proved ? "blocked by: " : "likely blocked by: ";
   for (std::size_t i = 0; i < why.blocking.constraints.size(); ++i) {
     text += fmt::format("  {:{}}{}\n", i == 0 ? blocked : "", blocked.size(),
-                        visible(why.blocking.constraints[i]));
+                        visible(constraint_words(appraiser.schema(), why.blocking.constraints[i])));
   }
   if (!why.best.empty()) {
     text += fmt::format("  best reachable, robust logit {}{}:\n", rounded(why.best_robust_logit, 6),
@@ -143,8 +150,8 @@ std::string why_infeasible(const Answer& answer, const Appraiser& appraiser,
 std::string recourse_text(const Answer& answer, const Appraiser& appraiser,
                           const TextOptions& options) {
   std::string text = heading(answer, options);
-  text +=
-      reasons_text(answer) + fmt::format("  {}\n", visible(sentence(answer, appraiser.schema())));
+  text += reasons_text(answer, appraiser.schema()) +
+          fmt::format("  {}\n", visible(sentence(answer, appraiser.schema())));
   if (!answer.reason.empty()) text += fmt::format("  {}\n", visible(answer.reason));
   if (answer.counterfactual) {
     if (!answer.changes.empty() || options.all_features) {
@@ -154,11 +161,12 @@ std::string recourse_text(const Answer& answer, const Appraiser& appraiser,
   }
   if (answer.infeasible) text += why_infeasible(answer, appraiser, options);
   for (const std::string& violation : answer.query_violations) {
-    text += fmt::format("  the query itself breaks: {}\n", visible(violation));
+    text += fmt::format("  the query itself breaks: {}\n",
+                        visible(constraint_words(appraiser.schema(), violation)));
   }
   if (!answer.held.empty()) {
     text += fmt::format("  kept, as their kind is not searched: {}\n",
-                        visible(fmt::format("{}", fmt::join(answer.held, ", "))));
+                        visible(titles_text(appraiser.schema(), answer.held)));
   }
   if (answer.attack) {
     text += "  " + visible(attack_text(*answer.attack)) + '\n';
@@ -206,7 +214,7 @@ std::string summary_text(const BatchSummary& summary) {
   for (const std::size_t j : summary.most_changed()) {
     const FeatureUse& use = summary.features()[j];
     const Feature& feature = summary.schema().features[j];
-    features.row({feature.name, grouped(use.changed),
+    features.row({feature.title(), grouped(use.changed),
                   share(use.changed, summary.distances().size()), describe(use, feature)});
   }
   return text + '\n' + spread.text() + '\n' + features.text();
