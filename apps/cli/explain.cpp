@@ -38,6 +38,7 @@ struct ExplainArguments {
   MethodOptions options = {};
   RowArguments rows = {};
   bool attack = false;
+  bool declined = false;
   std::string refit = {};
   std::string id = {};
   std::string reason_codes = {};
@@ -96,6 +97,7 @@ ExplainRequest make_request(const ExplainArguments& arguments, const Console& co
   request.options = arguments.options;
   request.display = rounds_for_display(arguments.format);
   request.attack = arguments.attack;
+  request.declined = arguments.declined;
   request.timings = arguments.timings;
   request.reasons = has_reasons(arguments.format);
   if (!arguments.reason_codes.empty()) {
@@ -236,6 +238,12 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
   console.info(fmt::format("epsilon {} ({}): a certified plan is {}",
                            rounded(explainer.epsilon(), 3), explainer.resolved().rule.text,
                            epsilon_meaning(explainer.resolved().rule, explainer.problem())));
+  if (arguments.declined) {
+    const std::size_t rows = progress.rows();
+    console.info(fmt::format("--declined: {} of {} {} accepted as they are and left out",
+                             rows - sink.summary().queries(), rows,
+                             rows == 1 ? "person is" : "people are"));
+  }
   return conclude(arguments, sink, console);
 }
 
@@ -278,6 +286,8 @@ void add_explain(Verb& program, Job& job) {
   add_retrain_option(verb, arguments->problem);
   add_row_options(verb, arguments->rows, "Training rows");
   add_method_options(verb, arguments->options);
+  verb.add_flag("--declined", arguments->declined,
+                "leave out people whom the model accepts as they are; how many is said");
   verb.add_flag("--attack", arguments->attack,
                 "look for a real network within epsilon that breaks each answer (needs training "
                 "rows)");
@@ -305,7 +315,7 @@ void add_explain(Verb& program, Job& job) {
   add_flags(verb, arguments->common);
   verb.principal({"--epsilon", "--set", "--lock", "--bounds", "--direction", "--constraints",
                   "--threshold", "--data", "--max-changes", "--sparse", "--trade-off", "--id",
-                  "--format", "--output", "--quiet"});
+                  "--declined", "--format", "--output", "--quiet"});
   verb.footer(
       "Examples:\n"
       "  ellice explain m.json people.csv\n"

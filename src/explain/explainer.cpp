@@ -1,6 +1,8 @@
 #include "ellice/explain/explainer.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <mutex>
 
 #include "core/stop.hpp"
@@ -31,6 +33,15 @@ std::string with_row(std::string message, const std::string& table) {
   const std::string number = message.substr(before.size(), end - before.size());
   return fmt::format("{}: row {}{}", table, std::stoul(number) - 1,
                      end == std::string::npos ? "" : message.substr(end));
+}
+
+/// How far the base model puts a class before its strongest rival.
+double base_lead(const Model& model, const Vector& z, Index winner,
+                 const std::vector<Index>& rivals) {
+  const Vector scores = model.network.scores(z);
+  double lead = std::numeric_limits<double>::infinity();
+  for (const Index rival : rivals) lead = std::min(lead, scores(winner) - scores(rival));
+  return lead;
 }
 
 std::vector<std::string> notes_of(const OwnedProblem& owned, const Problem& problem) {
@@ -64,6 +75,7 @@ struct Explainer::State {
                 .rule = parse_epsilon_rule(asked().epsilon),
                 .method = std::string(method->name),
                 .seed = asked().seed,
+                .declined = asked().declined,
                 .method_options = method->to_json(options)};
     Problem& problem = resolved.problem;
     add_used(*resolved.method_options);
@@ -123,8 +135,29 @@ struct Explainer::State {
 Explainer::Explainer(ExplainRequest request, const Execution& execution)
     : state_(std::make_shared<const State>(std::move(request), execution)) {}
 
-std::vector<Answer> Explainer::explain(const std::vector<Query>& queries,
+bool Explainer::accepts(VectorArg raw) const {
+  const Encoder& encoder = model().encoder;
+  Vector z(encoder.columns());
+  const Vector row = raw;
+  encoder.encode({row.data(), static_cast<std::size_t>(row.size())}, z);
+  if (const std::optional<Contest>& contest = problem().set.contest) {
+    const std::vector<Index> wanted = acceptable_classes(model(), *contest);
+    return std::any_of(wanted.begin(), wanted.end(), [&](Index winner) {
+      return base_lead(model(), z, winner, contest->rivals) >= problem().threshold;
+    });
+  }
+  return model().logit(z) >= problem().threshold;
+}
+
+std::vector<Answer> Explainer::explain(const std::vector<Query>& given,
                                        const Execution& execution) const {
+  std::vector<Query> declined;
+  if (state_->asked().declined) {
+    std::copy_if(given.begin(), given.end(), std::back_inserter(declined),
+                 [&](const Query& query) { return !accepts(query.raw); });
+    if (declined.empty()) return {};
+  }
+  const std::vector<Query>& queries = state_->asked().declined ? declined : given;
   const State& state = *state_;
   const Execution silent{.threads = execution.threads};
   const Stopwatch watch;

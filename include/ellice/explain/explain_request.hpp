@@ -40,6 +40,7 @@ struct ExplainRequest {
   std::uint64_t seed = 0;
   bool display = false;  // answers are rounded to sensible digits where there is no grid
   bool attack = false;   // look for a real network within ε that breaks each answer
+  bool declined = false;  // leave out people whom the base model accepts
   bool reasons = true;   // why the base model declined, where that is defined
   ReasonCodes reason_codes = {};
   bool timings = false;  // seconds per answer, which no two runs share
