@@ -18,15 +18,16 @@ constexpr int curve_levels = 24;
 // Where each level takes a search of its own.
 constexpr int searched_levels = 6;
 
-PageOptions page_options(const Request& request, const std::string& title) {
+PageOptions page_options(const Request& request, const SinkOptions& own) {
   const Problem& problem = request.problem;
-  PageOptions options{.title = title,
+  PageOptions options{.title = own.title,
                       .epsilon = problem.epsilon,
                       .epsilon_rule = request.rule.text,
                       .set = problem.set,
                       .cost = problem.cost,
                       .threshold = problem.threshold,
-                      .max_cards = most_cards};
+                      .max_cards = most_cards,
+                      .worth = own.worth};
   options.details.emplace_back("method", request.method);
   options.details.emplace_back("range", std::string(enum_name(problem.constraints.range)));
   std::vector<std::string> locked;
@@ -58,8 +59,7 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
                                     guard_));
   }
   if (options_.format == AnswerFormat::html) {
-    page_ =
-        std::make_unique<HtmlReport>(*request.problem.model, page_options(request, options_.title));
+    page_ = std::make_unique<HtmlReport>(*request.problem.model, page_options(request, options_));
     frontier_ = std::make_unique<Frontier>(request.problem);
     // From the plain counterfactual to twice the ε that was asked for.
     const double top = request.problem.epsilon > 0
@@ -109,14 +109,7 @@ void AnswerSink::write(const Answer& given) {
                                    options_.has_id ? IdColumn::present : IdColumn::absent, guard_));
       break;
     case AnswerFormat::html: {
-      std::optional<FrontierCurve> curve;
-      const bool has_query = !answer.query.empty() && answer.status != Status::already_robust;
-      if (has_query && answer.plan == 0 && curves_ < most_cards) {
-        ++curves_;
-        const Query query{.index = answer.query_index,
-                          .raw = request_->problem.model->encoder.raw(answer.query)};
-        curve = frontier_->trace(query, levels_);
-      }
+      const std::optional<FrontierCurve> curve = curve_of(answer);
       page_->add(answer, curve ? &*curve : nullptr);
       break;
     }
@@ -128,7 +121,49 @@ void AnswerSink::add(std::vector<Answer> answers, const std::vector<Answer>& inv
   std::stable_sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
     return std::pair(a.query_index, a.plan) < std::pair(b.query_index, b.plan);
   });
-  for (const Answer& answer : answers) write(answer);
+  const bool trades_off = options_.trade_off && rounds_for_display(options_.format);
+  for (std::size_t first = 0; first < answers.size();) {
+    std::size_t end = first + 1;
+    while (end < answers.size() && answers[end].query_index == answers[first].query_index) ++end;
+    const std::span<const Answer> plans(answers.data() + first, end - first);
+    if (trades_off && is_trade_off(plans)) {
+      write_trade_off({plans.begin(), plans.end()});
+    } else {
+      for (const Answer& answer : plans) write(answer);
+    }
+    first = end;
+  }
+}
+
+std::optional<FrontierCurve> AnswerSink::curve_of(const Answer& answer) {
+  const bool has_query = !answer.query.empty() && answer.status != Status::already_robust;
+  if (!has_query || answer.plan > 0 || curves_ == most_cards) return std::nullopt;
+  ++curves_;
+  return frontier_->trace(
+      {.index = answer.query_index, .raw = request_->problem.model->encoder.raw(answer.query)},
+      levels_);
+}
+
+void AnswerSink::write_trade_off(std::vector<Answer> plans) {
+  for (Answer& plan : plans) {
+    plan.message = with_flags(plan.message);
+    held_.insert(plan.held.begin(), plan.held.end());
+  }
+  Answer counted = plans[recommended(plans, options_.worth)];
+  counted.plan = 0;  // what is recommended counts as the person's plan
+  counted.status = Status::certified;
+  summary_.add(counted);
+  count_protected(plans.front());
+  if (options_.format == AnswerFormat::table) {
+    file_.write(trade_off_text(plans, appraiser_,
+                               {.colour = options_.colour,
+                                .all_features = options_.all_features,
+                                .worth = options_.worth}));
+    file_.write("\n");
+    return;
+  }
+  const std::optional<FrontierCurve> curve = curve_of(plans.front());
+  page_->add_trade_off(plans, curve ? &*curve : nullptr);
 }
 
 bool AnswerSink::interrupt() {

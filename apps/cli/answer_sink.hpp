@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "report/batch_summary.hpp"
 #include "report/formula_guard.hpp"
 #include "report/html.hpp"
+#include "report/trade_off.hpp"
 #include "request/recourse_file.hpp"
 
 namespace ellice::cli {
@@ -59,6 +61,8 @@ struct SinkOptions {
   bool colour = false;
   std::string output = "-";
   std::string title = "Recourse report";
+  bool trade_off = false;      // several plans of a person are one trade-off
+  double worth = usual_worth;  // of a trade-off: what another change must save
 };
 
 class AnswerSink {
@@ -83,6 +87,9 @@ class AnswerSink {
 
  private:
   void write(const Answer& answer);
+  /// The plans of one person, which are a trade-off, for people.
+  void write_trade_off(std::vector<Answer> plans);
+  [[nodiscard]] std::optional<FrontierCurve> curve_of(const Answer& answer);
   void count_protected(const Answer& answer);
 
   const Request* request_;

@@ -39,6 +39,8 @@ struct ExplainArguments {
   RowArguments rows = {};
   bool attack = false;
   bool declined = false;
+  bool nearest = false;
+  std::string worth = "20%";
   std::string refit = {};
   std::string id = {};
   std::string reason_codes = {};
@@ -87,6 +89,9 @@ std::shared_ptr<const Model> refitted(const ExplainArguments& arguments,
 }
 
 ExplainRequest make_request(const ExplainArguments& arguments, const Console& console) {
+  (void)parse_worth(arguments.worth);  // before anything is computed
+  require(!arguments.nearest || !arguments.options.exact.trade_off,
+          "--nearest does not go with --trade-off");
   require(!arguments.table.spreadsheet_safe || arguments.format == AnswerFormat::csv,
           "--spreadsheet-safe is for --format csv");
   ExplainRequest request =
@@ -98,6 +103,7 @@ ExplainRequest make_request(const ExplainArguments& arguments, const Console& co
   request.display = rounds_for_display(arguments.format);
   request.attack = arguments.attack;
   request.declined = arguments.declined;
+  request.shows_trade_off = rounds_for_display(arguments.format) && !arguments.nearest;
   request.timings = arguments.timings;
   request.reasons = has_reasons(arguments.format);
   if (!arguments.reason_codes.empty()) {
@@ -226,7 +232,9 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
                    .has_id = !arguments.id.empty(),
                    .all_features = arguments.all_features,
                    .colour = arguments.output == "-" && ::isatty(STDOUT_FILENO) == 1,
-                   .output = arguments.output});
+                   .output = arguments.output,
+                   .trade_off = arguments.options.exact.trade_off || explainer.shows_trade_off(),
+                   .worth = parse_worth(arguments.worth)});
   TableProgress progress(console.progress(), source);
   try {
     explain_all(arguments, explainer, reader, progress, sink);
@@ -286,6 +294,14 @@ void add_explain(Verb& program, Job& job) {
   add_retrain_option(verb, arguments->problem);
   add_row_options(verb, arguments->rows, "Training rows");
   add_method_options(verb, arguments->options);
+  verb.add_option("--worth", arguments->worth,
+                  "table and html show the best plans with one to four changes (of more, where the "
+                  "fewest are more) and recommend the one after which another change saves less "
+                  "than this share of the cost")
+      ->capture_default_str()
+      ->type_name("P%");
+  verb.add_flag("--nearest", arguments->nearest,
+                "table and html show the nearest plan alone, however many changes it has");
   verb.add_flag("--declined", arguments->declined,
                 "leave out people whom the model accepts as they are; how many is said");
   verb.add_flag("--attack", arguments->attack,

@@ -279,7 +279,7 @@ bool says_something(const FrontierCurve& curve) {
 }  // namespace
 
 std::string card(const Answer& answer, const FrontierCurve* curve, const Appraiser& appraiser,
-                 const AlignmentMeter& meter) {
+                 const AlignmentMeter& meter, const std::string& trade_off) {
   const Schema& schema = appraiser.schema();
   std::string text = fmt::format(
       R"(<article class="card" data-status="{}" data-text="{} {}">
@@ -287,7 +287,7 @@ std::string card(const Answer& answer, const FrontierCurve* curve, const Apprais
       enum_name(answer.status), answer.query_index, escape(answer.id.value_or("")));
   text += heading(answer) + why_declined(answer, appraiser);
   text += "<section class=\"part plan\">" + plan_heading(answer) + sentence_markup(answer, schema) +
-          notes(answer, schema);
+          notes(answer, schema) + trade_off;
   if (answer.counterfactual) {
     text += change_table(answer.changes, appraiser.model().encoder, "what changes");
   }

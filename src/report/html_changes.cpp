@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ellice/core/error.hpp"
+#include "ellice/report/sentence.hpp"
 #include "report/display.hpp"
 #include "report/html_parts.hpp"
 #include "report/svg.hpp"
@@ -99,6 +100,26 @@ std::string change_table(const std::vector<Change>& changes, const Encoder& enco
 {}</tbody></table>
 )",
       escape(heading), rows);
+}
+
+std::string trade_off(std::span<const Answer> plans, const Schema& schema, double worth) {
+  const std::string& last = plans.back().reason;
+  std::string rows;
+  for (const TradeOffLine& line : trade_off_lines(plans, schema, worth)) {
+    rows += fmt::format(
+        R"(<tr{}><td class="num">{}</td><td class="num">{}</td><td class="num">{}</td><td>{}{}</td></tr>
+)",
+        line.is_recommended ? " class=\"recommended\"" : "", line.changes, escape(line.cost),
+        escape(line.saving), escape(capitalized(line.what)),
+        line.is_recommended ? " <strong>(recommended)</strong>" : "");
+  }
+  return fmt::format(
+      R"(<table class="changes trade-off"><thead><tr><th scope="col" class="num">changes</th><th scope="col" class="num">cost</th><th scope="col" class="num">saves</th><th scope="col">plan</th></tr></thead><tbody>
+{}</tbody></table>
+<p class="caption">The cheapest plan that was found with so many changes; recommended is {}.{}</p>
+)",
+      rows, escape(recommendation_rule(worth)),
+      last.empty() ? "" : " " + escape(capitalized(last)) + ".");
 }
 
 std::string frontier(const FrontierCurve& curve, double epsilon) {

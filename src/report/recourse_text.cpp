@@ -145,14 +145,13 @@ std::string why_infeasible(const Answer& answer, const Appraiser& appraiser,
   return text;
 }
 
-}  // namespace
-
-std::string recourse_text(const Answer& answer, const Appraiser& appraiser,
-                          const TextOptions& options) {
-  std::string text = heading(answer, options);
-  text += reasons_text(answer, appraiser.schema()) +
-          fmt::format("  {}\n", visible(sentence(answer, appraiser.schema())));
-  if (!answer.reason.empty()) text += fmt::format("  {}\n", visible(answer.reason));
+/// All that follows the heading; `is_listed`: the plan stands in a table of several already.
+std::string body(const Answer& answer, const Appraiser& appraiser, const TextOptions& options,
+                 bool is_listed) {
+  std::string text;
+  if (!is_listed) text += reasons_text(answer, appraiser.schema());
+  text += fmt::format("  {}\n", visible(sentence(answer, appraiser.schema())));
+  if (!answer.reason.empty() && !is_listed) text += fmt::format("  {}\n", visible(answer.reason));
   if (answer.counterfactual) {
     if (!answer.changes.empty() || options.all_features) {
       text += change_table(appraiser.schema(), answer.query, *answer.counterfactual, options);
@@ -176,6 +175,33 @@ std::string recourse_text(const Answer& answer, const Appraiser& appraiser,
     text += fmt::format("  note: {}\n", visible(answer.message));
   }
   return text;
+}
+
+}  // namespace
+
+std::string recourse_text(const Answer& answer, const Appraiser& appraiser,
+                          const TextOptions& options) {
+  return heading(answer, options) + body(answer, appraiser, options, false);
+}
+
+std::string trade_off_text(std::span<const Answer> plans, const Appraiser& appraiser,
+                           const TextOptions& options) {
+  const Answer& best = plans[recommended(plans, options.worth)];
+  TextTable table({left, right, right, right, left});
+  table.header({"", "changes", "cost", "saves", "plan"});
+  for (const TradeOffLine& line : trade_off_lines(plans, appraiser.schema(), options.worth)) {
+    table.row(
+        {line.is_recommended ? "*" : "", line.changes, line.cost, line.saving, visible(line.what)});
+  }
+  Answer headed = best;
+  headed.plan = 0;
+  headed.status = Status::certified;  // with more changes a plan may be nearer
+  std::string text = heading(headed, options);
+  text += reasons_text(plans.front(), appraiser.schema()) + indented(table.text());
+  text += fmt::format("  * recommended: {}\n", recommendation_rule(options.worth));
+  if (const std::string& last = plans.back().reason; !last.empty())
+    text += fmt::format("  {}\n", visible(last));
+  return text + body(best, appraiser, options, true);
 }
 
 std::string summary_text(const BatchSummary& summary) {

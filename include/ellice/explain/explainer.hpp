@@ -45,6 +45,10 @@ class Explainer {
   /// Whether the base model itself gives a person (see Query::raw) what is asked for.
   [[nodiscard]] bool accepts(VectorArg raw) const;
 
+  /// Whether answers with several plans are trade-offs for display, as the request has it and the
+  /// method can.
+  [[nodiscard]] bool shows_trade_off() const;
+
   [[nodiscard]] const ExplainRequest& request() const;
   [[nodiscard]] const Model& model() const;
   [[nodiscard]] double epsilon() const;
