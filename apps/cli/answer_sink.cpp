@@ -36,6 +36,8 @@ PageOptions page_options(const Request& request, const SinkOptions& own) {
   }
   if (!locked.empty())
     options.details.emplace_back("locked", fmt::format("{}", fmt::join(locked, ", ")));
+  if (problem.constraints.horizon)
+    options.details.emplace_back("horizon", to_text(*problem.constraints.horizon));
   if (request.reference)
     options.details.emplace_back("reasons compared with", describe(*request.reference));
   return options;
