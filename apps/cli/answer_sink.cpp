@@ -4,6 +4,7 @@
 
 #include "ellice/core/json.hpp"
 #include "flag_text.hpp"
+#include "report/display.hpp"
 #include "report/recourse_csv.hpp"
 #include "report/recourse_text.hpp"
 
@@ -17,15 +18,16 @@ constexpr int curve_levels = 24;
 // Where each level takes a search of its own.
 constexpr int searched_levels = 6;
 
-PageOptions page_options(const Request& request, const std::string& title) {
+PageOptions page_options(const Request& request, const SinkOptions& own) {
   const Problem& problem = request.problem;
-  PageOptions options{.title = title,
+  PageOptions options{.title = own.title,
                       .epsilon = problem.epsilon,
                       .epsilon_rule = request.rule.text,
                       .set = problem.set,
                       .cost = problem.cost,
                       .threshold = problem.threshold,
-                      .max_cards = most_cards};
+                      .max_cards = most_cards,
+                      .worth = own.worth};
   options.details.emplace_back("method", request.method);
   options.details.emplace_back("range", std::string(enum_name(problem.constraints.range)));
   std::vector<std::string> locked;
@@ -34,6 +36,8 @@ PageOptions page_options(const Request& request, const std::string& title) {
   }
   if (!locked.empty())
     options.details.emplace_back("locked", fmt::format("{}", fmt::join(locked, ", ")));
+  if (problem.constraints.horizon)
+    options.details.emplace_back("horizon", to_text(*problem.constraints.horizon));
   if (request.reference)
     options.details.emplace_back("reasons compared with", describe(*request.reference));
   return options;
@@ -57,8 +61,7 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
                                     guard_));
   }
   if (options_.format == AnswerFormat::html) {
-    page_ =
-        std::make_unique<HtmlReport>(*request.problem.model, page_options(request, options_.title));
+    page_ = std::make_unique<HtmlReport>(*request.problem.model, page_options(request, options_));
     frontier_ = std::make_unique<Frontier>(request.problem);
     // From the plain counterfactual to twice the ε that was asked for.
     const double top = request.problem.epsilon > 0
@@ -67,6 +70,14 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
     const int levels = frontier_->is_solved_at_once() ? curve_levels : searched_levels;
     for (int k = 0; k <= levels; ++k) levels_.push_back(top * k / levels);
   }
+}
+
+void AnswerSink::count_protected(const Answer& answer) {
+  if (!answer.reasons || answer.plan > 0) return;
+  const std::vector<std::string> named =
+      protected_reasons(*answer.reasons, request_->problem.model->schema());
+  if (!named.empty()) ++protected_refusals_;
+  protected_.insert(named.begin(), named.end());
 }
 
 void AnswerSink::write(const Answer& given) {
@@ -81,6 +92,7 @@ void AnswerSink::write(const Answer& given) {
   const Answer& answer = names_fields ? with_flags_named : given;
   summary_.add(answer);
   held_.insert(answer.held.begin(), answer.held.end());
+  count_protected(answer);
   const Schema& schema = request_->problem.model->schema();
   switch (options_.format) {
     case AnswerFormat::table:
@@ -99,14 +111,7 @@ void AnswerSink::write(const Answer& given) {
                                    options_.has_id ? IdColumn::present : IdColumn::absent, guard_));
       break;
     case AnswerFormat::html: {
-      std::optional<FrontierCurve> curve;
-      const bool has_query = !answer.query.empty() && answer.status != Status::already_robust;
-      if (has_query && answer.plan == 0 && curves_ < most_cards) {
-        ++curves_;
-        const Query query{.index = answer.query_index,
-                          .raw = request_->problem.model->encoder.raw(answer.query)};
-        curve = frontier_->trace(query, levels_);
-      }
+      const std::optional<FrontierCurve> curve = curve_of(answer);
       page_->add(answer, curve ? &*curve : nullptr);
       break;
     }
@@ -118,7 +123,49 @@ void AnswerSink::add(std::vector<Answer> answers, const std::vector<Answer>& inv
   std::stable_sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
     return std::pair(a.query_index, a.plan) < std::pair(b.query_index, b.plan);
   });
-  for (const Answer& answer : answers) write(answer);
+  const bool trades_off = options_.trade_off && rounds_for_display(options_.format);
+  for (std::size_t first = 0; first < answers.size();) {
+    std::size_t end = first + 1;
+    while (end < answers.size() && answers[end].query_index == answers[first].query_index) ++end;
+    const std::span<const Answer> plans(answers.data() + first, end - first);
+    if (trades_off && is_trade_off(plans)) {
+      write_trade_off({plans.begin(), plans.end()});
+    } else {
+      for (const Answer& answer : plans) write(answer);
+    }
+    first = end;
+  }
+}
+
+std::optional<FrontierCurve> AnswerSink::curve_of(const Answer& answer) {
+  const bool has_query = !answer.query.empty() && answer.status != Status::already_robust;
+  if (!has_query || answer.plan > 0 || curves_ == most_cards) return std::nullopt;
+  ++curves_;
+  return frontier_->trace(
+      {.index = answer.query_index, .raw = request_->problem.model->encoder.raw(answer.query)},
+      levels_);
+}
+
+void AnswerSink::write_trade_off(std::vector<Answer> plans) {
+  for (Answer& plan : plans) {
+    plan.message = with_flags(plan.message);
+    held_.insert(plan.held.begin(), plan.held.end());
+  }
+  Answer counted = plans[recommended(plans, options_.worth)];
+  counted.plan = 0;  // what is recommended counts as the person's plan
+  counted.status = Status::certified;
+  summary_.add(counted);
+  count_protected(plans.front());
+  if (options_.format == AnswerFormat::table) {
+    file_.write(trade_off_text(plans, appraiser_,
+                               {.colour = options_.colour,
+                                .all_features = options_.all_features,
+                                .worth = options_.worth}));
+    file_.write("\n");
+    return;
+  }
+  const std::optional<FrontierCurve> curve = curve_of(plans.front());
+  page_->add_trade_off(plans, curve ? &*curve : nullptr);
 }
 
 bool AnswerSink::interrupt() {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "report/batch_summary.hpp"
 #include "report/formula_guard.hpp"
 #include "report/html.hpp"
+#include "report/trade_off.hpp"
 #include "request/recourse_file.hpp"
 
 namespace ellice::cli {
@@ -59,6 +61,8 @@ struct SinkOptions {
   bool colour = false;
   std::string output = "-";
   std::string title = "Recourse report";
+  bool trade_off = false;      // several plans of a person are one trade-off
+  double worth = usual_worth;  // of a trade-off: what another change must save
 };
 
 class AnswerSink {
@@ -77,9 +81,16 @@ class AnswerSink {
   [[nodiscard]] const FormulaGuard& guard() const { return guard_; }
   /// Features that were kept because their kind is not searched.
   [[nodiscard]] const std::set<std::string>& held() const { return held_; }
+  /// Protected features among principal reasons, by their titles, and of how many refusals.
+  [[nodiscard]] const std::set<std::string>& protected_titles() const { return protected_; }
+  [[nodiscard]] std::size_t protected_refusals() const { return protected_refusals_; }
 
  private:
   void write(const Answer& answer);
+  /// The plans of one person, which are a trade-off, for people.
+  void write_trade_off(std::vector<Answer> plans);
+  [[nodiscard]] std::optional<FrontierCurve> curve_of(const Answer& answer);
+  void count_protected(const Answer& answer);
 
   const Request* request_;
   SinkOptions options_;
@@ -93,6 +104,8 @@ class AnswerSink {
   std::vector<double> levels_;
   std::size_t curves_ = 0;
   std::set<std::string> held_;
+  std::set<std::string> protected_;
+  std::size_t protected_refusals_ = 0;
 };
 
 }  // namespace ellice::cli

@@ -62,7 +62,8 @@ ExitStatus run_demo(const DemoArguments& arguments) {
       {.model = model,
        .epsilon = arguments.epsilon,
        .rows = std::make_shared<const TrainingRows>(training_rows_of(data, *model)),
-       .display = true});
+       .display = true,
+       .shows_trade_off = true});
   const Applicants applicants = declined_people(*model, arguments.people);
   const std::vector<Query>& people = applicants.people;
   std::vector<Answer> answers = explainer.explain(people, {.threads = arguments.common.threads});
@@ -77,15 +78,17 @@ ExitStatus run_demo(const DemoArguments& arguments) {
           grouped(training_rows),
           100 * trained.summary.cross_validated_accuracy.value_or(trained.summary.train_accuracy),
           people.size(), arguments.epsilon, "epsilon", rounded(explainer.epsilon(), 3)));
-  AnswerSink terminal(
-      explainer.resolved(),
-      {.format = AnswerFormat::table, .has_id = true, .colour = ::isatty(STDOUT_FILENO) == 1});
+  AnswerSink terminal(explainer.resolved(), {.format = AnswerFormat::table,
+                                             .has_id = true,
+                                             .colour = ::isatty(STDOUT_FILENO) == 1,
+                                             .trade_off = explainer.shows_trade_off()});
   terminal.add(answers, {});
   terminal.finish();
   AnswerSink page(explainer.resolved(), {.format = AnswerFormat::html,
                                          .has_id = true,
                                          .output = arguments.output,
-                                         .title = "Recourse for declined loan applications"});
+                                         .title = "Recourse for declined loan applications",
+                                         .trade_off = explainer.shows_trade_off()});
   page.add(std::move(answers), {});
   page.finish();
   write_file(arguments.people_csv, applicants.csv);

@@ -38,6 +38,9 @@ struct ExplainArguments {
   MethodOptions options = {};
   RowArguments rows = {};
   bool attack = false;
+  bool declined = false;
+  bool nearest = false;
+  std::string worth = "20%";
   std::string refit = {};
   std::string id = {};
   std::string reason_codes = {};
@@ -86,6 +89,9 @@ std::shared_ptr<const Model> refitted(const ExplainArguments& arguments,
 }
 
 ExplainRequest make_request(const ExplainArguments& arguments, const Console& console) {
+  (void)parse_worth(arguments.worth);  // before anything is computed
+  require(!arguments.nearest || !arguments.options.exact.trade_off,
+          "--nearest does not go with --trade-off");
   require(!arguments.table.spreadsheet_safe || arguments.format == AnswerFormat::csv,
           "--spreadsheet-safe is for --format csv");
   ExplainRequest request =
@@ -96,6 +102,8 @@ ExplainRequest make_request(const ExplainArguments& arguments, const Console& co
   request.options = arguments.options;
   request.display = rounds_for_display(arguments.format);
   request.attack = arguments.attack;
+  request.declined = arguments.declined;
+  request.shows_trade_off = rounds_for_display(arguments.format) && !arguments.nearest;
   request.timings = arguments.timings;
   request.reasons = has_reasons(arguments.format);
   if (!arguments.reason_codes.empty()) {
@@ -161,6 +169,12 @@ ExitStatus conclude(const ExplainArguments& arguments, const AnswerSink& sink,
     console.warning(fmt::format("kept at the query's value, because their kind is not searched: {}",
                                 fmt::join(sink.held(), ", ")));
   }
+  if (sink.protected_refusals() > 0) {
+    console.warning(fmt::format(
+        "in {} of {} queries a principal reason is protected by the schema ({}): such a decision "
+        "may be unlawful; have the model examined before these reasons are given to anybody",
+        sink.protected_refusals(), summary.queries(), fmt::join(sink.protected_titles(), ", ")));
+  }
   if (!arguments.strict || certified == summary.queries()) return done;
   console.error(fmt::format("--strict: {} of {} queries got no certified answer",
                             summary.queries() - certified, summary.queries()));
@@ -218,7 +232,9 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
                    .has_id = !arguments.id.empty(),
                    .all_features = arguments.all_features,
                    .colour = arguments.output == "-" && ::isatty(STDOUT_FILENO) == 1,
-                   .output = arguments.output});
+                   .output = arguments.output,
+                   .trade_off = arguments.options.exact.trade_off || explainer.shows_trade_off(),
+                   .worth = parse_worth(arguments.worth)});
   TableProgress progress(console.progress(), source);
   try {
     explain_all(arguments, explainer, reader, progress, sink);
@@ -230,6 +246,12 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
   console.info(fmt::format("epsilon {} ({}): a certified plan is {}",
                            rounded(explainer.epsilon(), 3), explainer.resolved().rule.text,
                            epsilon_meaning(explainer.resolved().rule, explainer.problem())));
+  if (arguments.declined) {
+    const std::size_t rows = progress.rows();
+    console.info(fmt::format("--declined: {} of {} {} accepted as they are and left out",
+                             rows - sink.summary().queries(), rows,
+                             rows == 1 ? "person is" : "people are"));
+  }
   return conclude(arguments, sink, console);
 }
 
@@ -272,6 +294,16 @@ void add_explain(Verb& program, Job& job) {
   add_retrain_option(verb, arguments->problem);
   add_row_options(verb, arguments->rows, "Training rows");
   add_method_options(verb, arguments->options);
+  verb.add_option("--worth", arguments->worth,
+                  "table and html show the best plans with one to four changes (of more, where the "
+                  "fewest are more) and recommend the one after which another change saves less "
+                  "than this share of the cost")
+      ->capture_default_str()
+      ->type_name("P%");
+  verb.add_flag("--nearest", arguments->nearest,
+                "table and html show the nearest plan alone, however many changes it has");
+  verb.add_flag("--declined", arguments->declined,
+                "leave out people whom the model accepts as they are; how many is said");
   verb.add_flag("--attack", arguments->attack,
                 "look for a real network within epsilon that breaks each answer (needs training "
                 "rows)");
@@ -299,7 +331,7 @@ void add_explain(Verb& program, Job& job) {
   add_flags(verb, arguments->common);
   verb.principal({"--epsilon", "--set", "--lock", "--bounds", "--direction", "--constraints",
                   "--threshold", "--data", "--max-changes", "--sparse", "--trade-off", "--id",
-                  "--format", "--output", "--quiet"});
+                  "--declined", "--format", "--output", "--quiet"});
   verb.footer(
       "Examples:\n"
       "  ellice explain m.json people.csv\n"

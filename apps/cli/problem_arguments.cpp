@@ -1,5 +1,7 @@
 #include "problem_arguments.hpp"
 
+#include <algorithm>
+
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/loss.hpp"
@@ -94,6 +96,10 @@ void add_problem_options(Verb& verb, ProblemArguments& arguments) {
   verb.add_option("--constraints", arguments.constraints,
                   "YAML file with lock, bounds, direction, also by query index")
       ->type_name("FILE");
+  verb.add_option("--horizon", arguments.horizon,
+                  "time that a plan may take, e.g. \"12 months\": features that are slow in the "
+                  "schema change by no more than they can in it (default: no limit)")
+      ->type_name("TIME");
   add_choice(verb, "--range", arguments.range,
              "keep features inside their training minimum and maximum");
   verb.add_option("--threshold", arguments.threshold,
@@ -131,6 +137,16 @@ void warn_of_threshold(const std::string& text, double logit, const Console& con
       text, 100 * sigmoid(logit), 100 * logit, text));
 }
 
+void warn_of_horizon(const ExplainRequest& request, const Console& console) {
+  const std::vector<Feature>& features = request.model->schema().features;
+  const bool is_slow = std::any_of(features.begin(), features.end(),
+                                   [](const Feature& feature) { return feature.slow.has_value(); });
+  if (!request.constraints.horizon || is_slow) return;
+  console.warning(
+      "--horizon limits nothing: no feature of the schema is slow; give those that need time a "
+      "pace, as in `slow: 1 per year`");
+}
+
 }  // namespace
 
 ExplainRequest read_request(const std::string& model, const ProblemArguments& arguments,
@@ -146,6 +162,8 @@ ExplainRequest read_request(const std::string& model, const ProblemArguments& ar
   if (!arguments.constraints.empty())
     read_constraints(arguments.constraints, request.model->schema(), request.constraints);
   add_limits(arguments, request.constraints);
+  if (!arguments.horizon.empty()) request.constraints.horizon = parse_horizon(arguments.horizon);
+  warn_of_horizon(request, common.console());
   if (!arguments.threshold.empty()) {
     request.threshold = parse_threshold(arguments.threshold);
     warn_of_threshold(arguments.threshold, *request.threshold, common.console());

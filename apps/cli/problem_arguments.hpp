@@ -26,6 +26,7 @@ struct ProblemArguments {
   std::vector<std::string> bounds = {};
   std::vector<std::string> directions = {};
   std::string constraints = {};
+  std::string horizon = {};
   std::string retrain = "same";
 };
 

@@ -1,6 +1,7 @@
 #include "ellice/audit/audit.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 #include "audit/audit_fields.hpp"
@@ -29,10 +30,45 @@ std::vector<PeopleRange> missing_below(std::size_t count, const FileAudit& audit
   return missing;
 }
 
+/// Whether the base model gives a person what is asked for, so that no answer is needed.
+bool is_accepted(const Model& model, const AuditRequest& asked, const RawRow& person) {
+  const Vector z = model.encoder.encode(person);
+  if (!asked.set.contest) return model.logit(z) >= asked.threshold;
+  const Vector scores = model.network.scores(z);
+  const std::vector<Index>& rivals = asked.set.contest->rivals;
+  double wanted = -std::numeric_limits<double>::infinity();
+  double unwanted = wanted;
+  for (Index k = 0; k < scores.size(); ++k) {
+    const bool is_rival = std::find(rivals.begin(), rivals.end(), k) != rivals.end();
+    double& best = is_rival ? unwanted : wanted;
+    best = std::max(best, scores(k));
+  }
+  return wanted - unwanted >= asked.threshold;
+}
+
+/// Who of those without an answer is declined, or cannot be read, and so should have one.
+std::vector<PeopleRange> needing(const std::vector<PeopleRange>& missing, const Model& model,
+                                 const AuditRequest& asked, const People& people) {
+  std::vector<PeopleRange> result;
+  for (const auto& [first, last] : missing) {
+    for (std::size_t i = first; i <= last; ++i) {
+      if (i < people.size() && people[i] && is_accepted(model, asked, *people[i])) continue;
+      if (!result.empty() && result.back().last + 1 == i) {
+        result.back().last = i;
+      } else {
+        result.push_back({.first = i, .last = i});
+      }
+    }
+  }
+  return result;
+}
+
 /// Whether the people in the file are those that were explained: their numbers begin at 0, and the
 /// file says how many there were. A run that was interrupted says so; any of them may be missing
-/// then, and who is.
-void check_people(JsonObject& top, const People* people, FileAudit& audit) {
+/// then, and who is. Of a run for declined people alone the others are not missing; who they are is
+/// known where the people are.
+void check_people(JsonObject& top, const Model& model, const AuditRequest& asked,
+                  const People* people, FileAudit& audit) {
   audit.is_interrupted = top.has("interrupted") && top.boolean("interrupted");
   std::size_t count = 0;
   std::size_t after_last = 0;
@@ -45,7 +81,14 @@ void check_people(JsonObject& top, const People* people, FileAudit& audit) {
                                          after_last - 1, people->size()));
   }
   audit.missing = missing_below(people != nullptr ? people->size() : 0, audit);
-  if (audit.answers.empty())
+  bool is_whole = false;  // nobody is declined
+  JsonObject options = top.object("options");
+  if (options.has("declined") && options.boolean("declined")) {
+    audit.missing = people != nullptr ? needing(audit.missing, model, asked, *people)
+                                      : std::vector<PeopleRange>{};
+    is_whole = people != nullptr && audit.missing.empty();
+  }
+  if (audit.answers.empty() && !is_whole)
     audit.failures.emplace_back("there are no answers: nothing is verified");
   if (!audit.missing.empty() && !audit.is_interrupted) {
     audit.failures.push_back(
@@ -133,7 +176,7 @@ FileAudit audit_recourse_file(const Json& file, const Model& model, const std::s
     audits.push_back(std::move(audit));
   }
   if (!auditor.reference_fault().empty()) result.failures.push_back(auditor.reference_fault());
-  check_people(top, people, result);
+  check_people(top, model, asked, people, result);
   if (top.has("sha256")) (void)top.at("sha256");
   const std::string fault = hashes.fault();
   if (!fault.empty()) result.failures.push_back(fault);

@@ -1,6 +1,7 @@
 #include "audit/audit_constraints.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -27,6 +28,17 @@ double number_of(const Feature& feature, const Value& value) {
 bool is_named(const Rule& rule, const std::string& feature) {
   return std::any_of(rule.terms.begin(), rule.terms.end(),
                      [&](const auto& term) { return term.first == feature; });
+}
+
+// Days, in the order of the periods.
+constexpr std::array<double, 4> period_days = {1, 7, 30.4375, 365.25};
+
+/// By how much a slow feature may change within the horizon, as docs/reference/formats.md has it.
+double pace_limit(const Feature& feature, const Horizon& horizon) {
+  const double days = horizon.amount * period_days.at(static_cast<std::size_t>(horizon.per));
+  const double limit =
+      feature.slow->amount * days / period_days.at(static_cast<std::size_t>(feature.slow->per));
+  return feature.kind == FeatureKind::ordinal ? std::trunc(limit) : limit;
 }
 
 /// How far a row is from a rule's bound: Σ coefficient·value − bound, and the sizes of its terms.
@@ -150,8 +162,9 @@ std::vector<std::string> RowConstraints::names() const {
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
     const Feature& feature = schema.features[j];
     const Named named = named_of(j);
-    for (const std::string* name : {&named.immutable, &named.locked, &named.minimum, &named.maximum,
-                                    &named.training, &named.direction, &named.allowed}) {
+    for (const std::string* name :
+         {&named.immutable, &named.locked, &named.minimum, &named.maximum, &named.training,
+          &named.direction, &named.pace, &named.allowed}) {
       if (!name->empty()) result.push_back(feature.name + ": " + *name);
     }
   }
@@ -180,6 +193,10 @@ RowConstraints::Named RowConstraints::named_of(std::size_t j) const {
   }
   if (feature.kind != FeatureKind::categorical && direction != Direction::any) {
     result.direction = direction == Direction::increase ? "may only increase" : "may only decrease";
+  }
+  if (const std::optional<Horizon>& horizon = constraints_->horizon; horizon && feature.slow) {
+    result.pace = fmt::format("changes by at most {} within {} ({})", pace_limit(feature, *horizon),
+                              to_text(*horizon), to_text(*feature.slow));
   }
   if (!feature.allowed.empty()) result.allowed = "among the allowed values";
   return result;
@@ -217,6 +234,11 @@ FeatureValues RowConstraints::values_of(std::size_t j, std::size_t query_index,
     const Direction direction = limits.direction.value_or(feature.direction);
     if (direction == Direction::increase) result.lower = std::max(result.lower, result.own);
     if (direction == Direction::decrease) result.upper = std::min(result.upper, result.own);
+  }
+  if (bound(named.pace)) {
+    const double most = pace_limit(feature, *constraints_->horizon);
+    result.lower = std::max(result.lower, result.own - most);
+    result.upper = std::min(result.upper, result.own + most);
   }
   // The grid is the schema's: what a run bounds does not move it.
   result.origin = feature.min.value_or(0);

@@ -117,6 +117,7 @@ class RowConstraints {
     std::string maximum = {};
     std::string training = {};
     std::string direction = {};
+    std::string pace = {};
     std::string allowed = {};
   };
   [[nodiscard]] Named named_of(std::size_t feature) const;

@@ -122,6 +122,7 @@ AuditRequest read_audit_request(JsonObject& top, const Model& model,
     // Of training rows the plans are the nearest ones, whatever they change.
     asked.plans_differ = !asked.trade_off && method != "data";
   }
+  if (options.has("declined")) (void)options.boolean("declined");  // of the people, not of answers
   if (options.has("damping")) asked.set.damping = options.number("damping");
   if (options.has("retrain")) {
     try {

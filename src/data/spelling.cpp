@@ -32,6 +32,11 @@ std::string display_value(const Value& value) {
   return number != nullptr ? display_number(*number) : std::get<std::string>(value);
 }
 
+std::string display_value(const Feature& feature, const Value& value) {
+  const auto* const level = std::get_if<std::string>(&value);
+  return level != nullptr ? feature.level_text(*level) : display_value(value);
+}
+
 std::string display_start(const Value& from, const Value& to, int digits) {
   const double* start = std::get_if<double>(&from);
   const double* end = std::get_if<double>(&to);
@@ -45,8 +50,13 @@ std::string display_start(const Value& from, const Value& to, int digits) {
   return display_number(same_side ? shown : *start);
 }
 
+std::string display_start(const Feature& feature, const Value& from, const Value& to) {
+  return std::holds_alternative<std::string>(from) ? display_value(feature, from)
+                                                   : display_start(from, to);
+}
+
 std::string display_with_unit(const Feature& feature, const Value& value) {
-  return display_value(value) + (feature.unit.empty() ? "" : " " + feature.unit);
+  return display_value(feature, value) + (feature.unit.empty() ? "" : " " + feature.unit);
 }
 
 std::string display_percent(double share) {
@@ -56,6 +66,7 @@ std::string display_percent(double share) {
 }
 
 std::string feature_label(const Feature& feature) {
+  if (!feature.label.empty()) return feature.label;
   std::string label = feature.name;
   std::replace(label.begin(), label.end(), '_', ' ');
   return label;

@@ -15,11 +15,14 @@ namespace ellice {
 [[nodiscard]] std::string display_rounded(double value, int significant = 3);
 
 [[nodiscard]] std::string display_value(const Value& value);
+/// The same with the display text of a level, where the schema has one.
+[[nodiscard]] std::string display_value(const Feature& feature, const Value& value);
 
 /// A value that is told beside another: so many digits of a number tell enough (whole ones stay),
 /// more where fewer would not show on which side of `to` it lies. Where a change leads is never
 /// rounded: it is certified as shown.
 [[nodiscard]] std::string display_start(const Value& from, const Value& to, int digits = 6);
+[[nodiscard]] std::string display_start(const Feature& feature, const Value& from, const Value& to);
 
 /// With the feature's unit, if it has one: 26 500 EUR/year.
 [[nodiscard]] std::string display_with_unit(const Feature& feature, const Value& value);
@@ -27,7 +30,8 @@ namespace ellice {
 /// 0.312 as 31.2 %; what rounds to 0 or 100 % without being it becomes < 0.1 % or > 99.9 %.
 [[nodiscard]] std::string display_percent(double share);
 
-/// A feature's name as it reads in a sentence: loan_amount becomes loan amount.
+/// A feature as it reads in a sentence: its label, or else its name, in which loan_amount becomes
+/// loan amount.
 [[nodiscard]] std::string feature_label(const Feature& feature);
 
 }  // namespace ellice

@@ -49,6 +49,7 @@ void read_options(JsonObject& options, ExplainRequest& request) {
   if (options.has("damping")) request.damping = options.number("damping");
   if (is_contest && options.has("target")) request.target = options.strings("target");
   if (options.has("retrain")) request.retrain = read_retraining(options);
+  if (options.has("declined")) request.declined = options.boolean("declined");
   check_ensemble(options, request.ensemble);
   request.constraints = constraints_from_json(options, RangePolicy::train);
   for (const Method& method : methods()) {
@@ -70,6 +71,7 @@ Json to_json(const ExplainRequest& request) {
                                 .rule = {.text = request.epsilon},
                                 .method = request.method,
                                 .seed = request.seed,
+                                .declined = request.declined,
                                 .method_options = method.to_json(options)});
   result["epsilon"].erase("value");
   if (!request.set) result["set"] = std::string(automatic_method);

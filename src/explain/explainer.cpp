@@ -1,6 +1,8 @@
 #include "ellice/explain/explainer.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <mutex>
 
 #include "core/stop.hpp"
@@ -8,6 +10,7 @@
 #include "ellice/audit/audit.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
+#include "explain/fewer_changes.hpp"
 #include "explain/owned_problem.hpp"
 #include "radius/attack_answers.hpp"
 #include "radius/epsilon_table.hpp"
@@ -31,6 +34,22 @@ std::string with_row(std::string message, const std::string& table) {
   const std::string number = message.substr(before.size(), end - before.size());
   return fmt::format("{}: row {}{}", table, std::stoul(number) - 1,
                      end == std::string::npos ? "" : message.substr(end));
+}
+
+/// How far the base model puts a class before its strongest rival.
+double base_lead(const Model& model, const Vector& z, Index winner,
+                 const std::vector<Index>& rivals) {
+  const Vector scores = model.network.scores(z);
+  double lead = std::numeric_limits<double>::infinity();
+  for (const Index rival : rivals) lead = std::min(lead, scores(winner) - scores(rival));
+  return lead;
+}
+
+/// Whether nothing is asked of the number of changes or of plans.
+bool asks_for_the_nearest(const ExplainRequest& request) {
+  const ExactOptions& wishes = request.options.exact;
+  return !wishes.max_changes && !wishes.sparse && !wishes.trade_off && wishes.plans == 1 &&
+         request.cost.sparsity_weight == 0;
 }
 
 std::vector<std::string> notes_of(const OwnedProblem& owned, const Problem& problem) {
@@ -64,6 +83,7 @@ struct Explainer::State {
                 .rule = parse_epsilon_rule(asked().epsilon),
                 .method = std::string(method->name),
                 .seed = asked().seed,
+                .declined = asked().declined,
                 .method_options = method->to_json(options)};
     Problem& problem = resolved.problem;
     add_used(*resolved.method_options);
@@ -109,6 +129,28 @@ struct Explainer::State {
     return method->make(problem, options, owned.fitted(), nullptr, execution);
   }
 
+  [[nodiscard]] bool shows_trade_off() const {
+    return asked().shows_trade_off && method->few_changes && asks_for_the_nearest(asked());
+  }
+
+  /// Plans with at most so many changes, or with the fewest, of people who have one.
+  [[nodiscard]] std::vector<Answer> answer_with(std::optional<int> most_changes,
+                                                const std::vector<Query>& queries,
+                                                const Execution& execution) const {
+    const Problem& problem = resolved.problem;
+    MethodOptions few = options;
+    few.exact.max_changes = most_changes;
+    few.exact.sparse = !most_changes;
+    few.exact.proof = false;
+    const std::optional<Contest>& contest = problem.set.contest;
+    const bool one_class = !contest || acceptable_classes(owned.model(), *contest).size() == 1;
+    // There is no need to explain why few changes are too few.
+    if (method->limits && one_class)
+      return ExactSearch(problem, few.exact, NoAnswer::stated).generate(queries, execution);
+    return make_generator(*method, problem, few, owned.fitted(), execution)
+        ->generate(queries, execution);
+  }
+
   OwnedProblem owned;
   const Method* method;
   MethodOptions options;
@@ -123,8 +165,29 @@ struct Explainer::State {
 Explainer::Explainer(ExplainRequest request, const Execution& execution)
     : state_(std::make_shared<const State>(std::move(request), execution)) {}
 
-std::vector<Answer> Explainer::explain(const std::vector<Query>& queries,
+bool Explainer::accepts(VectorArg raw) const {
+  const Encoder& encoder = model().encoder;
+  Vector z(encoder.columns());
+  const Vector row = raw;
+  encoder.encode({row.data(), static_cast<std::size_t>(row.size())}, z);
+  if (const std::optional<Contest>& contest = problem().set.contest) {
+    const std::vector<Index> wanted = acceptable_classes(model(), *contest);
+    return std::any_of(wanted.begin(), wanted.end(), [&](Index winner) {
+      return base_lead(model(), z, winner, contest->rivals) >= problem().threshold;
+    });
+  }
+  return model().logit(z) >= problem().threshold;
+}
+
+std::vector<Answer> Explainer::explain(const std::vector<Query>& given,
                                        const Execution& execution) const {
+  std::vector<Query> declined;
+  if (state_->asked().declined) {
+    std::copy_if(given.begin(), given.end(), std::back_inserter(declined),
+                 [&](const Query& query) { return !accepts(query.raw); });
+    if (declined.empty()) return {};
+  }
+  const std::vector<Query>& queries = state_->asked().declined ? declined : given;
   const State& state = *state_;
   const Execution silent{.threads = execution.threads};
   const Stopwatch watch;
@@ -135,6 +198,13 @@ std::vector<Answer> Explainer::explain(const std::vector<Query>& queries,
       answer.seconds = watch.seconds() / static_cast<double>(answers.size());
   }
   if (is_stop_requested()) return finished(std::move(answers), execution.threads);
+  if (state.shows_trade_off()) {
+    answers = with_fewer_changes(std::move(answers), queries, most_shown_changes,
+                                 [&](const std::vector<Query>& some, std::optional<int> most) {
+                                   return state.answer_with(most, some, silent);
+                                 });
+    check_stop();
+  }
   state_fresh_survival(
       problem(), queries, answers,
       [&](const Problem& disturbed) { return state.make_disturbed(disturbed, silent); }, execution);
@@ -189,6 +259,10 @@ std::optional<Certificate> Explainer::certify(const RawRow& row) const {
         std::make_unique<const Certifier>(model(), problem().set, epsilon(), problem().threshold);
   });
   return state_->certifier->certify(row);
+}
+
+bool Explainer::shows_trade_off() const {
+  return state_->shows_trade_off();
 }
 
 const ExplainRequest& Explainer::request() const {

@@ -124,7 +124,7 @@ std::string describe(const FeatureUse& use, const Feature& feature) {
   moved("lowered", use.lowered, use.lowered_by);
   if (use.raised + use.lowered < use.changed) {
     for (const auto& [level, count] : use.levels) {
-      parts.push_back(fmt::format("to {} in {}", level, grouped(count)));
+      parts.push_back(fmt::format("to {} in {}", feature.level_text(level), grouped(count)));
     }
   }
   return fmt::format("{}", fmt::join(parts, "; "));

@@ -102,6 +102,44 @@ std::string epsilon_meaning(const EpsilonRule& rule, const Problem& problem) {
       100 * problem.epsilon / training.objective);
 }
 
+const std::string& title_of(const Schema& schema, const std::string& name) {
+  const std::optional<std::size_t> index = schema.find(name);
+  return index ? schema.features[*index].title() : name;
+}
+
+std::string titles_text(const Schema& schema, const std::vector<std::string>& names) {
+  std::vector<std::string> titles;
+  for (const std::string& name : names) titles.push_back(title_of(schema, name));
+  return fmt::format("{}", fmt::join(titles, ", "));
+}
+
+std::string constraint_words(const Schema& schema, const std::string& constraint) {
+  // A name may hold «: » itself; the longest that fits is meant.
+  const Feature* named = nullptr;
+  for (const Feature& feature : schema.features) {
+    if (!constraint.starts_with(feature.name + ": ")) continue;
+    if (named == nullptr || named->name.size() < feature.name.size()) named = &feature;
+  }
+  return named == nullptr ? constraint : named->title() + constraint.substr(named->name.size());
+}
+
+std::vector<std::string> protected_reasons(const Reasons& reasons, const Schema& schema) {
+  std::vector<std::string> titles;
+  for (const Reason& reason : reasons.items) {
+    const std::optional<std::size_t> index = schema.find(reason.feature);
+    if (index && schema.features[*index].is_protected)
+      titles.push_back(schema.features[*index].title());
+  }
+  return titles;
+}
+
+std::string protected_warning(const std::vector<std::string>& titles) {
+  return fmt::format(
+      "the refusal rests on {}, which the schema protects: such a decision may be unlawful; have "
+      "the model examined before this reason is given to anybody",
+      fmt::join(titles, ", "));
+}
+
 std::vector<Change> differences(const Schema& schema, const RawRow& from, const RawRow& to) {
   const std::size_t count = schema.features.size();
   require(from.size() == count && to.size() == count,

@@ -71,6 +71,24 @@ void HtmlReport::add(const Answer& answer, const FrontierCurve* curve) {
   state_->cards += html::card(answer, curve, state_->appraiser, state_->meter);
 }
 
+void HtmlReport::add_trade_off(std::span<const Answer> plans, const FrontierCurve* curve) {
+  Answer shown = plans[recommended(plans, state_->options.worth)];
+  shown.plan = 0;                    // what is recommended counts as the person's plan
+  shown.status = Status::certified;  // with more changes a plan may be nearer
+  shown.gap.reset();
+  shown.reasons = plans.front().reasons;
+  shown.reason.clear();
+  state_->summary.add(shown);
+  if (state_->shown == state_->options.max_cards) {
+    ++state_->left_out;
+    return;
+  }
+  ++state_->shown;
+  state_->cards +=
+      html::card(shown, curve, state_->appraiser, state_->meter,
+                 html::trade_off(plans, state_->appraiser.schema(), state_->options.worth));
+}
+
 std::string HtmlReport::text() const {
   const State& s = *state_;
   const std::optional<Contest>& contest = s.options.set.contest;

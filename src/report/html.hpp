@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "ellice/request/answer.hpp"
 #include "ellice/request/cost.hpp"
 #include "radius/frontier.hpp"
+#include "report/trade_off.hpp"
 
 namespace ellice {
 
@@ -29,6 +31,7 @@ struct PageOptions {
   /// Further lines under «What was asked»: method, locked features, …
   std::vector<std::pair<std::string, std::string>> details = {};
   std::size_t max_cards = 200;
+  double worth = usual_worth;  // of a trade-off: what another change must save
 };
 
 /// Collects answers one by one: a card for each of the first max_cards, numbers of all of them.
@@ -45,6 +48,9 @@ class HtmlReport {
 
   /// `curve`, if any, is drawn on the answer's card.
   void add(const Answer& answer, const FrontierCurve* curve = nullptr);
+  /// The plans of one person with more and more changes: one card, of the recommended plan, with a
+  /// table of all.
+  void add_trade_off(std::span<const Answer> plans, const FrontierCurve* curve = nullptr);
   [[nodiscard]] std::string text() const;
 
  private:

@@ -204,7 +204,7 @@ std::string infeasibility(const Answer& answer, const Appraiser& appraiser) {
             : "<p>These constraints together rule it out; most likely none of them is "
               "superfluous:</p><ul>";
     for (const std::string& constraint : why.blocking.constraints) {
-      text += "<li>" + escape(constraint) + "</li>";
+      text += "<li>" + escape(constraint_words(appraiser.schema(), constraint)) + "</li>";
     }
     text += "</ul>";
   }
@@ -243,7 +243,7 @@ std::string proof(const Answer& answer, const Schema& schema) {
                      escape(to_text(whole.at("infeasible"))));
 }
 
-std::string notes(const Answer& answer) {
+std::string notes(const Answer& answer, const Schema& schema) {
   std::string text;
   if (!answer.reason.empty()) {
     text += "<p class=\"note\">" + escape(capitalized(answer.reason)) + ".</p>\n";
@@ -251,13 +251,13 @@ std::string notes(const Answer& answer) {
   if (!answer.query_violations.empty()) {
     std::string list;
     for (const std::string& violation : answer.query_violations) {
-      list += (list.empty() ? "" : "; ") + escape(violation);
+      list += (list.empty() ? "" : "; ") + escape(constraint_words(schema, violation));
     }
     text += "<p class=\"note\">The query itself breaks: " + list + ".</p>\n";
   }
   if (!answer.held.empty()) {
     text += "<p class=\"note\">Kept as they are, because their kind is not searched: " +
-            escape(fmt::format("{}", fmt::join(answer.held, ", "))) + ".</p>\n";
+            escape(titles_text(schema, answer.held)) + ".</p>\n";
   }
   if (answer.attack) {
     text += "<p class=\"note\">" + escape(capitalized(attack_text(*answer.attack))) + "</p>\n";
@@ -279,7 +279,7 @@ bool says_something(const FrontierCurve& curve) {
 }  // namespace
 
 std::string card(const Answer& answer, const FrontierCurve* curve, const Appraiser& appraiser,
-                 const AlignmentMeter& meter) {
+                 const AlignmentMeter& meter, const std::string& trade_off) {
   const Schema& schema = appraiser.schema();
   std::string text = fmt::format(
       R"(<article class="card" data-status="{}" data-text="{} {}">
@@ -287,7 +287,7 @@ std::string card(const Answer& answer, const FrontierCurve* curve, const Apprais
       enum_name(answer.status), answer.query_index, escape(answer.id.value_or("")));
   text += heading(answer) + why_declined(answer, appraiser);
   text += "<section class=\"part plan\">" + plan_heading(answer) + sentence_markup(answer, schema) +
-          notes(answer);
+          notes(answer, schema) + trade_off;
   if (answer.counterfactual) {
     text += change_table(answer.changes, appraiser.model().encoder, "what changes");
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ellice/core/error.hpp"
+#include "ellice/report/sentence.hpp"
 #include "report/display.hpp"
 #include "report/html_parts.hpp"
 #include "report/svg.hpp"
@@ -32,7 +33,7 @@ std::string chips(const Feature& feature, const Change& change) {
                        level == from ? " was"
                        : level == to ? " becomes"
                                      : "",
-                       escape(level));
+                       escape(feature.level_text(level)));
   }
   return out + "</span>";
 }
@@ -46,7 +47,7 @@ std::string number_picture(const Feature& feature, const Change& change, double 
        .then = std::get<double>(change.to),
        .lower_text = display_rounded(lower, 4),
        .upper_text = display_rounded(upper, 4),
-       .title = fmt::format("{}: from {} to {}, training range {} to {}", feature.name,
+       .title = fmt::format("{}: from {} to {}, training range {} to {}", feature.title(),
                             display_start(change.from, change.to), display_value(change.to),
                             display_rounded(lower, 4), display_rounded(upper, 4))});
 }
@@ -55,16 +56,16 @@ std::string ordinal_picture(const Feature& feature, const Change& change) {
   const auto place = [&](const Value& value) {
     return static_cast<double>(feature.level_index(std::get<std::string>(value)).value_or(0));
   };
-  return svg::dumbbell(
-      {.lower = 0,
-       .upper = static_cast<double>(feature.levels.size() - 1),
-       .now = place(change.from),
-       .then = place(change.to),
-       .lower_text = feature.levels.front(),
-       .upper_text = feature.levels.back(),
-       .stops = static_cast<int>(feature.levels.size()),
-       .title = fmt::format("{}: from {} to {}", feature.name,
-                            display_start(change.from, change.to), display_value(change.to))});
+  return svg::dumbbell({.lower = 0,
+                        .upper = static_cast<double>(feature.levels.size() - 1),
+                        .now = place(change.from),
+                        .then = place(change.to),
+                        .lower_text = feature.level_text(feature.levels.front()),
+                        .upper_text = feature.level_text(feature.levels.back()),
+                        .stops = static_cast<int>(feature.levels.size()),
+                        .title = fmt::format("{}: from {} to {}", feature.title(),
+                                             display_start(feature, change.from, change.to),
+                                             display_value(feature, change.to))});
 }
 
 }  // namespace
@@ -90,14 +91,35 @@ std::string change_table(const std::vector<Change>& changes, const Encoder& enco
     rows += fmt::format(
         R"(<tr><th scope="row">{}</th><td class="num">{}</td><td class="arrow" aria-hidden="true">→</td><td class="num new">{}</td><td class="unit">{}</td><td class="picture">{}</td></tr>
 )",
-        escape(feature_label(feature)), escape(display_start(change.from, change.to)),
-        escape(display_value(change.to)), escape(feature.unit), change_picture(change, encoder));
+        escape(feature_label(feature)), escape(display_start(feature, change.from, change.to)),
+        escape(display_value(feature, change.to)), escape(feature.unit),
+        change_picture(change, encoder));
   }
   return fmt::format(
       R"(<table class="changes"><thead><tr><th scope="col">{}</th><th scope="col" class="num">now</th><th></th><th scope="col" class="num">change to</th><th></th><th scope="col" class="picture">within the range seen in training</th></tr></thead><tbody>
 {}</tbody></table>
 )",
       escape(heading), rows);
+}
+
+std::string trade_off(std::span<const Answer> plans, const Schema& schema, double worth) {
+  const std::string& last = plans.back().reason;
+  std::string rows;
+  for (const TradeOffLine& line : trade_off_lines(plans, schema, worth)) {
+    rows += fmt::format(
+        R"(<tr{}><td class="num">{}</td><td class="num">{}</td><td class="num">{}</td><td>{}{}</td></tr>
+)",
+        line.is_recommended ? " class=\"recommended\"" : "", line.changes, escape(line.cost),
+        escape(line.saving), escape(capitalized(line.what)),
+        line.is_recommended ? " <strong>(recommended)</strong>" : "");
+  }
+  return fmt::format(
+      R"(<table class="changes trade-off"><thead><tr><th scope="col" class="num">changes</th><th scope="col" class="num">cost</th><th scope="col" class="num">saves</th><th scope="col">plan</th></tr></thead><tbody>
+{}</tbody></table>
+<p class="caption">The cheapest plan that was found with so many changes; recommended is {}.{}</p>
+)",
+      rows, escape(recommendation_rule(worth)),
+      last.empty() ? "" : " " + escape(capitalized(last)) + ".");
 }
 
 std::string frontier(const FrontierCurve& curve, double epsilon) {

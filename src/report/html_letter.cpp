@@ -29,9 +29,10 @@ std::string item(const Reason& reason, double largest, std::size_t rank, const S
       rank, reason.code ? "<span class=\"code\">" + escape(*reason.code) + "</span> " : "",
       escape(capitalized(reason.text)),
       fixed ? " <span class=\"quiet\">(cannot be changed)</span>" : "",
-      svg::bar({.share = largest > 0 ? -reason.contribution / largest : 0,
-                .tone = "fill-warn",
-                .title = fmt::format("{}: {} of the score", reason.feature, points)}),
+      svg::bar(
+          {.share = largest > 0 ? -reason.contribution / largest : 0,
+           .tone = "fill-warn",
+           .title = fmt::format("{}: {} of the score", title_of(schema, reason.feature), points)}),
       points);
 }
 
@@ -49,6 +50,11 @@ std::string reasons_part(const Reasons& reasons, const Appraiser& appraiser) {
       text += item(reasons.items[i], largest, i + 1, appraiser.schema());
     }
     text += "</ol>\n";
+  }
+  if (const std::vector<std::string> named = protected_reasons(reasons, appraiser.schema());
+      !named.empty()) {
+    text += "<p class=\"note warning\" role=\"note\"><strong>Warning to the operator:</strong> " +
+            escape(protected_warning(named)) + ".</p>\n";
   }
   return text +
          fmt::format(

@@ -60,8 +60,8 @@ std::string feature_bars(const BatchSummary& summary) {
         escape(feature_label(feature)),
         svg::bar({.share = share,
                   .tone = "fill",
-                  .title = fmt::format("{}: changed in {} of {} plans", feature.name, use.changed,
-                                       plans)}),
+                  .title = fmt::format("{}: changed in {} of {} plans", feature.title(),
+                                       use.changed, plans)}),
         grouped(use.changed), escape(describe(use, feature)));
   }
   return rows;

@@ -2,6 +2,7 @@
 
 // The parts of the page that html.cpp puts together.
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,9 +24,14 @@ namespace ellice::html {
 /// Outcomes, distances and features of the batch.
 [[nodiscard]] std::string overview(const BatchSummary& summary);
 
-/// One answer.
+/// One answer; `trade_off` is markup that stands before its plan.
 [[nodiscard]] std::string card(const Answer& answer, const FrontierCurve* curve,
-                               const Appraiser& appraiser, const AlignmentMeter& meter);
+                               const Appraiser& appraiser, const AlignmentMeter& meter,
+                               const std::string& trade_off = {});
+
+/// The plans of a person by their number of changes, the recommended one marked.
+[[nodiscard]] std::string trade_off(std::span<const Answer> plans, const Schema& schema,
+                                    double worth);
 
 /// The two parts of a letter: why the base model declined (empty where it is not known to have),
 /// the heading of the plan, and what sets the two apart.

@@ -63,8 +63,8 @@ std::string change_table(const Schema& schema, const RawRow& from, const RawRow&
     const Feature& feature = schema.features[j];
     const bool same = from[j] == to[j];
     if (same && !options.all_features) continue;
-    table.row({feature.name, display_start(from[j], to[j]), same ? "" : "→",
-               same ? "–" : display_value(to[j]), feature.unit});
+    table.row({feature.title(), display_start(feature, from[j], to[j]), same ? "" : "→",
+               same ? "–" : display_value(feature, to[j]), feature.unit});
     dimmed.push_back(same && options.colour);
   }
   return indented(table.text(), dimmed);
@@ -87,15 +87,22 @@ std::string standings(const Answer& answer, const Appraiser& appraiser) {
 }
 
 /// Why the base model declined, on one line; the plan is another matter.
-std::string reasons_text(const Answer& answer) {
+std::string reasons_text(const Answer& answer, const Schema& schema) {
   if (!answer.reasons || answer.plan > 0) return "";
   std::vector<std::string> parts;
   for (const Reason& reason : answer.reasons->items) {
     parts.push_back(fmt::format("{}{} {}", reason.code ? "[" + *reason.code + "] " : "",
-                                reason.feature, display_contribution(reason.contribution)));
+                                title_of(schema, reason.feature),
+                                display_contribution(reason.contribution)));
   }
-  return fmt::format("  declined, principal reasons (logit, base model): {}\n",
-                     parts.empty() ? "none beyond the comparison's" : visible(joined(parts)));
+  std::string text =
+      fmt::format("  declined, principal reasons (logit, base model): {}\n",
+                  parts.empty() ? "none beyond the comparison's" : visible(joined(parts)));
+  if (const std::vector<std::string> named = protected_reasons(*answer.reasons, schema);
+      !named.empty()) {
+    text += fmt::format("  WARNING: {}\n", visible(protected_warning(named)));
+  }
+  return text;
 }
 
 /// How long the plan lasts, in words.
@@ -122,7 +129,7 @@ std::string why_infeasible(const Answer& answer, const Appraiser& appraiser,
   const std::string_view blocked = why.blocking.is_proved ? "blocked by: " : "likely blocked by: ";
   for (std::size_t i = 0; i < why.blocking.constraints.size(); ++i) {
     text += fmt::format("  {:{}}{}\n", i == 0 ? blocked : "", blocked.size(),
-                        visible(why.blocking.constraints[i]));
+                        visible(constraint_words(appraiser.schema(), why.blocking.constraints[i])));
   }
   if (!why.best.empty()) {
     text += fmt::format("  best reachable, robust logit {}{}:\n", rounded(why.best_robust_logit, 6),
@@ -138,14 +145,13 @@ std::string why_infeasible(const Answer& answer, const Appraiser& appraiser,
   return text;
 }
 
-}  // namespace
-
-std::string recourse_text(const Answer& answer, const Appraiser& appraiser,
-                          const TextOptions& options) {
-  std::string text = heading(answer, options);
-  text +=
-      reasons_text(answer) + fmt::format("  {}\n", visible(sentence(answer, appraiser.schema())));
-  if (!answer.reason.empty()) text += fmt::format("  {}\n", visible(answer.reason));
+/// All that follows the heading; `is_listed`: the plan stands in a table of several already.
+std::string body(const Answer& answer, const Appraiser& appraiser, const TextOptions& options,
+                 bool is_listed) {
+  std::string text;
+  if (!is_listed) text += reasons_text(answer, appraiser.schema());
+  text += fmt::format("  {}\n", visible(sentence(answer, appraiser.schema())));
+  if (!answer.reason.empty() && !is_listed) text += fmt::format("  {}\n", visible(answer.reason));
   if (answer.counterfactual) {
     if (!answer.changes.empty() || options.all_features) {
       text += change_table(appraiser.schema(), answer.query, *answer.counterfactual, options);
@@ -154,11 +160,12 @@ std::string recourse_text(const Answer& answer, const Appraiser& appraiser,
   }
   if (answer.infeasible) text += why_infeasible(answer, appraiser, options);
   for (const std::string& violation : answer.query_violations) {
-    text += fmt::format("  the query itself breaks: {}\n", visible(violation));
+    text += fmt::format("  the query itself breaks: {}\n",
+                        visible(constraint_words(appraiser.schema(), violation)));
   }
   if (!answer.held.empty()) {
     text += fmt::format("  kept, as their kind is not searched: {}\n",
-                        visible(fmt::format("{}", fmt::join(answer.held, ", "))));
+                        visible(titles_text(appraiser.schema(), answer.held)));
   }
   if (answer.attack) {
     text += "  " + visible(attack_text(*answer.attack)) + '\n';
@@ -168,6 +175,33 @@ std::string recourse_text(const Answer& answer, const Appraiser& appraiser,
     text += fmt::format("  note: {}\n", visible(answer.message));
   }
   return text;
+}
+
+}  // namespace
+
+std::string recourse_text(const Answer& answer, const Appraiser& appraiser,
+                          const TextOptions& options) {
+  return heading(answer, options) + body(answer, appraiser, options, false);
+}
+
+std::string trade_off_text(std::span<const Answer> plans, const Appraiser& appraiser,
+                           const TextOptions& options) {
+  const Answer& best = plans[recommended(plans, options.worth)];
+  TextTable table({left, right, right, right, left});
+  table.header({"", "changes", "cost", "saves", "plan"});
+  for (const TradeOffLine& line : trade_off_lines(plans, appraiser.schema(), options.worth)) {
+    table.row(
+        {line.is_recommended ? "*" : "", line.changes, line.cost, line.saving, visible(line.what)});
+  }
+  Answer headed = best;
+  headed.plan = 0;
+  headed.status = Status::certified;  // with more changes a plan may be nearer
+  std::string text = heading(headed, options);
+  text += reasons_text(plans.front(), appraiser.schema()) + indented(table.text());
+  text += fmt::format("  * recommended: {}\n", recommendation_rule(options.worth));
+  if (const std::string& last = plans.back().reason; !last.empty())
+    text += fmt::format("  {}\n", visible(last));
+  return text + body(best, appraiser, options, true);
 }
 
 std::string summary_text(const BatchSummary& summary) {
@@ -206,7 +240,7 @@ std::string summary_text(const BatchSummary& summary) {
   for (const std::size_t j : summary.most_changed()) {
     const FeatureUse& use = summary.features()[j];
     const Feature& feature = summary.schema().features[j];
-    features.row({feature.name, grouped(use.changed),
+    features.row({feature.title(), grouped(use.changed),
                   share(use.changed, summary.distances().size()), describe(use, feature)});
   }
   return text + '\n' + spread.text() + '\n' + features.text();

@@ -1,22 +1,30 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "ellice/request/answer.hpp"
 #include "report/appraisal.hpp"
 #include "report/batch_summary.hpp"
+#include "report/trade_off.hpp"
 
 namespace ellice {
 
 struct TextOptions {
-  bool colour = false;        // ANSI sequences: unchanged features are dimmed, headings bold
-  bool all_features = false;  // also those that do not change
+  bool colour = false;         // ANSI sequences: unchanged features are dimmed, headings bold
+  bool all_features = false;   // also those that do not change
+  double worth = usual_worth;  // of a trade-off: what another change must save
 };
 
 /// One answer for a terminal: what to change, how the models judge it before and after, or why
 /// there is no plan. Ends with a line end.
 [[nodiscard]] std::string recourse_text(const Answer& answer, const Appraiser& appraiser,
                                         const TextOptions& options = {});
+
+/// The plans of one person with more and more changes: what each costs and saves, and the
+/// recommended one in full.
+[[nodiscard]] std::string trade_off_text(std::span<const Answer> plans, const Appraiser& appraiser,
+                                         const TextOptions& options = {});
 
 /// A batch for a terminal: outcomes, distances, numbers of changes, features by how often they
 /// change.

@@ -55,8 +55,8 @@ std::vector<PlanStep> plan_steps(const Answer& answer, const Schema& schema) {
     const Feature& feature = schema.features[*index];
     steps.push_back({.verb = verb_of(feature, change),
                      .feature = feature_label(feature),
-                     .from = display_start(change.from, change.to),
-                     .to = display_value(change.to),
+                     .from = display_start(feature, change.from, change.to),
+                     .to = display_value(feature, change.to),
                      .unit = feature.unit});
   }
   return steps;

@@ -9,6 +9,8 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
+#include "ellice/core/number_text.hpp"
+#include "ellice/data/csv.hpp"
 
 namespace ellice {
 
@@ -124,6 +126,57 @@ std::size_t query_index(const std::string& key, const std::function<void()>& ref
 
 }  // namespace
 
+namespace {
+
+double days_of(Pace::Period period) {
+  switch (period) {
+    case Pace::Period::day:
+      return 1;
+    case Pace::Period::week:
+      return 7;
+    case Pace::Period::month:
+      return 30.4375;
+    case Pace::Period::year:
+      break;
+  }
+  return 365.25;
+}
+
+}  // namespace
+
+Horizon parse_horizon(std::string_view text) {
+  const auto refuse = [&] {
+    fail(ErrorCode::argument,
+         "`horizon`: found \"{}\", expected a number > 0 and a time, as in \"12 months\" (days, "
+         "weeks, months, years)",
+         text);
+  };
+  const std::size_t blank = text.find(' ');
+  if (blank == std::string_view::npos) refuse();
+  std::string_view name = text.substr(blank + 1);
+  if (name.ends_with('s')) name.remove_suffix(1);
+  Horizon horizon;
+  const std::optional<Pace::Period> period = enum_from_name<Pace::Period>(name);
+  // A thousand years of days are more than any plan takes, and nothing overflows below them.
+  if (!period || !parse_number(text.substr(0, blank), horizon.amount) || !(horizon.amount > 0) ||
+      !(horizon.amount <= 1e6)) {
+    refuse();
+  }
+  horizon.per = *period;
+  return horizon;
+}
+
+std::string to_text(const Horizon& horizon) {
+  return fmt::format("{} {}{}", number_text(horizon.amount), enum_name(horizon.per),
+                     horizon.amount == 1 ? "" : "s");
+}
+
+double most_change(const Feature& feature, const Horizon& horizon) {
+  const double change =
+      feature.slow->amount * (horizon.amount * days_of(horizon.per)) / days_of(feature.slow->per);
+  return feature.is_number() ? change : std::floor(change);
+}
+
 FeatureLimits Constraints::of(std::size_t query, const std::string& feature) const {
   FeatureLimits result;
   if (const auto found = features.find(feature); found != features.end()) result = found->second;
@@ -150,8 +203,18 @@ void validate(const Constraints& constraints, const Schema& schema) {
 namespace {
 
 void read_document(const YamlDocument& document, const Schema& schema, Constraints& constraints) {
-  const YamlRecord top(document.top(), {"lock", "bounds", "direction", "queries"}, "constraints");
+  const YamlRecord top(document.top(), {"lock", "bounds", "direction", "queries", "horizon"},
+                       "constraints");
   read_limits(top, schema, constraints.features);
+  if (const YamlEntry* horizon = top.find("horizon")) {
+    constexpr std::string_view expected = "a number > 0 and a time, as in 12 months";
+    try {
+      constraints.horizon = parse_horizon(horizon->text(expected));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::argument) throw;
+      horizon->wrong(expected);
+    }
+  }
   const YamlEntry* queries = top.find("queries");
   if (queries == nullptr) return;
   for (const auto& [key, entry] : queries->members("a map from query index to constraints")) {
@@ -176,6 +239,7 @@ void read_constraints(const std::string& path, const Schema& schema, Constraints
 Json to_json(const Constraints& constraints) {
   Json json = {{"range", std::string(enum_name(constraints.range))}};
   put_limits(constraints.features, json);
+  if (constraints.horizon) json["horizon"] = to_text(*constraints.horizon);
   for (const auto& [index, limits] : constraints.queries) {
     Json own = Json::object();
     put_limits(limits, own);
@@ -189,6 +253,14 @@ Constraints constraints_from_json(JsonObject& object, std::optional<RangePolicy>
   const bool is_left_out = otherwise && !object.has("range");
   Constraints constraints{.range = is_left_out ? *otherwise : object.choice<RangePolicy>("range")};
   take_limits(object, constraints.features);
+  if (object.has("horizon")) {
+    try {
+      constraints.horizon = parse_horizon(object.string("horizon"));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::argument) throw;
+      object.wrong("horizon", "a number > 0 and a time, as in \"12 months\"");
+    }
+  }
   if (!object.has("queries")) return constraints;
   JsonObject queries = object.object("queries");
   for (const auto& [key, value] : queries.value().items()) {

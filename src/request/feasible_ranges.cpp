@@ -120,6 +120,11 @@ std::vector<NamedConstraint> FeasibleSet::constraints() const {
       of_feature(Kind::direction,
                  direction == Direction::increase ? "may only increase" : "may only decrease");
     }
+    if (feature.slow && limits_->horizon) {
+      of_feature(Kind::pace, fmt::format("changes by at most {} within {} ({})",
+                                         most_change(feature, *limits_->horizon),
+                                         to_text(*limits_->horizon), to_text(*feature.slow)));
+    }
     if (!feature.allowed.empty()) of_feature(Kind::allowed, "among the allowed values");
   }
   for (std::size_t r = 0; r < schema.constraints.size(); ++r)
@@ -172,6 +177,11 @@ void FeasibleSet::limit(std::size_t j, const FeatureLimits& limits, const NamedC
     const auto [low, high] = training_range(j);
     range.lower = std::max(range.lower, low);
     range.upper = std::min(range.upper, high);
+  }
+  if (feature.slow && limits_->horizon && !is_lifted(Kind::pace, j, besides)) {
+    const double most = most_change(feature, *limits_->horizon);
+    range.lower = std::max(range.lower, range.query - most);
+    range.upper = std::min(range.upper, range.query + most);
   }
   const Direction direction = limits.direction.value_or(feature.direction);
   if (feature.kind == FeatureKind::categorical || is_lifted(Kind::direction, j, besides)) return;

@@ -22,6 +22,7 @@ struct NamedConstraint {
     training_range,
     allowed,
     direction,
+    pace,  // what is slow, within the horizon
     rule,
     implication,
     changes,  // how many features may change: of the search, not of the set

@@ -71,10 +71,11 @@ std::string level_text(const Feature& feature, double position) {
   position = std::clamp(position, 0.0, last);
   const double nearest = std::round(position);
   if (std::abs(position - nearest) < 0.1) {
-    return "about " + feature.levels[static_cast<std::size_t>(nearest)];
+    return "about " + feature.level_text(feature.levels[static_cast<std::size_t>(nearest)]);
   }
   const auto below = static_cast<std::size_t>(position);
-  return fmt::format("between {} and {}", feature.levels[below], feature.levels[below + 1]);
+  return fmt::format("between {} and {}", feature.level_text(feature.levels[below]),
+                     feature.level_text(feature.levels[below + 1]));
 }
 
 /// The words of a reason for which no table has others.
@@ -89,7 +90,7 @@ std::string default_text(const Feature& feature, const Value& value, double refe
                        display_start(value, reference), unit, people_of(kind),
                        display_start(reference, value, 3), unit);
   }
-  const std::string level = display_value(value);
+  const std::string level = display_value(feature, value);
   if (feature.kind == FeatureKind::ordinal) {
     return fmt::format("{} is {}; the average of {} is {}", name, level, people_of(kind),
                        level_text(feature, reference));

@@ -46,6 +46,7 @@ Json to_json(const Request& request) {
     options["retrain"] = problem.retraining.text();
   }
   for (const Model* member : problem.set.members) options["ensemble"].push_back(member->sha256);
+  if (request.declined) options["declined"] = true;
   options.update(to_json(problem.constraints));
   options.update(*request.method_options);
   result["options"] = options;

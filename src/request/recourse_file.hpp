@@ -25,6 +25,7 @@ struct Request {
   EpsilonRule rule = {};
   std::string method = {};
   std::uint64_t seed = 0;
+  bool declined = false;                          // of those alone whom the base model declines
   HeldJson method_options = {};                   // of the method, beyond the problem
   std::optional<ReasonReference> reference = {};  // of the reasons, where answers have them
   /// Where asked for: makes what gives the proof of the gap of each record, taken in order; an

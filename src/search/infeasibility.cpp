@@ -34,6 +34,7 @@ int rank_of(NamedConstraint::Kind kind) {
     case Kind::changes:
       return 2;
     case Kind::direction:
+    case Kind::pace:
       return 3;
     case Kind::allowed:
       return 4;
@@ -399,7 +400,8 @@ CommonGround common_ground(const Problem& problem, const LinearQuestion& questio
   std::erase_if(personal, [](const NamedConstraint& constraint) {
     using Kind = NamedConstraint::Kind;
     return constraint.kind != Kind::immutable && constraint.kind != Kind::locked &&
-           constraint.kind != Kind::direction && constraint.kind != Kind::implication;
+           constraint.kind != Kind::direction && constraint.kind != Kind::pace &&
+           constraint.kind != Kind::implication;
   });
   everybody.lift(personal);
   return Explanation(problem, question, assembler, everybody, {}, {}).survey();

@@ -313,5 +313,70 @@ class WrongRequest(CliTestCase):
         self.assertAlmostEqual(1 / (1 + math.exp(-answer["logit"])), 0.7, 6)
 
 
+class Horizon(CliTestCase):
+    """Debts fall by at most one and a half a year."""
+
+    def setUp(self):
+        super().setUp()
+        self.write_loans()
+        schema = (self.folder / "loans.yaml").read_text(encoding="utf-8")
+        self.write("slow.yaml", schema.replace("{kind: numeric, min: 0}", "{kind: numeric, min: 0, slow: 1.5 per year}"))
+        self.ellice("train", "loans.csv", "--schema", "slow.yaml", "--quiet", "-o", "m.json")
+
+    def explain(self, *options, output="plans.json"):
+        self.ellice("explain", "m.json", "loans.csv", "--epsilon", "1%", "--range", "off", "--quiet", "--format", "json",
+                    "-o", output, *options)
+        return self.read_json(output)
+
+    @staticmethod
+    def debt_moves(plans):
+        return [abs(r["counterfactual"]["debt"] - r["query"]["debt"]) for r in plans["results"] if "counterfactual" in r]
+
+    def test_what_is_slow_moves_no_farther(self):
+        free = self.explain()
+        self.assertNotIn("horizon", free["options"])
+        self.assertGreater(max(self.debt_moves(free)), 1.5)
+        for horizon, most in (("12 months", 1.5), ("1 year", 1.5), ("2 months", 0.25), ("730.5 days", 3.0)):
+            plans = self.explain("--horizon", horizon)
+            self.assertEqual(plans["options"]["horizon"], horizon)
+            moves = self.debt_moves(plans)
+            self.assertGreater(len(moves), 5)
+            self.assertLessEqual(max(moves), most)
+            self.assertAlmostEqual(max(moves), most, 12)
+            self.assertEqual(self.run_ellice("verify", "m.json", "plans.json").returncode, DONE)
+
+    def test_a_plan_that_is_too_fast_is_found_out(self):
+        plans = self.explain()
+        plans["options"]["horizon"] = "12 months"
+        for record in (plans, *plans["results"]):
+            record.pop("sha256")
+        self.write("plans.json", plans)
+        run = self.run_ellice("verify", "m.json", "plans.json")
+        self.assertEqual(run.returncode, NOT_CERTIFIED)
+        self.assertIn("debt: ", run.stdout)
+        self.assertIn("lies outside", run.stdout)
+
+    def test_the_horizon_is_named_where_it_blocks(self):
+        plans = self.explain("--lock", "income,purpose", "--horizon", "1 month")
+        blocking = [name for r in plans["results"] if "infeasible" in r for name in r["infeasible"]["blocking"]]
+        self.assertIn("debt: changes by at most 0.125 within 1 month (1.5 per year)", blocking)
+        self.assertEqual(self.run_ellice("verify", "m.json", "plans.json").returncode, DONE)
+
+    def test_the_file_of_constraints_may_say_it(self):
+        self.write("limits.yaml", "horizon: 12 months\n")
+        self.assertEqual(self.explain("--constraints", "limits.yaml"), self.explain("--horizon", "12 months"))
+        self.write("limits.yaml", "lock: [income]\nhorizon: soon\n")
+        self.expect_failure(BAD_INPUT, ["limits.yaml:2", "horizon", "soon", "12 months"], "explain", "m.json", "loans.csv",
+                            "--constraints", "limits.yaml")
+        self.expect_failure(WRONG_USAGE, ["--horizon", "soon", "12 months"], "explain", "m.json", "loans.csv",
+                            "--horizon", "soon")
+
+    def test_a_horizon_that_limits_nothing_is_warned_of(self):
+        self.train_loans()
+        run = self.run_ellice("explain", "m.json", "loans.csv", "--epsilon", "1%", "--horizon", "1 year")
+        self.assertEqual(run.returncode, DONE, run.stderr)
+        self.assertIn("--horizon limits nothing", run.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

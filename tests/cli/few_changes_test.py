@@ -26,10 +26,53 @@ class FewChanges(CliTestCase):
                 continue
             self.assertLess(one["distance"]["changed"], next_one["distance"]["changed"])
             self.assertGreater(one["distance"]["weighted"], next_one["distance"]["weighted"])
-        self.assertIn("lower the cost from", self.explain("--trade-off", form="table"))
-        self.assertIn("lower the cost from", self.explain("--trade-off", form="html"))
+        for form in ("table", "html"):
+            self.assertIn("after which another change saves less than 20 % of the cost", self.explain("--trade-off", form=form))
         rows = list(csv.DictReader(io.StringIO(self.explain("--trade-off", form="csv"))))
         self.assertTrue(any("lower the cost from" in row["reason"] for row in rows))
+
+    def recommended(self, plans, worth):
+        """Of the answers of one person, as the rule has it: (changes, cost) in order."""
+        for (k, cost), (more, less) in zip(plans, plans[1:]):
+            if (cost - less) / cost / (more - k) < worth:
+                return k
+        return plans[-1][0]
+
+    def test_tables_recommend_what_the_rule_says(self):
+        self.explain("-o", "nearest.json")
+        nearest = {r["query_index"]: r for r in self.read_json("nearest.json")["results"]}
+        self.assertTrue(all(r["plan"] == 0 for r in nearest.values()))
+        marked = set()
+        for worth in ("0%", "20%", "60%", "100%"):
+            table = self.explain("--worth", worth, form="table")
+            for block in table.split("query ")[1:13]:
+                lines = block.splitlines()
+                head = next((i for i, line in enumerate(lines) if line.split() == ["changes", "cost", "saves", "plan"]), None)
+                if head is None:
+                    continue
+                plans, chosen = [], None
+                for line in lines[head + 2:]:
+                    if "recommended:" in line:
+                        break
+                    words = line.replace("*", " ").split()
+                    plans.append((int(words[0]), float(words[1])))
+                    if line.strip().startswith("*"):
+                        chosen = plans[-1][0]
+                self.assertGreater(len(plans), 1)
+                self.assertLessEqual(plans[-1][0], 4)
+                self.assertEqual(sorted(plans), plans)
+                self.assertEqual(sorted(plans, key=lambda one: -one[1]), plans)
+                self.assertEqual(chosen, self.recommended(plans, float(worth[:-1]) / 100), block)
+                self.assertIn(f" · {chosen} change", lines[0])
+                marked.add((worth, chosen))
+        self.assertGreater(len({chosen for _, chosen in marked}), 1)
+        self.assertIn("nearest certified plan", self.explain("--nearest", form="table"))
+
+    def test_what_is_worth_it_must_be_a_share(self):
+        for wrong in ("x", "-1%", "120%", "2"):
+            run = self.run_ellice("explain", "m.json", "people.csv", "--worth", wrong)
+            self.assertEqual(run.returncode, WRONG_USAGE)
+            self.assertIn("--worth", run.stderr)
 
     def test_more_plans_than_exist_are_said_to_be_missing(self):
         self.ellice("explain", "m.json", "people.csv", "--epsilon", "0.002", "--quiet", "--format", "json", "--plans", "500", "--max-changes", "1",

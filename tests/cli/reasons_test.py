@@ -96,6 +96,44 @@ class Reasons(CliTestCase):
             self.assertIn(words, page)
         self.assertIn("principal reasons (logit, base model): ", self.ellice(*common))
 
+    def test_labels_are_for_people_and_names_for_files(self):
+        self.write_loans()
+        schema = (self.folder / "loans.yaml").read_text(encoding="utf-8")
+        schema = schema.replace("{kind: numeric, min: 0}", "{kind: numeric, min: 0, label: Outstanding debts}")
+        schema = schema.replace("levels: [boat, car, home]}",
+                                "levels: {boat: a vessel, car: a vehicle, home: a dwelling}, label: What it is for}")
+        schema = schema.replace("immutable: true", "protected: true, label: Place of living")
+        self.write("named.yaml", schema)
+        self.ellice("train", "loans.csv", "--schema", "named.yaml", "--quiet", "-o", "m.json")
+        self.model = self.read_json("m.json")
+        common = ("explain", "m.json", "loans.csv", "--epsilon", "1%", "--range", "off")
+        table = self.run_ellice(*common, "--all-features")
+        page = self.run_ellice(*common, "--format", "html")
+        for run in (table, page):
+            self.assertEqual(run.returncode, DONE, run.stderr)
+            for words in ("Outstanding debts", "What it is for", "a dwelling"):
+                self.assertIn(words, run.stdout)
+            shown = run.stdout.split("Proof as JSON")[0]
+            self.assertNotIn("debt is ", shown)
+            self.assertIn("which the schema protects", run.stdout)
+            self.assertIn("Place of living", run.stdout)
+            self.assertIn("is protected by the schema (Place of living)", run.stderr)
+        for line in table.stdout.splitlines():
+            self.assertFalse(line.startswith(("  debt ", "  purpose ", "  city ")), line)
+        plans = self.explain()
+        self.assertEqual(set(plans["results"][0]["query"]), {"income", "debt", "purpose", "city"})
+        items = [i for r in plans["results"] for i in r.get("reasons", {"items": []})["items"]]
+        self.assertIn("city", {i["feature"] for i in items})
+        self.assertTrue({i["value"] for i in items if i["feature"] == "purpose"} <= {"boat", "car", "home"})
+        self.assertEqual(self.run_ellice("verify", "m.json", "plans.json").returncode, DONE)
+        header = self.ellice(*common, "--quiet", "--format", "csv").splitlines()[0]
+        self.assertIn("income,debt,purpose,city", header)
+
+    def test_no_warning_without_protected_reasons(self):
+        run = self.run_ellice("explain", "m.json", "loans.csv", "--epsilon", "1%", "--range", "off")
+        self.assertEqual(run.returncode, DONE, run.stderr)
+        self.assertNotIn("protect", run.stdout + run.stderr)
+
     def test_bad_tables_are_refused(self):
         common = ("explain", "m.json", "loans.csv", "--epsilon", "1%", "--reason-codes", "bad.yaml")
         self.write("bad.yaml", "debt: {code: a}\nincom: {code: b}\n")

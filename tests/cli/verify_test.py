@@ -3,6 +3,7 @@ import hashlib
 import json
 import unittest
 
+from certificate_test import encode
 from cli_test_case import BAD_INPUT, DONE, NOT_CERTIFIED, CliTestCase
 
 
@@ -179,6 +180,58 @@ class Verify(CliTestCase):
         status, why = self.file_verdict(plans, "--data", "loans.csv")
         self.assertEqual(status, BAD_INPUT)
         self.assertIn("Hessian", why)
+
+
+class Declined(CliTestCase):
+    """Answers for those alone whom the model declines; who that is, is computed here."""
+
+    def setUp(self):
+        super().setUp()
+        self.train_loans()
+        model = self.read_json("m.json")
+        layer = model["network"]["layers"][0]
+        self.ellice("explain", "m.json", "loans.csv", "--epsilon", "1%", "--quiet", "--format", "json", "-o", "all.json")
+        self.all = self.read_json("all.json")["results"]
+        self.declined = [r["query_index"] for r in self.all
+                         if sum(w * x for w, x in zip(layer["weights"][0], encode(model, r["query"]))) + layer["bias"][0] < 0]
+        self.finished = self.run_ellice("explain", "m.json", "loans.csv", "--epsilon", "1%", "--format", "json", "-o", "plans.json",
+                                   "--declined")
+        self.plans = self.read_json("plans.json")
+
+    def test_others_are_left_out_and_counted(self):
+        self.assertTrue(0 < len(self.declined) < len(self.all))
+        self.assertEqual([r["query_index"] for r in self.plans["results"]], self.declined)
+        self.assertEqual(self.plans["options"]["declined"], True)
+        self.assertIn(f"{len(self.all) - len(self.declined)} of {len(self.all)} people are accepted", self.finished.stderr)
+        same = [r for r in self.all if r["query_index"] in self.declined]
+        for one, other in zip(self.plans["results"], same):
+            for record in (one, other):
+                record.pop("sha256")
+            self.assertEqual(one, other)
+
+    def test_nobody_who_is_left_out_is_missing(self):
+        for options in ((), ("--queries", "loans.csv")):
+            run = self.run_ellice("verify", "m.json", "plans.json", *options)
+            self.assertEqual(run.returncode, DONE, run.stdout + run.stderr)
+
+    def test_a_declined_person_who_is_left_out_is_missing(self):
+        lost = self.plans["results"].pop()
+        self.plans["explained"] -= 1
+        for record in (self.plans, *self.plans["results"]):
+            record.pop("sha256")
+        self.write("plans.json", self.plans)
+        run = self.run_ellice("verify", "m.json", "plans.json", "--queries", "loans.csv")
+        self.assertEqual(run.returncode, NOT_CERTIFIED)
+        self.assertIn(f"no answer to query {lost['query_index']}", run.stdout)
+
+    def test_where_nobody_is_declined_the_file_is_empty_and_holds(self):
+        lines = (self.folder / "loans.csv").read_text(encoding="utf-8").splitlines()
+        self.write("rich.csv", "\n".join([lines[0], *(l for i, l in enumerate(lines[1:]) if i not in self.declined)]) + "\n")
+        self.ellice("explain", "m.json", "rich.csv", "--epsilon", "1%", "--quiet", "--format", "json", "-o", "none.json",
+                    "--declined")
+        self.assertEqual(self.read_json("none.json")["results"], [])
+        self.assertEqual(self.run_ellice("verify", "m.json", "none.json", "--queries", "rich.csv").returncode, DONE)
+        self.assertEqual(self.run_ellice("verify", "m.json", "none.json").returncode, NOT_CERTIFIED)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,30 @@ TEST(Differences, AreTheFeaturesThatDiffer) {
   EXPECT_THROW((void)differences(schema, {1.0}, {1.0, 3.0}), Error);
 }
 
+TEST(Titles, StandInPlaceOfNames) {
+  Schema schema;
+  schema.features = {{.name = "inc", .label = "Monthly income"},
+                     {.name = "inc: net", .label = "Income after tax"},
+                     {.name = "debt"}};
+  EXPECT_EQ(title_of(schema, "inc"), "Monthly income");
+  EXPECT_EQ(title_of(schema, "debt"), "debt");
+  EXPECT_EQ(titles_text(schema, {"debt", "inc"}), "debt, Monthly income");
+  EXPECT_EQ(constraint_words(schema, "inc: at most 4"), "Monthly income: at most 4");
+  EXPECT_EQ(constraint_words(schema, "inc: net: immutable"), "Income after tax: immutable");
+  EXPECT_EQ(constraint_words(schema, "debt: locked"), "debt: locked");
+  EXPECT_EQ(constraint_words(schema, "rule inc <= debt"), "rule inc <= debt");
+}
+
+TEST(ProtectedReasons, AreThoseOfProtectedFeaturesOnly) {
+  Schema schema;
+  schema.features = {{.name = "age", .immutable = true},
+                     {.name = "sex", .immutable = true, .label = "Sex", .is_protected = true}};
+  EXPECT_EQ(protected_reasons({.items = {{.feature = "age"}, {.feature = "sex"}}}, schema),
+            std::vector<std::string>{"Sex"});
+  EXPECT_TRUE(protected_reasons({.items = {{.feature = "age"}}}, schema).empty());
+  EXPECT_NE(protected_warning({"Sex"}).find("Sex"), std::string::npos);
+}
+
 TEST(DisplayContribution, NeverShowsNothing) {
   EXPECT_EQ(display_contribution(-0.834), "−0.83");
   EXPECT_EQ(display_contribution(-12), "−12.00");

@@ -48,6 +48,15 @@ TEST(Sentence, SpeaksOfEveryKindOfFeature) {
             "lower loan amount from 800 to 700 EUR");
 }
 
+TEST(Sentence, SaysWhatPeopleReadInPlaceOfNamesAndLevels) {
+  Schema schema = lending_schema();
+  Feature& education = schema.features[*schema.find("education")];
+  education.label = "Highest degree";
+  education.level_texts = {{"master", "a master's degree"}};
+  EXPECT_EQ(plan_phrase(plan({{"education", "school"s, "master"s}}), schema),
+            "raise Highest degree from school to a master's degree");
+}
+
 TEST(Sentence, SaysWhereAPromiseIsToFirstOrderOnly) {
   Answer answer = plan({}, Status::already_robust);
   answer.certificate = Certificate{.set = SetKind::full};

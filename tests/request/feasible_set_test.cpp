@@ -55,6 +55,26 @@ TEST(FeasibleSet, BeginsGridsWhereTheSchemaDoesWhateverARunBounds) {
   EXPECT_FALSE(allows(data, bounded, 50));
 }
 
+TEST(FeasibleSet, LetsWhatIsSlowChangeByNoMoreThanItCanWithinTheHorizon) {
+  const Dataset data = one_number({.name = "tenure", .slow = Pace{.amount = 2}});
+  const Encoder encoder = Encoder::fit(data);
+  const Constraints none;
+  EXPECT_TRUE(allows(data, none, 300));
+  const Constraints year{.horizon = parse_horizon("12 months")};
+  for (const double value : {253.0, 254.5, 255.0, 257.0}) EXPECT_TRUE(allows(data, year, value));
+  for (const double value : {252.99, 257.01}) EXPECT_FALSE(allows(data, year, value));
+  EXPECT_TRUE(allows(data, {.horizon = parse_horizon("3 years")}, 261));
+  FeasibleSet feasible(encoder, year, 0, Vector{{255}});
+  const auto named = feasible.constraints();
+  const auto pace = std::find_if(named.begin(), named.end(), [](const NamedConstraint& one) {
+    return one.kind == NamedConstraint::Kind::pace;
+  });
+  ASSERT_NE(pace, named.end());
+  EXPECT_EQ(pace->text, "tenure: changes by at most 2 within 12 months (2 per year)");
+  feasible.lift(*pace);
+  EXPECT_TRUE(feasible.violations(Vector{{300}}).empty());
+}
+
 TEST(FeasibleSet, TakesOfAllowedValuesThoseOfTheGrid) {
   const Dataset data =
       one_number({.name = "income", .step = 100, .allowed = {150.0, 200.0, 250.0, 400.0}});
@@ -96,6 +116,9 @@ Dataset random_data(Random& random) {
     }
     if (feature.kind != FeatureKind::categorical)
       feature.direction = static_cast<Direction>(random.below(3));
+    const bool has_pace = feature.is_number() || feature.kind == FeatureKind::ordinal;
+    if (has_pace && random.below(3) == 0)  // no row lies where rounding would decide
+      feature.slow = Pace{.amount = 0.9, .per = coin() ? Pace::Period::year : Pace::Period::month};
     data.schema.features.push_back(feature);
   }
   if (coin()) data.schema.constraints.push_back(parse_rule("f0 <= f1 + 1"));
@@ -130,6 +153,8 @@ TEST(FeasibleSet, AllowsWhatThePlainReadingOfTheSchemaAllows) {
     if (random.below(3) == 0) problem.constraints.range = RangePolicy::off;
     if (random.below(3) == 0) problem.constraints.features["f1"].max = 4;
     if (random.below(3) == 0) problem.constraints.queries[1]["f0"].locked = true;
+    if (random.below(2) == 0)
+      problem.constraints.horizon = {.amount = 18, .per = Pace::Period::month};
     for (std::size_t query = 0; query < 3; ++query) {
       const Vector from = data.raw.row(static_cast<Index>(query));
       const FeasibleSet feasible(model.encoder, problem.constraints, query, from);

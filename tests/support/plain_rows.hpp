@@ -125,6 +125,13 @@ struct Reach {
   std::vector<double> listed = {};
 };
 
+/// A period in years, of which twelve months are one.
+inline double years(Pace::Period period) {
+  if (period == Pace::Period::year) return 1;
+  if (period == Pace::Period::month) return 1 / 12.0;
+  return (period == Pace::Period::week ? 7 : 1) / 365.25;
+}
+
 inline Reach reach_of(const Problem& problem, std::size_t query, const Vector& from,
                       std::size_t j) {
   const Schema& schema = problem.model->schema();
@@ -151,6 +158,12 @@ inline Reach reach_of(const Problem& problem, std::size_t query, const Vector& f
   if (feature.kind != FeatureKind::categorical) {
     if (direction == Direction::increase) reach.low = std::max(reach.low, own);
     if (direction == Direction::decrease) reach.high = std::min(reach.high, own);
+  }
+  if (problem.constraints.horizon && feature.slow) {
+    const double most = feature.slow->amount * years(problem.constraints.horizon->per) *
+                        problem.constraints.horizon->amount / years(feature.slow->per);
+    reach.low = std::max(reach.low, own - most);
+    reach.high = std::min(reach.high, own + most);
   }
   if (feature.kind != FeatureKind::numeric && !reach.step) reach.step = 1;
   for (const Value& value : feature.allowed) {

@@ -40,6 +40,11 @@ inline double coarse_number(Random& random, bool is_whole) {
   return step * (static_cast<double>(random.below(25)) - 8) + (chance(random, 6) ? 0.05 : 0);
 }
 
+inline Pace random_pace(Random& random) {
+  return {.amount = one_of(random, std::array{0.1, 0.5, 1.0, 2.0}),
+          .per = static_cast<Pace::Period>(random.below(4))};
+}
+
 inline Feature restricted_feature(Random& random, std::size_t index) {
   Feature feature{.name = "f" + std::to_string(index)};
   feature.kind = static_cast<FeatureKind>(random.below(5));
@@ -62,8 +67,11 @@ inline Feature restricted_feature(Random& random, std::size_t index) {
         if (fits && !chance(random, 3)) feature.allowed.emplace_back(one);
       }
     }
+    if (!feature.immutable && chance(random, 3)) feature.slow = random_pace(random);
     return feature;
   }
+  if (feature.kind == FeatureKind::ordinal && !feature.immutable && chance(random, 3))
+    feature.slow = random_pace(random);
   feature.levels = {"a", "b"};
   if (feature.kind != FeatureKind::binary) feature.levels.insert(feature.levels.end(), {"c", "d"});
   for (const std::string& level : feature.levels) {
@@ -151,6 +159,10 @@ inline ConstraintCase random_constraint_case(Random& random, std::size_t feature
         result.constraints.features[feature.name] = random_limits(random, feature);
       if (chance(random, 6))
         result.constraints.queries[1][feature.name] = random_limits(random, feature);
+    }
+    if (chance(random, 2)) {
+      result.constraints.horizon = Horizon{.amount = 1 + static_cast<double>(random.below(24)),
+                                           .per = static_cast<Pace::Period>(random.below(4))};
     }
     try {
       result.data.schema = schema_from_json(to_json(schema), "generated");

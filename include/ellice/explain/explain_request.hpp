@@ -40,10 +40,17 @@ struct ExplainRequest {
   std::uint64_t seed = 0;
   bool display = false;  // answers are rounded to sensible digits where there is no grid
   bool attack = false;   // look for a real network within ε that breaks each answer
-  bool reasons = true;   // why the base model declined, where that is defined
+  /// For display: where the method can and nothing else is asked of the number of changes, the best
+  /// plans with one to `most_shown_changes` changes in place of the nearest alone.
+  bool shows_trade_off = false;
+  bool declined = false;  // leave out people whom the base model accepts
+  bool reasons = true;    // why the base model declined, where that is defined
   ReasonCodes reason_codes = {};
   bool timings = false;  // seconds per answer, which no two runs share
 };
+
+/// More changes than this are nothing that a person can act on.
+inline constexpr int most_shown_changes = 4;
 
 /// The set that is meant where none is named: ensemble where there are several models, last-layer
 /// for linear and softmax models, full for other networks.

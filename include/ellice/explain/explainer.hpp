@@ -28,7 +28,8 @@ class Explainer {
   explicit Explainer(ExplainRequest request, const Execution& execution = {});
 
   /// In the order of the queries, one answer per plan; with the request's reasons, attack,
-  /// selection effect and timings.
+  /// selection effect and timings. People whom the base model accepts have none where the request
+  /// is for those alone whom it declines.
   [[nodiscard]] std::vector<Answer> explain(const std::vector<Query>& queries,
                                             const Execution& execution = {}) const;
   /// The rows of a table, by the names of its columns, counted from `first`. A row that cannot be
@@ -40,6 +41,13 @@ class Explainer {
 
   /// A certificate for a row as it is, or nothing where some model of the set does not accept it.
   [[nodiscard]] std::optional<Certificate> certify(const RawRow& row) const;
+
+  /// Whether the base model itself gives a person (see Query::raw) what is asked for.
+  [[nodiscard]] bool accepts(VectorArg raw) const;
+
+  /// Whether answers with several plans are trade-offs for display, as the request has it and the
+  /// method can.
+  [[nodiscard]] bool shows_trade_off() const;
 
   [[nodiscard]] const ExplainRequest& request() const;
   [[nodiscard]] const Model& model() const;

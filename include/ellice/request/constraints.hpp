@@ -26,6 +26,21 @@ struct EnumNames<RangePolicy> {
   static constexpr std::array<std::string_view, 2> names = {"train", "off"};
 };
 
+/// The time that a plan may take: «12 months». A feature with a pace (`slow` of the schema) changes
+/// within it by at most amount · days / days, those of the pace's period and of the horizon: a
+/// week has 7, a month 30.4375, a year 365.25; of ordinal features by whole levels.
+struct Horizon {
+  double amount = 0;
+  Pace::Period per = Pace::Period::month;
+  bool operator==(const Horizon&) const = default;
+};
+
+/// «12 months», «1 year». Throws Error{argument} for anything but a number > 0 and a time.
+[[nodiscard]] Horizon parse_horizon(std::string_view text);
+[[nodiscard]] std::string to_text(const Horizon& horizon);
+/// By how much a feature that has a pace may change within a horizon.
+[[nodiscard]] double most_change(const Feature& feature, const Horizon& horizon);
+
 struct FeatureLimits {
   bool locked = false;
   std::optional<double> min = {};  // replace the schema's
@@ -38,7 +53,8 @@ struct Constraints {
   RangePolicy range = RangePolicy::train;
   std::map<std::string, FeatureLimits> features = {};  // for every query
   std::map<std::size_t, std::map<std::string, FeatureLimits>> queries =
-      {};  // further ones, by query index
+      {};                               // further ones, by query index
+  std::optional<Horizon> horizon = {};  // none: what is slow may change at once
 
   /// What binds `feature` in the query with this index: its own limits over everybody's.
   [[nodiscard]] FeatureLimits of(std::size_t query, const std::string& feature) const;
@@ -50,12 +66,13 @@ struct Constraints {
 void validate(const Constraints& constraints, const Schema& schema);
 
 /// Adds what a YAML file holds: `lock: [age]`, `bounds: {income: [0, 50000]}` (null for none),
-/// `direction: {debt: decrease}`, and under `queries:` the same by query index. Throws Error{input}
-/// with file, line and key, also for a feature that the schema does not have.
+/// `direction: {debt: decrease}`, and under `queries:` the same by query index; `horizon: 12
+/// months` is for everybody. Throws Error{input} with file, line and key, also for a feature that
+/// the schema does not have.
 void read_constraints(const std::string& path, const Schema& schema, Constraints& constraints);
 
-/// `range`, and `lock`, `bounds`, `direction`, `queries` where there are any: the keys of the YAML
-/// file.
+/// `range`, and `lock`, `bounds`, `direction`, `queries`, `horizon` where there are any: the keys
+/// of the YAML file.
 [[nodiscard]] Json to_json(const Constraints& constraints);
 /// Takes these keys from an object that may hold others.
 /// A range that is left out is `otherwise`, if there is one, and an error if not.
