@@ -336,6 +336,7 @@ void add_explain(Verb& program, Job& job) {
   verb.callback([arguments, &verb, &job] {
     arguments->letters.keeps_answers =
         arguments->letters.are_asked() && !verb.gives("--format") && !verb.gives("--output");
+    check_letter_options(verb, arguments->letters);
     if (!verb.gives("--format")) arguments->format = format_of(arguments->output);
     job = [arguments] { return run_explain(*arguments); };
   });

@@ -69,6 +69,13 @@ void add_letter_options(Verb& verb, LetterArguments& arguments) {
       ->group(group);
 }
 
+void check_letter_options(const Verb& verb, const LetterArguments& arguments) {
+  for (const char* const option : {"--lender", "--date", "--valid-until", "--language",
+                                   "--letter-template", "--letter-messages"}) {
+    require(arguments.are_asked() || !verb.gives(option), "{} is for --letters", option);
+  }
+}
+
 LetterJob::LetterJob(const LetterArguments& arguments, const std::string& id)
     : options_(letter_options(arguments, id)),
       messages_(messages_of(arguments)),

@@ -26,6 +26,8 @@ struct LetterArguments {
 };
 
 void add_letter_options(Verb& verb, LetterArguments& arguments);
+/// That nobody waits for letters that were not asked for.
+void check_letter_options(const Verb& verb, const LetterArguments& arguments);
 
 /// All that can be wrong with template, messages and folder is found when it is made, before any
 /// answer is sought; without finish() the folder is left as it was.

@@ -13,9 +13,9 @@ namespace ellice {
 
 namespace {
 
-// From so many steps on the list is set in two columns, and in small print.
-constexpr std::size_t many_steps = 9;
-constexpr std::size_t crowded_steps = 17;
+// From so many steps on the list is set in two columns, and in smaller print.
+constexpr std::size_t many_steps = 8;
+constexpr std::size_t crowded_steps = 19;
 
 constexpr std::string_view no_break_space = "\u00A0";
 
@@ -67,12 +67,12 @@ bool is_percent(std::string_view unit) {
 
 TemplateFields letter_fields() {
   const TemplateFields text{.texts = {"text"}};
-  TemplateFields fields{.texts = {"lender", "addressee", "date", "reference"}};
+  TemplateFields fields{.texts = {"lender", "addressee", "date", "reference", "density"}};
   for (const std::string& key : LetterMessages::plain_keys()) fields.texts.insert(key);
   TemplateFields reason{.texts = {"text", "feature"}};
   reason.lists["coded"].texts = {"code"};
   fields.lists["why"].lists = {{"listed", {}}, {"reasons", std::move(reason)}};
-  TemplateFields plan{.texts = {"density", "until", "how_checked", "certificate"}};
+  TemplateFields plan{.texts = {"until", "how_checked", "certificate"}};
   plan.lists = {{"steps", {.texts = {"text", "feature", "from", "to"}}}, {"conditions", text}};
   fields.lists["plan"] = std::move(plan);
   fields.lists["no_plan"] = text;
@@ -146,7 +146,8 @@ std::string LetterWriter::value(const Feature& feature, const Value& value,
   const std::string* const level = std::get_if<std::string>(&value);
   if (level != nullptr) return feature.level_text(*level);
   const std::string number = messages_.number(displayed);
-  if (feature.unit.empty()) return number;
+  // «Duration months: 48», without saying months again.
+  if (feature.unit.empty() || title_of(feature).ends_with(feature.unit)) return number;
   if (is_percent(feature.unit)) return messages_.text("percent", {{"number", number}});
   return number + std::string(no_break_space) + messages_.unit(feature.unit);
 }
@@ -223,7 +224,6 @@ TemplateValues LetterWriter::plan(const Answer& answer) const {
   const Model& model = *request_->problem.model;
   TemplateValues entry;
   entry.texts["certificate"] = certificate_hash(*answer.certificate, model.schema());
-  entry.texts["density"] = density(answer.changes.size());
   entry.texts["until"] =
       options_.valid_until
           ? messages_.text("holds_until", {{"date", messages_.date(*options_.valid_until)}})
@@ -247,6 +247,7 @@ std::string LetterWriter::letter(const Answer& answer) const {
     if (!answer.reasons->items.empty()) why.lists["listed"].emplace_back();
     values.lists["why"].push_back(std::move(why));
   }
+  values.texts["density"] = density(has_plan(answer) ? answer.changes.size() : 0);
   if (has_plan(answer)) {
     values.lists["plan"].push_back(plan(answer));
   } else {
