@@ -100,7 +100,7 @@ ExplainRequest make_request(const ExplainArguments& arguments, const Console& co
   request.display = rounds_for_display(arguments.format) || arguments.letters.are_asked();
   request.attack = arguments.attack;
   request.timings = arguments.timings;
-  request.reasons = has_reasons(arguments.format);
+  request.reasons = has_reasons(arguments.format) || arguments.letters.are_asked();
   if (!arguments.reason_codes.empty()) {
     require(request.reasons, "--reason-codes: --format {} has no reasons; give another format",
             enum_name(arguments.format));

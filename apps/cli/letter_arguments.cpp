@@ -94,9 +94,10 @@ void LetterJob::finish(const Console& console) {
   folder_.commit();
   const LetterCounts& counts = batch_->counts();
   console.info(fmt::format(
-      "wrote {} letters to {}: {} with a plan, {} that say that there is none; no letter for {} "
+      "wrote {} {} to {}: {} with a plan, {} that say that there is none; no letter for {} "
       "already accepted{}",
-      counts.letters(), folder_.path(), counts.plans, counts.without_plan, people(counts.accepted),
+      counts.letters(), counts.letters() == 1 ? "letter" : "letters", folder_.path(), counts.plans,
+      counts.without_plan, people(counts.accepted),
       counts.unreadable == 0
           ? ""
           : fmt::format(" and {} whose row cannot be read", people(counts.unreadable))));

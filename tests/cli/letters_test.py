@@ -103,6 +103,22 @@ class Letters(CliTestCase):
         self.letters("-o", "plans.json")
         self.assertEqual(len(self.read_json("plans.json")["results"]), 4)
         self.assertNotIn("answers.json", os.listdir(self.folder / "letters"))
+        _, pages = self.letters("-o", "plans.csv", folder="others")  # which has no room for reasons
+        for page in pages.values():
+            self.assertIn("Why we could not accept it", page)
+
+    def test_go_to_people_of_models_with_several_classes(self):
+        self.write("c.csv", "x,y,kind\n" + "".join(f"{i % 7},{i * i % 11},{'abc'[(i % 7 + i * i % 11) // 6]}\n" for i in range(60)))
+        self.write("c.yaml", "target: {column: kind, favourable: a, classes: [a, b, c]}\n"
+                             "features: {x: {kind: numeric}, y: {kind: numeric}}\n")
+        self.ellice("train", "c.csv", "--schema", "c.yaml", "--model", "softmax", "-o", "c.json")
+        self.write("who.csv", "who,x,y\nA,6,10\nB,0,0\n")
+        run = self.run_ellice("explain", "c.json", "who.csv", "--epsilon", "1%", "--id", "who", "--letters", "letters",
+                              "--lender", "B", "--date", "2026-05-01")
+        self.assertEqual(run.returncode, DONE, run.stderr)
+        self.assertIn("wrote 1 letter to letters: 1 with a plan", run.stderr)
+        self.assertIn("no letter for 1 person already accepted", run.stderr)
+        self.assertIn("lower from", (self.folder / "letters" / "000001_A.html").read_text(encoding="utf-8"))
 
     def test_are_the_same_every_time(self):
         self.letters(folder="a")
