@@ -13,6 +13,7 @@
 #include "ellice/model/training.hpp"
 #include "ellice/report/sentence.hpp"
 #include "interruption.hpp"
+#include "letter_arguments.hpp"
 #include "methods/method_table.hpp"
 #include "problem_arguments.hpp"
 #include "report/display.hpp"
@@ -51,6 +52,7 @@ struct ExplainArguments {
   TableOptions table = {};
   bool all_features = false;
   std::string output = "-";
+  LetterArguments letters = {};
 };
 
 /// By the ending of the file that is written; a table without one that is known.
@@ -100,12 +102,14 @@ ExplainRequest make_request(const ExplainArguments& arguments, const Console& co
   request.epsilon = arguments.epsilon;
   request.method = arguments.method;
   request.options = arguments.options;
-  request.display = rounds_for_display(arguments.format);
+  // Letters show the rows of the answers that are written beside them.
+  request.display = rounds_for_display(arguments.format) || arguments.letters.are_asked();
   request.attack = arguments.attack;
   request.declined = arguments.declined;
-  request.shows_trade_off = rounds_for_display(arguments.format) && !arguments.nearest;
+  request.shows_trade_off = rounds_for_display(arguments.format) && !arguments.nearest &&
+                            !arguments.letters.are_asked();  // a letter has one plan
   request.timings = arguments.timings;
-  request.reasons = has_reasons(arguments.format);
+  request.reasons = has_reasons(arguments.format) || arguments.letters.are_asked();
   if (!arguments.reason_codes.empty()) {
     require(request.reasons, "--reason-codes: --format {} has no reasons; give another format",
             enum_name(arguments.format));
@@ -154,7 +158,7 @@ ExitStatus conclude(const ExplainArguments& arguments, const AnswerSink& sink,
   const BatchSummary& summary = sink.summary();
   const std::size_t certified = summary.count(Status::optimal) + summary.count(Status::certified) +
                                 summary.count(Status::already_robust);
-  if (arguments.output != "-") {
+  if (arguments.output != "-" && !arguments.letters.keeps_answers) {
     console.info(fmt::format("wrote {}: {} of {} queries certified", arguments.output, certified,
                              summary.queries()));
   }
@@ -183,7 +187,7 @@ ExitStatus conclude(const ExplainArguments& arguments, const AnswerSink& sink,
 
 /// Reads, answers and writes block by block. Stopped, it has written what was finished.
 void explain_all(const ExplainArguments& arguments, const Explainer& explainer, QueryReader& reader,
-                 TableProgress& progress, AnswerSink& sink) {
+                 TableProgress& progress, AnswerSink& sink, LetterBatch* letters) {
   const FinishedScope finished(true);
   while (true) {
     const QueryBlock block = reader.next(block_rows);
@@ -202,6 +206,10 @@ void explain_all(const ExplainArguments& arguments, const Explainer& explainer, 
       }
       check_stop();
     }
+    if (letters != nullptr) {
+      letters->add(answers);
+      letters->add(block.invalid);
+    }
     sink.add(std::move(answers), block.invalid);
     progress.add(block.size());
   }
@@ -209,15 +217,22 @@ void explain_all(const ExplainArguments& arguments, const Explainer& explainer, 
 
 void keep_finished(const ExplainArguments& arguments, AnswerSink& sink, const Console& console) {
   stop_was_heard();
-  if (!sink.interrupt()) return;
+  if (arguments.letters.keeps_answers || !sink.interrupt()) return;
   console.warning(fmt::format("interrupted: {} holds the {} answers that were finished",
                               arguments.output == "-" ? "standard output" : arguments.output,
                               sink.summary().queries()));
 }
 
-ExitStatus run_explain(const ExplainArguments& arguments) {
+ExitStatus run_explain(ExplainArguments arguments) {
   const Console console = begin(arguments.common);
   check_order(arguments);
+  const std::unique_ptr<LetterJob> letters =
+      arguments.letters.are_asked() ? std::make_unique<LetterJob>(arguments.letters, arguments.id)
+                                    : nullptr;
+  if (letters && arguments.letters.keeps_answers) {
+    arguments.format = AnswerFormat::json;
+    arguments.output = letters->answers_path();
+  }
   const Explainer explainer(make_request(arguments, console),
                             {.threads = arguments.common.threads, .progress = console.progress()});
   for (const std::string& note : explainer.notes()) console.warning(note);
@@ -235,14 +250,16 @@ ExitStatus run_explain(const ExplainArguments& arguments) {
                    .output = arguments.output,
                    .trade_off = arguments.options.exact.trade_off || explainer.shows_trade_off(),
                    .worth = parse_worth(arguments.worth)});
+  if (letters) letters->begin(explainer);
   TableProgress progress(console.progress(), source);
   try {
-    explain_all(arguments, explainer, reader, progress, sink);
+    explain_all(arguments, explainer, reader, progress, sink, letters ? letters->batch() : nullptr);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) keep_finished(arguments, sink, console);
     throw;
   }
   sink.finish();
+  if (letters) letters->finish(console);
   console.info(fmt::format("epsilon {} ({}): a certified plan is {}",
                            rounded(explainer.epsilon(), 3), explainer.resolved().rule.text,
                            epsilon_meaning(explainer.resolved().rule, explainer.problem())));
@@ -327,6 +344,7 @@ void add_explain(Verb& program, Job& job) {
              "form of the result; table and html round to sensible digits");
   verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
       ->capture_default_str();
+  add_letter_options(verb, arguments->letters);
   add_flags(verb, arguments->table);
   add_flags(verb, arguments->common);
   verb.principal({"--epsilon", "--set", "--lock", "--bounds", "--direction", "--constraints",
@@ -345,8 +363,13 @@ void add_explain(Verb& program, Job& job) {
       "  ellice explain network.json people.csv --epsilon 5% --method proplace --delta 0.01 --data "
       "loans.csv\n"
       "  ellice explain classes.json people.csv --epsilon 5% --target yes,maybe --margin 0.1\n"
+      "  ellice explain m.json people.csv --id name --letters letters --lender \"Bank of Ellice\" "
+      "--date 2026-05-31 --language de\n"
       "  ellice verify m.json plans.json");
   verb.callback([arguments, &verb, &job] {
+    arguments->letters.keeps_answers =
+        arguments->letters.are_asked() && !verb.gives("--format") && !verb.gives("--output");
+    check_letter_options(verb, arguments->letters);
     if (!verb.gives("--format")) arguments->format = format_of(arguments->output);
     job = [arguments] { return run_explain(*arguments); };
   });

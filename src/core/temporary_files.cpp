@@ -1,7 +1,6 @@
 #include "core/temporary_files.hpp"
 
-#include <unistd.h>
-
+#include <filesystem>
 #include <mutex>
 #include <set>
 
@@ -31,7 +30,11 @@ void TemporaryFiles::forget(const std::string& path) {
 
 void TemporaryFiles::remove_all() {
   const std::lock_guard lock(mutex);
-  for (const std::string& path : paths()) ::unlink(path.c_str());
+  for (const std::string& path : paths()) {
+    // Of a folder more than once: other threads may still write into it.
+    std::error_code error;
+    for (int i = 0; i < 3; ++i) std::filesystem::remove_all(path, error);
+  }
   paths().clear();
 }
 

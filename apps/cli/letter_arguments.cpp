@@ -1,0 +1,114 @@
+#include "letter_arguments.hpp"
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/file.hpp"
+#include "request/recourse_file.hpp"
+
+namespace ellice::cli {
+
+namespace {
+
+LetterOptions letter_options(const LetterArguments& arguments, const std::string& id) {
+  require(!id.empty(), "--letters needs --id COLUMN: to whom each letter is addressed");
+  require(!arguments.lender.empty(), "--letters needs --lender NAME: who writes the letters");
+  require(!arguments.date.empty(), "--letters needs --date YYYY-MM-DD: the day on the letters");
+  LetterOptions options{.lender = arguments.lender, .date = parse_date(arguments.date, "--date")};
+  if (!arguments.valid_until.empty()) {
+    options.valid_until = parse_date(arguments.valid_until, "--valid-until");
+    require(*options.valid_until >= options.date, "--valid-until {} is before --date {}",
+            arguments.valid_until, arguments.date);
+  }
+  return options;
+}
+
+LetterMessages messages_of(const LetterArguments& arguments) {
+  if (arguments.messages.empty()) return LetterMessages(arguments.language);
+  return {read_file(arguments.messages), input_name(arguments.messages)};
+}
+
+Template page_of(const LetterArguments& arguments) {
+  if (arguments.page.empty())
+    return {default_letter_template(), "the template of letters", letter_fields()};
+  return {read_file(arguments.page), input_name(arguments.page), letter_fields()};
+}
+
+std::string people(std::size_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "person" : "people");
+}
+
+}  // namespace
+
+void add_letter_options(Verb& verb, LetterArguments& arguments) {
+  const std::string group = "Letters";
+  verb.add_option("--letters", arguments.folder,
+                  "write a page to print for every person who is declined into this folder, which "
+                  "must be new or empty, and without -o and --format the answers with them; needs "
+                  "--id, --lender and --date")
+      ->type_name("FOLDER")
+      ->group(group);
+  verb.add_option("--lender", arguments.lender, "who writes: a name, further lines below it")
+      ->type_name("NAME")
+      ->group(group);
+  verb.add_option("--date", arguments.date, "the day on the letters")
+      ->type_name("YYYY-MM-DD")
+      ->group(group);
+  verb.add_option(
+          "--valid-until", arguments.valid_until,
+          "the last day on which the lender keeps to the plans; without it letters say that "
+          "there is no such day")
+      ->type_name("YYYY-MM-DD")
+      ->group(group);
+  add_choice(verb, "--language", arguments.language, "of the letters")->group(group);
+  verb.add_option("--letter-template", arguments.page,
+                  "HTML with {{fields}} in place of our own page")
+      ->type_name("FILE")
+      ->group(group);
+  verb.add_option("--letter-messages", arguments.messages,
+                  "YAML with all messages in place of those of the language")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+void check_letter_options(const Verb& verb, const LetterArguments& arguments) {
+  for (const char* const option : {"--lender", "--date", "--valid-until", "--language",
+                                   "--letter-template", "--letter-messages"}) {
+    require(arguments.are_asked() || !verb.gives(option), "{} is for --letters", option);
+  }
+}
+
+LetterJob::LetterJob(const LetterArguments& arguments, const std::string& id)
+    : options_(letter_options(arguments, id)),
+      messages_(messages_of(arguments)),
+      page_(page_of(arguments)),
+      folder_(arguments.folder) {}
+
+void LetterJob::begin(const Explainer& explainer) {
+  batch_.emplace(folder_,
+                 LetterWriter(explainer.resolved(), explainer.request().reason_codes, messages_,
+                              page_, options_),
+                 explainer.model().schema());
+}
+
+void LetterJob::finish(const Console& console) {
+  batch_->finish();
+  folder_.commit();
+  const LetterCounts& counts = batch_->counts();
+  console.info(fmt::format(
+      "wrote {} {} to {}: {} with a plan, {} that say that there is none; no letter for {} "
+      "already accepted{}",
+      counts.letters(), counts.letters() == 1 ? "letter" : "letters", folder_.path(), counts.plans,
+      counts.without_plan, people(counts.accepted),
+      counts.unreadable == 0
+          ? ""
+          : fmt::format(" and {} whose row cannot be read", people(counts.unreadable))));
+  if (batch_->letters_with_protected_reasons() == 0) return;
+  std::string features;
+  for (const auto& [name, count] : batch_->protected_reasons())
+    features += fmt::format("{}{} in {}", features.empty() ? "" : ", ", name, count);
+  console.warning(fmt::format(
+      "{} of {} letters give a protected feature as a principal reason ({}): look at them before "
+      "they are sent",
+      batch_->letters_with_protected_reasons(), counts.letters(), features));
+}
+
+}  // namespace ellice::cli

@@ -1,0 +1,60 @@
+#pragma once
+
+// Letters of many people in one folder, which holds all of them or nothing.
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "report/formula_guard.hpp"
+#include "report/letter.hpp"
+#include "report/letter_folder.hpp"
+
+namespace ellice {
+
+/// How many people got which letter.
+struct LetterCounts {
+  std::size_t plans = 0;
+  std::size_t without_plan = 0;
+  std::size_t accepted = 0;    // no letter
+  std::size_t unreadable = 0;  // no letter
+  [[nodiscard]] std::size_t letters() const { return plans + without_plan; }
+};
+
+class LetterBatch {
+ public:
+  /// The folder and the writer's request must outlive it.
+  LetterBatch(LetterFolder& folder, LetterWriter writer, const Schema& schema);
+
+  /// One letter for each person that was declined, of the first plan of each.
+  void add(const std::vector<Answer>& answers);
+  /// Adds index.csv: who got which letter.
+  void finish();
+
+  [[nodiscard]] const LetterCounts& counts() const { return counts_; }
+  /// Protected features that letters give as reasons, and how many letters do.
+  [[nodiscard]] const std::map<std::string, std::size_t>& protected_reasons() const {
+    return protected_reasons_;
+  }
+  [[nodiscard]] std::size_t letters_with_protected_reasons() const { return with_protected_; }
+
+ private:
+  void add(const Answer& answer);
+  void count_protected(const Answer& answer);
+
+  LetterFolder* folder_;
+  LetterWriter writer_;
+  const Schema* schema_;
+  LetterCounts counts_ = {};
+  std::map<std::string, std::size_t> protected_reasons_ = {};
+  std::size_t with_protected_ = 0;
+  FormulaGuard guard_{true};  // the index is for people, who open it in spreadsheets
+  std::string index_;
+};
+
+/// «000012_A-2040.html»: the row, counted from 1, which makes it unique, and what of the id is safe
+/// in the names of files.
+[[nodiscard]] std::string letter_file_name(const Answer& answer);
+
+}  // namespace ellice

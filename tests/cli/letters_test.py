@@ -1,0 +1,187 @@
+"""Letters: one page for everybody who was declined, all of them or none."""
+import csv
+import hashlib
+import html
+import json
+import os
+import pathlib
+import re
+import unittest
+
+from cli_test_case import BAD_INPUT, DONE, FAILURE, PROJECT, WRONG_USAGE, CliTestCase
+
+PEOPLE = """who,income,debt,purpose,city
+"Ann <b>O'Neil</b> & ""Sons"" jr",29000,6.5,car,Köln
+=Bob,27500,3.5,boat,Bonn
+../Eve,30000,9,boat,Köln
+Rich,95000,1,home,Bonn
+"""
+OURS = PROJECT / "src" / "report" / "letters"
+
+
+class Letters(CliTestCase):
+    def setUp(self):
+        super().setUp()
+        self.train_loans()
+        self.write("people.csv", PEOPLE)
+
+    def arguments(self, *more, folder="letters"):
+        return ("explain", "m.json", "people.csv", "--epsilon", "1%", "--id", "who", "--letters", folder, "--lender",
+                "Bank <i>of</i> Ellice", "--date", "2026-05-01", *more)
+
+    def letters(self, *more, folder="letters"):
+        run = self.run_ellice(*self.arguments(*more, folder=folder))
+        self.assertEqual(run.returncode, DONE, run.stderr)
+        pages = {path.name: path.read_text(encoding="utf-8") for path in sorted((self.folder / folder).glob("*.html"))}
+        return run, pages
+
+    def files(self):
+        """Folders as well, with all that is in them."""
+        return {str(path.relative_to(self.folder)): path.read_bytes() if path.is_file() else None
+                for path in self.folder.rglob("*")}
+
+    def test_go_to_the_declined_and_count_the_others(self):
+        run, pages = self.letters()
+        self.assertEqual(run.stdout, "")
+        self.assertIn("wrote 3 letters to letters: 3 with a plan, 0 that say that there is none; no letter for 1 person "
+                      "already accepted", run.stderr)
+        self.assertEqual(list(pages), ["000001_Ann__b_O_Neil__b_____Sons__jr.html", "000002__Bob.html",
+                                       "000003____Eve.html"])
+        first = pages["000001_Ann__b_O_Neil__b_____Sons__jr.html"]
+        for words in ("Ann &lt;b&gt;O&#39;Neil&lt;/b&gt; &amp; &quot;Sons&quot; jr", "1 May 2026", "Bank &lt;i&gt;of&lt;/i&gt; Ellice",
+                      "Keep everything else as it is", "reviewed by a person", "The plan has no end date", "Our reference:"):
+            self.assertIn(words, first)
+        for page in pages.values():
+            for word in ("logit", "query", "epsilon", "script", "{{"):
+                self.assertNotIn(word, page)
+        self.assertEqual(sorted(os.listdir(self.folder / "letters")), sorted([*pages, "answers.json", "index.csv"]))
+
+    def test_name_certificates_that_stand_beside_them(self):
+        """By the rule of the documents, in Python."""
+        _, pages = self.letters()
+        answers = self.read_json("letters/answers.json")["results"]
+        with open(self.folder / "letters" / "index.csv", encoding="utf-8", newline="") as file:
+            index = {row["file"]: row for row in csv.DictReader(file)}
+        self.assertEqual(list(index), list(pages))
+        self.assertEqual(index["000002__Bob.html"]["id"], "'=Bob")
+        for name, page in pages.items():
+            answer = answers[int(name[:6]) - 1]
+            text = json.dumps(answer["certificate"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            self.assertIn(digest, page)
+            self.assertEqual(index[name]["certificate_sha256"], digest)
+            self.assertIn(index[name]["reference"], page)
+            steps = re.search(r'<ol class="steps">(.*?)</ol>', page, re.S)[1].count("<li>")
+            self.assertEqual(steps, len(answer["changes"]))
+            self.assertGreater(steps, 0)
+        self.ellice("verify", "m.json", "letters/answers.json")
+
+    def test_speak_three_languages(self):
+        for language, words in (("en", ("until 31 December 2026", "29,000", "EUR/year")),
+                                ("de", ("bis zum 31. Dezember 2026", "29.000", "EUR/Jahr", "Mit freundlichen Grüßen")),
+                                ("fr", ("jusqu’au 31 décembre 2026", "29\u202f000", "EUR/an", "1er mai 2026"))):
+            _, pages = self.letters("--language", language, "--valid-until", "2026-12-31", folder=language)
+            page = pages["000001_Ann__b_O_Neil__b_____Sons__jr.html"]
+            for word in (*words, f'<html lang="{language}">'):
+                self.assertIn(word, page)
+
+    def test_say_in_plain_words_that_there_is_no_plan(self):
+        run, pages = self.letters("--lock", "income,debt,purpose")
+        self.assertIn("0 with a plan, 3 that say that there is none", run.stderr)
+        for page in pages.values():
+            self.assertIn("We have no plan to offer you", page)
+            self.assertNotIn("Keep everything else", page)
+
+    def test_warn_of_protected_reasons(self):
+        schema = (self.folder / "loans.yaml").read_text(encoding="utf-8")
+        self.write("loans.yaml", schema.replace("direction: increase, unit", "protected: true, unit"))
+        self.ellice("train", "loans.csv", "--schema", "loans.yaml", "-o", "m.json")
+        run, _ = self.letters()
+        self.assertRegex(run.stderr, r"warning: \d of 3 letters give a protected feature as a principal reason \(income in \d\)")
+
+    def test_leave_answers_where_they_are_asked_for(self):
+        self.letters("-o", "plans.json")
+        self.assertEqual(len(self.read_json("plans.json")["results"]), 4)
+        self.assertNotIn("answers.json", os.listdir(self.folder / "letters"))
+        _, pages = self.letters("-o", "plans.csv", folder="others")  # which has no room for reasons
+        for page in pages.values():
+            self.assertIn("Why we could not accept it", page)
+
+    def test_go_to_people_of_models_with_several_classes(self):
+        self.write("c.csv", "x,y,kind\n" + "".join(f"{i % 7},{i * i % 11},{'abc'[(i % 7 + i * i % 11) // 6]}\n" for i in range(60)))
+        self.write("c.yaml", "target: {column: kind, favourable: a, classes: [a, b, c]}\n"
+                             "features: {x: {kind: numeric}, y: {kind: numeric}}\n")
+        self.ellice("train", "c.csv", "--schema", "c.yaml", "--model", "softmax", "-o", "c.json")
+        self.write("who.csv", "who,x,y\nA,6,10\nB,0,0\n")
+        run = self.run_ellice("explain", "c.json", "who.csv", "--epsilon", "1%", "--id", "who", "--letters", "letters",
+                              "--lender", "B", "--date", "2026-05-01")
+        self.assertEqual(run.returncode, DONE, run.stderr)
+        self.assertIn("wrote 1 letter to letters: 1 with a plan", run.stderr)
+        self.assertIn("no letter for 1 person already accepted", run.stderr)
+        self.assertIn("lower from", (self.folder / "letters" / "000001_A.html").read_text(encoding="utf-8"))
+
+    def test_are_the_same_every_time(self):
+        self.letters(folder="a")
+        self.letters("--threads", "1", folder="b")
+        for path in (self.folder / "a").iterdir():
+            self.assertEqual(path.read_bytes(), (self.folder / "b" / path.name).read_bytes(), path.name)
+
+    def test_take_templates_and_messages_of_users(self):
+        self.write("own.html", "<p title='{{reference}}'>{{addressee}}{{#plan}}{{#steps}}|{{feature}}>{{to}}{{/steps}}{{/plan}}</p>")
+        self.write("own.yaml", (OURS / "en.yaml").read_text(encoding="utf-8").replace('thousands: ","', 'thousands: "_"'))
+        _, pages = self.letters("--letter-template", "own.html", "--letter-messages", "own.yaml")
+        self.assertTrue(html.unescape(pages["000002__Bob.html"]).split(">", 1)[1].startswith("=Bob|"))
+        self.assertTrue(any(re.search(r"Income>\d\d_\d\d\d", page) for page in pages.values()), pages)
+
+    def test_need_to_know_who_writes_when_and_to_whom(self):
+        for missing in ("--id", "--lender", "--date"):
+            arguments = list(self.arguments())
+            at = arguments.index(missing)
+            del arguments[at:at + 2]
+            self.expect_failure(WRONG_USAGE, [f"--letters needs {missing}"], *arguments)
+        self.expect_failure(WRONG_USAGE, ['--valid-until: found "soon", expected a day as YYYY-MM-DD'],
+                            *self.arguments("--valid-until", "soon"))
+        self.expect_failure(WRONG_USAGE, ["--valid-until 2026-04-30 is before --date 2026-05-01"],
+                            *self.arguments("--valid-until", "2026-04-30"))
+        self.expect_failure(WRONG_USAGE, ["--language", "es"], *self.arguments("--language", "es"))
+        self.expect_failure(WRONG_USAGE, ["--lender is for --letters"], "explain", "m.json", "people.csv", "--lender", "B")
+
+    def test_of_faulty_templates_and_messages_are_not_begun(self):
+        self.write("own.html", "<p>\n{{adressee}}</p>")
+        self.expect_failure(BAD_INPUT, ['own.html:2: unknown field "adressee"; did you mean "addressee"?'],
+                            *self.arguments("--letter-template", "own.html"))
+        self.write("own.html", "<script>\nx = '{{lender}}'</script>")
+        self.expect_failure(BAD_INPUT, ["own.html:2: ", "script"], *self.arguments("--letter-template", "own.html"))
+        self.expect_failure(BAD_INPUT, ["cannot read none.html"], *self.arguments("--letter-template", "none.html"))
+        messages = (OURS / "fr.yaml").read_text(encoding="utf-8")
+        self.write("own.yaml", re.sub("(?m)^keep:.*\n", "", messages))
+        self.expect_failure(BAD_INPUT, ["own.yaml:", "keep"], *self.arguments("--letter-messages", "own.yaml"))
+        self.write("own.yaml", messages.replace("{share}", "{shares}", 1))
+        self.expect_failure(BAD_INPUT, ["own.yaml:", "condition_range", "{shares}"],
+                            *self.arguments("--letter-messages", "own.yaml"))
+
+    def test_leave_nothing_when_something_fails(self):
+        self.write("people.csv", PEOPLE + "Last,much,1,home,Bonn\n")
+        self.expect_failure(BAD_INPUT, ["people.csv", "income"], *self.arguments())
+        (self.folder / "there").mkdir()
+        self.expect_failure(BAD_INPUT, ["people.csv", "income"], *self.arguments(folder="there"))
+        run, _ = self.letters("--on-error", "skip")
+        self.assertIn("and 1 person whose row cannot be read", run.stderr)
+
+    def test_need_a_folder_of_their_own(self):
+        self.expect_failure(FAILURE, ["cannot write people.csv: Not a directory"], *self.arguments(folder="people.csv"))
+        self.expect_failure(FAILURE, ["cannot write no/where: No such file"], *self.arguments(folder="no/where"))
+        self.letters()
+        self.expect_failure(FAILURE, ["letters: it is not empty"], *self.arguments())
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
+    def test_need_a_folder_that_can_be_written(self):
+        locked = pathlib.Path(self.folder / "locked")
+        locked.mkdir()
+        locked.chmod(0o555)
+        self.expect_failure(FAILURE, ["cannot write locked: Permission denied"], *self.arguments(folder="locked"))
+        self.expect_failure(FAILURE, ["cannot write locked/in: Permission denied"], *self.arguments(folder="locked/in"))
+
+
+if __name__ == "__main__":
+    unittest.main()
