@@ -97,10 +97,12 @@ SetKind draw_set(const TrainingOptions& training, Random& random) {
 /// Everything but models, rows, method and its options.
 void draw_asked(const Population& population, Case& drawn, Random& random) {
   ExplainRequest& asked = drawn.asked;
-  // A further member stops the compiler here, until it is drawn.
+  // A further member stops the compiler here, until it is drawn. `declined` and `shows_trade_off`,
+  // which only leave out or add answers, are not drawn yet.
   [[maybe_unused]] const auto& [model, epsilon, set, damping, ensemble, rows, cost, constraints,
                                 threshold, target, margin, retrain, method, options, seed, display,
-                                attack, reasons, reason_codes, timings] = asked;
+                                attack, shows_trade_off, declined, reasons, reason_codes, timings] =
+      asked;
   const bool many = !population.schema.target.classes.empty();
   asked.epsilon = draw_epsilon(random);
   if (once_in(random, 2)) asked.set = draw_set(drawn.training, random);
