@@ -131,6 +131,8 @@ audit::Enumerated Auditor::enumerate(const Row& row, const audit::RowConstraints
                                      const AnswerAudit& result, double claimed,
                                      std::optional<std::int64_t> most_changes,
                                      const ProofEffort& effort) const {
+  // What has failed already needs no proof, and absurd numbers would make it long.
+  if (!result.failures.empty()) return audit::Enumerated::open;
   const WorstThere worst = worst_at(row, result);
   const double needed = effort.threshold.value_or(worst.needed);
   audit::EnumerationQuestion question{.rows = {.constraints = &constraints,

@@ -31,7 +31,8 @@ DONE, FAILURE, WRONG_USAGE, BAD_INPUT, NOT_CERTIFIED = range(5)
 KNOWN = {}
 
 # What an option's type in --help means; options that write files of their own are left out.
-LEFT_OUT = {"output", "help", "refit", "dataset", "threads", "log-level", "quiet"}
+LEFT_OUT = {"output", "help", "refit", "dataset", "threads", "log-level", "quiet", "letters", "lender", "date", "valid-until",
+            "language", "letter-template", "letter-messages"}
 WITH_EQUALS = {"F=LO:HI", "F=DIRECTION", "T|p=P"}
 FILES = {"data": "rows.csv", "ensemble": "model.json", "constraints": "constraints.yaml", "reason-codes": "codes.yaml"}
 
@@ -74,6 +75,8 @@ class Option:
         values = {
             "E": ["0", "1%", "5%", "auto", "survival:90%", "accuracy:5%", "1e99", "x"],
             "M": ["0", "0.1", "-1"],
+            "TIME": ["12 months", "1 year", "soon"],
+            "P%": ["20%", "0%", "x"],
             "T|p=P": ["0", "0.2", "p=0.7", "p=2"],
             "same|fresh:N": ["same", "fresh:20", "fresh:0"],
             "CLASS,...": ["granted", "later", "nobody"],
