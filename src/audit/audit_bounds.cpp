@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "audit/audit_climb.hpp"
+#include "audit/golden_section.hpp"
 
 namespace ellice::audit {
 
@@ -198,33 +199,9 @@ long double ColumnCost::at(const Vector& x) const {
 double half_space_cost(const LongVector& plane, const Box& box, const ColumnCost& cost) {
   const auto value = [&](long double s) { return dual_value(plane, s, box, cost); };
   // Concave in s, and 0 or more at 0: doubled until it falls, then golden sections.
-  long double best = value(0);
   long double high = 1;
   while (high < 1e60L && value(2 * high) > value(high)) high *= 2;
-  long double low = 0;
-  high *= 2;
-  constexpr long double golden = 0.6180339887498948482L;
-  long double left = high - golden * (high - low);
-  long double right = low + golden * (high - low);
-  long double at_left = value(left);
-  long double at_right = value(right);
-  for (int step = 0; step < 100; ++step) {
-    best = std::max({best, at_left, at_right});
-    if (at_left < at_right) {
-      low = left;
-      left = right;
-      at_left = at_right;
-      right = low + golden * (high - low);
-      at_right = value(right);
-    } else {
-      high = right;
-      right = left;
-      at_right = at_left;
-      left = high - golden * (high - low);
-      at_left = value(left);
-    }
-  }
-  return static_cast<double>(best);
+  return static_cast<double>(std::max(value(0), largest_between(value, 0, 2 * high, 100).value));
 }
 
 CostBounds least_cost(const CostQuestion& question) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "audit/audit_cost.hpp"
+#include "audit/golden_section.hpp"
 
 namespace ellice::audit {
 
@@ -229,29 +230,7 @@ long double Units::best_price(const Decisions& decisions, const LongVector& thet
   const auto value = [&](long double m) { return bound(decisions, theta, m); };
   long double high = 1e-6L;
   while (high < 1e30L && value(2 * high) > value(high)) high *= 2;
-  long double low = high / 2;
-  high *= 2;
-  constexpr long double golden = 0.6180339887498948482L;
-  long double left = high - golden * (high - low);
-  long double right = low + golden * (high - low);
-  long double at_left = value(left);
-  long double at_right = value(right);
-  for (int step = 0; step < 30; ++step) {
-    if (at_left < at_right) {
-      low = left;
-      left = right;
-      at_left = at_right;
-      right = low + golden * (high - low);
-      at_right = value(right);
-    } else {
-      high = right;
-      right = left;
-      at_right = at_left;
-      left = high - golden * (high - low);
-      at_left = value(left);
-    }
-  }
-  return (low + high) / 2;
+  return largest_between(value, high / 2, 2 * high, 30).at;
 }
 
 }  // namespace ellice::audit

@@ -88,3 +88,24 @@ class CliTestCase(unittest.TestCase):
         for word in words:
             self.assertIn(word, run.stderr)
         self.assertEqual(self.files(), before)
+
+
+class LendingTestCase(CliTestCase):
+    """In every folder a model with its rows and people whom it declines; made once for all tests of a class."""
+
+    PEOPLE = 200
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        case = CliTestCase("ellice")
+        case.setUp()
+        cls.addClassCleanup(case.doCleanups)
+        case.ellice("train", "--dataset", "lending", "--folds", "0", "--store-rows", "-o", "m.json")
+        case.ellice("demo", "--people", str(cls.PEOPLE), "--csv", "people.csv", "-o", "page.html", "--quiet")
+        cls.stored = {name: (case.folder / name).read_bytes() for name in ("m.json", "people.csv")}
+
+    def setUp(self):
+        super().setUp()
+        for name, content in self.stored.items():
+            self.write(name, content)

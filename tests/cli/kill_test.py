@@ -9,29 +9,16 @@ import subprocess
 import time
 import unittest
 
-from cli_test_case import PROGRAM, CliTestCase
+from cli_test_case import PROGRAM, LendingTestCase
 from study_test import PLAN
 
 KILLS = int(os.environ.get("ELLICE_KILLS", "4"))
 SEED = int(os.environ.get("ELLICE_SEED", "0"))
 
 
-class Kills(CliTestCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        case = cls("setUp")
-        case.setUp()
-        cls.addClassCleanup(case.doCleanups)
-        case.ellice("train", "--dataset", "lending", "--folds", "0", "--store-rows", "-o", "m.json")
-        case.ellice("demo", "--people", "200", "--csv", "people.csv", "-o", "page.html", "--quiet")
-        case.ellice("explain", "m.json", "people.csv", "--epsilon", "1%", "--format", "json", "-o", "plans.json", "--quiet")
-        cls.stored = {name: (case.folder / name).read_bytes() for name in ("m.json", "people.csv", "plans.json")}
-
+class Kills(LendingTestCase):
     def setUp(self):
         super().setUp()
-        for name, content in getattr(self, "stored", {}).items():
-            self.write(name, content)
         self.random = random.Random(SEED)
 
     def duration(self, arguments):
@@ -69,6 +56,7 @@ class Kills(CliTestCase):
         self.expect_whole("n.json", ("train", "--dataset", "lending", "--folds", "3", "-o", "n.json", "--quiet"))
 
     def test_evaluate(self):
+        self.ellice("explain", "m.json", "people.csv", "--epsilon", "1%", "-o", "plans.json", "--quiet")
         self.expect_whole("e.json", ("evaluate", "m.json", "plans.json", "--dataset", "lending", "--format", "json", "-o",
                                      "e.json", "--retrain-models", "5", "--quiet"))
 

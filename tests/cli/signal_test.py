@@ -8,30 +8,20 @@ import subprocess
 import time
 import unittest
 
-from cli_test_case import PROGRAM, CliTestCase
+from cli_test_case import PROGRAM, LendingTestCase
 
 # Far more than it takes to end, far less than the work would take.
 SOON = 20
 
 
-class Signals(CliTestCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        case = cls("setUp")
-        case.setUp()
-        cls.addClassCleanup(case.doCleanups)
-        case.ellice("train", "--dataset", "lending", "--folds", "0", "--store-rows", "-o", "m.json")
-        case.ellice("demo", "--people", "1000", "--csv", "people.csv", "-o", "page.html", "--quiet")
-        header, *rows = (case.folder / "people.csv").read_bytes().splitlines(keepends=True)
-        # Work for minutes on any machine: no run may end before its signal.
-        cls.files_of_all = {"m.json": (case.folder / "m.json").read_bytes(),
-                            "people.csv": b"".join([header, *rows * 100])}
+class Signals(LendingTestCase):
+    PEOPLE = 1000
 
     def setUp(self):
         super().setUp()
-        for name, content in self.files_of_all.items() if hasattr(self, "files_of_all") else ():
-            self.write(name, content)
+        header, *rows = self.stored["people.csv"].splitlines(keepends=True)
+        # Work for minutes on any machine: no run may end before its signal.
+        self.write("people.csv", b"".join([header, *rows * 100]))
 
     def interrupt(self, *arguments, sent=signal.SIGINT, after=1.5, stdout=subprocess.PIPE):
         """The finished process, which was sent a signal in the midst of its work."""
