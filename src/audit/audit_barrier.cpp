@@ -2,14 +2,14 @@
 
 #include <Eigen/Cholesky>
 #include <cmath>
-#include <limits>
 #include <optional>
+
+#include "core/infinity.hpp"
 
 namespace ellice::audit {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int most_stages = 40;
 constexpr int most_steps = 60;
 constexpr double stage_factor = 12;

@@ -6,12 +6,12 @@
 
 #include "audit/audit_climb.hpp"
 #include "audit/golden_section.hpp"
+#include "core/infinity.hpp"
 
 namespace ellice::audit {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // Points are sought a little beyond what they may cost, so that those that cost just so much lie
 // inside.
 constexpr double leeway = 0.01;

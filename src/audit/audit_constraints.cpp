@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "ellice/core/number_text.hpp"
 
 namespace ellice::audit {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // A value counts as one of a grid if it is so to this share of the step, or to its own last digits.
 constexpr long double grid_rounding = 1e-9L;
 constexpr long double last_digits = 0x1p-51L;

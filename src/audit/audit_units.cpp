@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "audit/audit_cost.hpp"
 #include "audit/golden_section.hpp"
+#include "core/infinity.hpp"
 
 namespace ellice::audit {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t most_values = 50000;  // of one feature
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "certificate/extended_pass.hpp"
+#include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
 #include "sets/question.hpp"
 
@@ -195,7 +196,6 @@ std::optional<Certificate> Certifier::certify_first_order(const RawRow& point) c
 }
 
 Evaluation Certifier::evaluate(const RawRow& point) const {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   if (!question_) {
     const WorstNetwork worst =
         worst_network(*model_, choice_, epsilon_, model_->encoder.encode(point));

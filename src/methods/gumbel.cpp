@@ -1,8 +1,8 @@
 #include "methods/gumbel.hpp"
 
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/random.hpp"
@@ -14,7 +14,6 @@ namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // Where the cooling ends, as a share of the temperature.
 constexpr double coldest = 0.1;
 

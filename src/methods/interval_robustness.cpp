@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "solver/mixed_integer.hpp"
@@ -12,7 +13,6 @@ namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double solver_seconds = 60;
 // What CBC's tolerances can make of an objective, relative to the sum of its terms.
 constexpr double solver_error = 1e-7;

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "request/feasible_set.hpp"
 
 namespace ellice {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // How far from the grid, in steps, a value of the grid may be by rounding.
 constexpr double grid_tolerance = 1e-9;

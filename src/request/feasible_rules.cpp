@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "request/feasible_set.hpp"
 #include "request/model_rules.hpp"
 
 namespace ellice {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::string does_not(const Move& move) {
   switch (move.kind) {

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/number_text.hpp"
 
 namespace ellice {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // With more ranges than this that do not contain the query, not every combination of own values and
 // ranges is searched: all but the first ones keep their own values together, or enter their ranges

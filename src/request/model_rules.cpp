@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
 
 namespace ellice {
@@ -28,7 +28,6 @@ namespace {
 
 bool contradict(const std::vector<const Rule*>& rules, const Encoder& encoder) {
   const Index d = encoder.columns();
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   IntersectionProblem problem{.query = Vector::Zero(d),
                               .lower = Vector::Constant(d, -infinity),
                               .upper = Vector::Constant(d, infinity)};

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
 #include "request/model_rules.hpp"
 #include "sets/ellipsoid.hpp"
@@ -73,7 +73,6 @@ std::optional<Endurance> endurance(const Problem& problem, const Question& quest
                                    const Vector* worst) {
   if (!no_radius_reason(problem).empty()) return std::nullopt;
   // One logit, or one for each rival or member: the first that fails counts.
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   Endurance result{.robustness_radius = infinity};
   double margin = infinity;
   for (const Part& part : question.parts()) {

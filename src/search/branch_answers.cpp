@@ -1,13 +1,12 @@
 #include "search/branch_answers.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "core/infinity.hpp"
 
 namespace ellice {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 bool is_full(const Answer& answer) {
   return is_certified(answer.status) && answer.status != Status::reduced;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "request/cost_prices.hpp"
 #include "search/allowed_row.hpp"
@@ -13,7 +14,6 @@ namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double search_margin = 1e-9;
 constexpr Index some_rows = 4000;
 constexpr std::size_t near_rows = 4;

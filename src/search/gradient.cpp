@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/model/loss.hpp"
@@ -15,8 +15,6 @@
 namespace ellice {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// ln(1 + e^{−margin}): the logistic loss of class 1.
 double class_one_loss(double margin) {

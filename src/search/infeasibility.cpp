@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "search/infeasibility_proof.hpp"
 
@@ -13,7 +14,6 @@ namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // How near the bounds of the largest ε are brought, relatively; where each step takes passes over
 // all training rows, less near: a proof close to it takes long to find.
 constexpr double conic_width = 1e-6;

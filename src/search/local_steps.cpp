@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "search/discrete_search.hpp"
 
@@ -30,7 +30,6 @@ constexpr std::array<Attempt, 6> first_order_attempts = {{{.factor = 1},
 // Candidates that are rounded onto grids: the nearest need not stay the nearest.
 constexpr std::size_t rounded_candidates = 3;
 // By how much κ falls where a reduced answer is lost to grids, and how often.
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // Choices of whole numbers and levels for which a smaller ε is looked for.
 constexpr std::size_t reduced_choices = 3;
 constexpr double reduction = 0.9;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "core/infinity.hpp"
 #include "request/cost_prices.hpp"
 #include "search/rounding.hpp"
 #include "solver/corrected_search.hpp"
@@ -19,7 +19,6 @@ namespace {
 constexpr std::array<double, 3> margins = {1.1e-12, 1e-11, 1e-10};
 constexpr double certificate_margin = 1e-12;
 constexpr double optimal_gap = 1e-9;
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "core/infinity.hpp"
 
 namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // What rounding may take from a sum of terms, relatively.
 constexpr double rounding = 1e-13;
 // What differs from a grid value by less than this share of the step is meant to be there.

@@ -4,11 +4,12 @@
 #include <cmath>
 #include <utility>
 
+#include "core/infinity.hpp"
+
 namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // Beyond the threshold by this much of its terms a row is certified, whatever rounding does.
 constexpr double certificate_margin = 2e-12;
 // A row that is better by less than this is not looked for: where closed forms bound scores, and

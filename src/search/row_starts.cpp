@@ -1,9 +1,9 @@
 #include "search/row_starts.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "search/gradient.hpp"
@@ -13,7 +13,6 @@ namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // Rows that are judged by one call.
 constexpr Index block_rows = 256;
 

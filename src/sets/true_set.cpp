@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/model/network_objective.hpp"
@@ -33,7 +33,6 @@ constexpr double loose = 1e-6;
 constexpr int most_scores = 60;
 constexpr double near_border = 1e-6;
 constexpr double shortest_step = 1e-12;
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 

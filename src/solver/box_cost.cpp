@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "core/infinity.hpp"
 
 namespace ellice {
 
-namespace {
-constexpr double infinity = std::numeric_limits<double>::infinity();
-}
+namespace {}
 
 BoxCost::Minimiser BoxCost::minimiser(Index i, double slope) const {
   const double lo = lower[i];

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
 #include "solver/box_cost.hpp"
 #include "solver/box_projection.hpp"
@@ -12,7 +12,6 @@ namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double far = 1e7;  // stands for an infinite bound where a finite one is needed
 
 /// A direction along which the box is infinite and g grows for ever: g(x + τv)/τ → wᵀv − √(vᵀMv).

@@ -3,8 +3,8 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "solver/box_cost.hpp"
@@ -15,7 +15,6 @@ namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double gap_alarm = 1e-6;
 
 void check_box(Index d, VectorArg lower, VectorArg upper) {

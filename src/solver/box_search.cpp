@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 
 namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double converged_residual = 3e-13;
 // Ill-conditioned data do not allow that; then a residual that no longer falls must be below this.
 constexpr double settled_residual = 1e-9;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "solver/mixed_search.hpp"
@@ -11,8 +12,6 @@
 namespace ellice {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 bool comes_later(const MixedNode& a, const MixedNode& b) {
   return a.bound != b.bound ? a.bound > b.bound : a.sequence < b.sequence;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
 #include "solver/intersection_newton.hpp"
 #include "solver/intersection_program.hpp"
@@ -14,7 +15,6 @@ namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double gap_alarm = 1e-6;
 constexpr int most_interior_steps = 60;
 constexpr double proof_tolerance = 1e-10;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "solver/half_space.hpp"
 
@@ -12,7 +12,6 @@ namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int most_steps = 60;
 // Several cones: from here on planes get there sooner.
 constexpr int few_steps = 12;

@@ -1,8 +1,8 @@
 #include "solver/fewest_changes.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
 #include "solver/support_search.hpp"
 
@@ -10,7 +10,6 @@ namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // So many changes in vain, and it is asked whether any number would do.
 constexpr std::size_t vain_changes = 4;
 

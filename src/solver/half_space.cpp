@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "core/infinity.hpp"
 
 namespace ellice {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// An entry of a cost's vector; where it is empty, what that stands for.
 double entry(const Vector& values, Index i, double otherwise) {

@@ -4,15 +4,14 @@
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 
 namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int most_steps = 25;
 constexpr double settled_gap = 1e-14;
 // Rounding of slopes, relative to their terms.

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "solver/lattice_search.hpp"
 
 namespace ellice {
 
-namespace {
-constexpr double infinity = std::numeric_limits<double>::infinity();
-}
+namespace {}
 
 // x̃ᵀMx̃ = rest + Σ (row_i·[Δ; 1])², row i involving level i, the levels above and the constant.
 void LatticeSearch::factorise(const NumberFrame& frame) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "solver/mixed_search.hpp"
 
@@ -11,7 +11,6 @@ namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int most_raises = 4;
 constexpr double most_points = 1000;  // that an enumeration is expected to meet
 

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 
 namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int most_rounds = 3;  // of bounding s by the quadratic and the quadratic by s
 constexpr double tiny = 1e-12;  // a pivot that rounding may have made, of the largest entry
 

@@ -4,11 +4,12 @@
 #include <cmath>
 #include <utility>
 
+#include "core/infinity.hpp"
+
 namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // Accuracy of a bound that decides a node, and of one that does not.
 constexpr double fine = 1e-12;
 constexpr double coarse = 1e-5;

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "solver/mixed_search.hpp"
 
@@ -10,7 +10,6 @@ namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t most_cuts = 32;
 constexpr std::size_t cuts_per_node = 2;
 constexpr int most_rounds = 12;

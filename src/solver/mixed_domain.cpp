@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "core/infinity.hpp"
 
 namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double far = 1e7;              // stands for an infinite bound
 constexpr double grid_tolerance = 1e-7;  // of a step: one grid value, differently rounded
 

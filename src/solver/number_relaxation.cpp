@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "core/infinity.hpp"
 
 namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int most_steps = 30;
 constexpr double settled = 1e-7;  // of cost and s
 // Steps in a row after which a bound that does not rise is the best to be had.

@@ -2,13 +2,13 @@
 
 #include <Eigen/Cholesky>
 #include <cmath>
-#include <limits>
+
+#include "core/infinity.hpp"
 
 namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // A coefficient this small against what it was summed from is rounding.
 constexpr double rounding = 1e-13;
 

@@ -3,13 +3,12 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "core/infinity.hpp"
 
 namespace ellice {
 
-namespace {
-constexpr double infinity = std::numeric_limits<double>::infinity();
-}
+namespace {}
 
 void RobustLogit::evaluate(State& state) const {
   const Index d = dimension();

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <new>
 
+#include "core/infinity.hpp"
 #include "solver/secular_group.hpp"
 
 namespace ellice {
@@ -19,7 +19,6 @@ using lanes::Mask;
 using lanes::select;
 using lanes::store;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::align_val_t alignment{sizeof(lanes::Doubles)};
 constexpr double gap_alarm = 1e-6;
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "solver/secular_group.hpp"
 
 // The root (ν, s) of the secular equation, for ε = 0, for ρ² > 1 and for ρ² ≤ 1.
@@ -18,7 +18,6 @@ using lanes::Mask;
 using lanes::select;
 using lanes::store;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int max_iterations = 60;
 // Newton's error squares with each step: a relative step of 1e-5 leaves an error of about 1e-10,
 // whose effect on the distance is its square, and finish() takes g to t by steps along the normal.

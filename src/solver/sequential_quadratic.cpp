@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "boxed_quadratic.hpp"
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 
@@ -13,7 +13,6 @@ namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // Trials per step after which a restored point is looked at as well.
 constexpr int restored_trials = 3;
 // Restoration aims this far beyond g = 0, for a feasible point in spite of rounding.

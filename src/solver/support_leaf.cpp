@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "solver/support_search.hpp"
 
@@ -10,7 +11,6 @@ namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int most_raises = 4;
 // What certificates ask for, relative to the terms of g.
 constexpr double certificate_margin = 1e-12;

@@ -4,13 +4,13 @@
 #include <functional>
 #include <numeric>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 
 namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t most_cuts = 40;
 constexpr double cut_tolerance = 1e-13;
 // A set of units is looked at in a fraction of the time that a part of the general search takes.

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "solver/value_search.hpp"
 
 namespace ellice {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::uint64_t mixed_with(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;

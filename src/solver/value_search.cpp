@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
+
+#include "core/infinity.hpp"
 
 namespace ellice {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double work_per_node = 4000;  // what a node of the limit stands for
 // A search that the limit ends is run again for answers that are cheaper by more than this, each
 // time with a share of the work: the first that ends proves its gap.
