@@ -87,10 +87,11 @@ RowParser::RowParser(const Schema& schema, const RowSource& source, Columns colu
   }
   for (const std::string& name : schema.drop) place.erase(name);
   for (std::size_t i = 0; i < header.size() && !place.empty(); ++i) {
-    require_input(!place.contains(header[i]),
-                  "{}: column {} (\"{}\") is not in the schema; describe it under features, or add "
-                  "\"{}\" to drop",
-                  source.name(), i + 1, header[i], header[i]);
+    require_input(
+        !place.contains(header[i]),
+        "{}: column {} (\"{}\") is not in the schema; describe it under features, add \"{}\" to "
+        "drop, or leave the column out (`explain` takes a column with names as --id)",
+        source.name(), i + 1, header[i], header[i]);
   }
 }
 
