@@ -135,7 +135,7 @@ double RowParser::parse_number_cell(const Feature& feature, const Column& column
     if (is_missing(cell)) return parse_empty(feature, column, feature.name, cell, line);
     wrong_cell(*source_, line, feature.name, cell,
                is_plain_ ? "a finite number (for a missing one leave the cell empty)"
-                         : "a finite number, spelled as `format` in the schema says (for a missing "
+                         : "a finite number, spelled as the schema's format says (for a missing "
                            "one leave the cell empty)");
   }
   if (!missing_numbers_.empty() && std::find(missing_numbers_.begin(), missing_numbers_.end(),
