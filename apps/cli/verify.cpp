@@ -264,7 +264,9 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
         source, model.decision.threshold));
   }
   if (failed > 0)
-    console.error(fmt::format("{}: {} of {} answers failed", source, failed, all.size()));
+    console.error(fmt::format(
+        "{}: {} of {} answers failed; do not rely on them, ask for new ones (`ellice explain`)",
+        source, failed, all.size()));
   for (const std::string& failure : all.failures)
     console.error(fmt::format("{}: {}", source, failure));
   return all.holds() ? done : not_certified;

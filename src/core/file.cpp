@@ -88,7 +88,8 @@ std::string read_file(const std::string& path) {
     if (got == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(got));
   }
-  fail(ErrorCode::input, "cannot read {}: {}", input_name(path), std::strerror(errno));
+  fail(ErrorCode::input, "cannot read {}: {}; give a file that is there and may be read",
+       input_name(path), std::strerror(errno));
 }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
@@ -125,8 +126,8 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::fail_to_write() const {
-  fail(ErrorCode::output, "cannot write {}: {}", path_ == "-" ? "standard output" : path_,
-       std::strerror(errno));
+  fail(ErrorCode::output, "cannot write {}: {}; name another place to write to",
+       path_ == "-" ? "standard output" : path_, std::strerror(errno));
 }
 
 void OutputFile::flush() {

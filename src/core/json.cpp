@@ -338,12 +338,15 @@ std::vector<JsonObject> JsonObject::objects(std::string_view key) {
 
 int JsonObject::envelope(std::string_view format, int newest) {
   const std::string found = string("format");
-  if (found != format) wrong("format", fmt::format("\"{}\"", format));
+  if (found != format)
+    wrong("format", fmt::format("\"{}\"; give a file of that kind in this place", format));
   const std::int64_t version = integer("version");
   if (version < 1 || version > newest) {
-    wrong("version", newest == 1
-                         ? "1, the version that this program reads"
-                         : fmt::format("1 to {}, the versions that this program reads", newest));
+    wrong("version", newest == 1 ? "1, the version that this program reads; write it again, or use "
+                                   "the program that wrote it"
+                                 : fmt::format("1 to {}, the versions that this program reads; "
+                                               "write it again, or use the program that wrote it",
+                                               newest));
   }
   return static_cast<int>(version);
 }

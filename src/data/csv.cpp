@@ -69,7 +69,8 @@ class HashedFile {
 
  private:
   [[noreturn]] void fail_to_read() const {
-    fail(ErrorCode::input, "cannot read {}: {}", name_, std::strerror(errno));
+    fail(ErrorCode::input, "cannot read {}: {}; give a file that is there and may be read", name_,
+         std::strerror(errno));
   }
 
   std::string name_;

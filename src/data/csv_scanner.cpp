@@ -191,7 +191,7 @@ void CsvScanner::check_text(std::string_view row) const {
   });
   throw RowError(fmt::format(
       "{}: line {}: column {} holds the byte 0x{:02X}, which is not UTF-8 here; save the file as "
-      "UTF-8, or say `encoding: latin1` under `format` in the schema",
+      "UTF-8, or say format: {{encoding: latin1}} in the schema",
       name_, line, cell - cells_.begin() + 1, static_cast<unsigned char>(*place)));
 }
 
@@ -234,8 +234,9 @@ bool CsvScanner::scan_row_between() {
         cells_.emplace_back(cell, carriage_return ? place - 1 : place);
       } else {
         require_input(*place != '\0',
-                      "{}: line {}: column {} holds a NUL byte; is this a text file?", name_,
-                      next_line_, cells_.size() + 1);
+                      "{}: line {}: column {} holds a NUL byte; is this a text file? save "
+                      "spreadsheets as CSV",
+                      name_, next_line_, cells_.size() + 1);
         continue;
       }
       row_ = static_cast<std::size_t>(std::min(place + 1, end) - buffer_.data());
@@ -274,9 +275,10 @@ bool CsvScanner::scan_quoted(const char* open, const char*& place) {
   require_input((*place == separator_ && place == close + 1) || *place == '\n',
                 "{}: line {}: column {} goes on after its closing quote", name_, next_line_,
                 cells_.size() + 1);
-  require_input(text.find('\0') == std::string_view::npos,
-                "{}: line {}: column {} holds a NUL byte; is this a text file?", name_,
-                open_quote_line_, cells_.size() + 1);
+  require_input(
+      text.find('\0') == std::string_view::npos,
+      "{}: line {}: column {} holds a NUL byte; is this a text file? save spreadsheets as CSV",
+      name_, open_quote_line_, cells_.size() + 1);
   open_quote_line_ = 0;
   if (doubled) escaped_.push_back(cells_.size());
   cells_.push_back(text);

@@ -87,10 +87,11 @@ RowParser::RowParser(const Schema& schema, const RowSource& source, Columns colu
   }
   for (const std::string& name : schema.drop) place.erase(name);
   for (std::size_t i = 0; i < header.size() && !place.empty(); ++i) {
-    require_input(!place.contains(header[i]),
-                  "{}: column {} (\"{}\") is not in the schema; describe it under features, or add "
-                  "\"{}\" to drop",
-                  source.name(), i + 1, header[i], header[i]);
+    require_input(
+        !place.contains(header[i]),
+        "{}: column {} (\"{}\") is not in the schema; describe it under features, add \"{}\" to "
+        "drop, or leave the column out (`explain` takes a column with names as --id)",
+        source.name(), i + 1, header[i], header[i]);
   }
 }
 
@@ -134,7 +135,7 @@ double RowParser::parse_number_cell(const Feature& feature, const Column& column
     if (is_missing(cell)) return parse_empty(feature, column, feature.name, cell, line);
     wrong_cell(*source_, line, feature.name, cell,
                is_plain_ ? "a finite number (for a missing one leave the cell empty)"
-                         : "a finite number, spelled as `format` in the schema says (for a missing "
+                         : "a finite number, spelled as the schema's format says (for a missing "
                            "one leave the cell empty)");
   }
   if (!missing_numbers_.empty() && std::find(missing_numbers_.begin(), missing_numbers_.end(),

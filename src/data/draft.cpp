@@ -62,7 +62,8 @@ class Drafter {
   }
 
   SchemaDraft finish() {
-    require_input(draft_.rows > 0, "{}: the table has a header but no rows", source_->name());
+    require_input(draft_.rows > 0, "{}: the table has a header but no rows, expected at least two",
+                  source_->name());
     check_target();
     if (!repeated_) begin_to_compare();
     for (const std::string& note : repeated_->notes()) draft_.notes.push_back(note);

@@ -74,6 +74,7 @@ table.changes{border-collapse:collapse;width:100%;font-size:15px;margin:0 0 26px
 .changes .num{text-align:right;width:1%;padding-left:18px}.changes .unit{width:1%;padding-left:6px;white-space:nowrap}
 .changes td.arrow{color:var(--quiet);padding:0 0 0 14px;width:1%}
 .changes td.new{font-weight:620}
+.trade-off th:last-child,.trade-off td:last-child{padding-left:18px}
 .changes .picture{width:44%;padding-left:36px;vertical-align:middle}
 .chips{display:flex;flex-wrap:wrap;gap:6px}
 .chip{font-size:13px;line-height:1.3;padding:2px 10px;border:1px solid var(--rule);border-radius:20px;color:var(--quiet)}

@@ -85,7 +85,9 @@ LetterFolder::~LetterFolder() {
 }
 
 void LetterFolder::fail_to_write(const std::string& path, int error) const {
-  fail(ErrorCode::output, "cannot write {}: {}", path, std::strerror(error));
+  fail(ErrorCode::output,
+       "cannot write {}: {}; name another folder, in one that is there and may be written", path,
+       std::strerror(error));
 }
 
 void LetterFolder::write(const std::string& name, std::string_view text) {

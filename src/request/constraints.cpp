@@ -38,13 +38,16 @@ void validate_limits(const Limits& limits, const Schema& schema) {
         name, enum_name(feature.kind));
     require(feature.kind != FeatureKind::categorical || !limit.direction ||
                 *limit.direction == Direction::any,
-            "direction of {}: a categorical feature has no order", name);
+            "direction of {}: a categorical feature has no order; make it ordinal, or restrict "
+            "`allowed`, in the schema",
+            name);
     // What the run leaves open is the schema's.
     const std::optional<double> min = limit.min ? limit.min : feature.min;
     const std::optional<double> max = limit.max ? limit.max : feature.max;
     require(!min || !max || *min <= *max,
-            "bounds on {}: the minimum {}{} is above the maximum {}{}", name, min.value_or(0),
-            limit.min ? "" : " (of the schema)", max.value_or(0),
+            "bounds on {}: the minimum {}{} is above the maximum {}{}; give bounds with values "
+            "between them",
+            name, min.value_or(0), limit.min ? "" : " (of the schema)", max.value_or(0),
             limit.max ? "" : " (of the schema)");
     for (const auto& bound : {limit.min, limit.max}) {
       require(!bound || std::isfinite(*bound), "bounds on {}: {} is not finite", name,

@@ -263,10 +263,13 @@ TEST(CsvScanner, RefusesMisplacedQuotes) {
 
 TEST(CsvScanner, RefusesWhatIsNotText) {
   const std::string nul = std::string("a,b\n1,") + '\0' + "2\n";
-  EXPECT_EQ(error_of(nul), "table.csv: line 2: column 2 holds a NUL byte; is this a text file?");
+  EXPECT_EQ(error_of(nul),
+            "table.csv: line 2: column 2 holds a NUL byte; is this a text file? save spreadsheets "
+            "as CSV");
   const std::string quoted_nul = std::string("a,b\n1,\"") + '\0' + "2\"\n";
   EXPECT_EQ(error_of(quoted_nul),
-            "table.csv: line 2: column 2 holds a NUL byte; is this a text file?");
+            "table.csv: line 2: column 2 holds a NUL byte; is this a text file? save spreadsheets "
+            "as CSV");
   EXPECT_EQ(error_of("\xff\xfe"
                      "a"),
             "table.csv: the text is UTF-16; save the file as UTF-8");
@@ -287,7 +290,7 @@ TEST(CsvScanner, NamesTheLineAndColumnOfTextThatIsNotUtf8) {
   const auto message = [](int line, int column, const char* byte) {
     return fmt::format(
         "table.csv: line {}: column {} holds the byte 0x{}, which is not UTF-8 here; save the file "
-        "as UTF-8, or say `encoding: latin1` under `format` in the schema",
+        "as UTF-8, or say format: {{encoding: latin1}} in the schema",
         line, column, byte);
   };
   EXPECT_EQ(error_of("a,caf\xE9\n1,2\n"), message(1, 2, "E9"));
@@ -454,8 +457,11 @@ TEST_F(CsvFile, ThatCannotBeReadIsNamed) {
     return "no error";
   };
   const std::string absent = folder_ / "absent.csv";
-  EXPECT_EQ(message(absent), "cannot read " + absent + ": No such file or directory");
-  EXPECT_EQ(message(folder_), "cannot read " + folder_.string() + ": Is a directory");
+  EXPECT_EQ(message(absent),
+            "cannot read " + absent +
+                ": No such file or directory; give a file that is there and may be read");
+  EXPECT_EQ(message(folder_), "cannot read " + folder_.string() +
+                                  ": Is a directory; give a file that is there and may be read");
 }
 
 TEST(ParseNumber, TakesFiniteDecimalNumbers) {

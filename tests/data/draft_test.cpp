@@ -166,7 +166,8 @@ TEST(DraftSchema, RefusesATargetThatCannotBeUsed) {
             "table.csv: the target column \"y\" never holds \"yes\"; it holds: bad, good");
   EXPECT_EQ(error_of("a,y\n1,yes\n2,yes\n", "y", "yes"),
             "table.csv: the target column \"y\" holds only \"yes\"; a model needs two classes");
-  EXPECT_EQ(error_of("a,y\n", "y", "yes"), "table.csv: the table has a header but no rows");
+  EXPECT_EQ(error_of("a,y\n", "y", "yes"),
+            "table.csv: the table has a header but no rows, expected at least two");
   EXPECT_EQ(error_of("y\n1\n0\n", "y", "1"),
             "table.csv: no column but the target can be a feature");
 }
