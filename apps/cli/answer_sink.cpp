@@ -125,8 +125,7 @@ void AnswerSink::add(std::vector<Answer> answers, const std::vector<Answer>& inv
   });
   const bool trades_off = options_.trade_off && rounds_for_display(options_.format);
   for (std::size_t first = 0; first < answers.size();) {
-    std::size_t end = first + 1;
-    while (end < answers.size() && answers[end].query_index == answers[first].query_index) ++end;
+    const std::size_t end = end_of_person(answers, first);
     const std::span<const Answer> plans(answers.data() + first, end - first);
     if (trades_off && is_trade_off(plans)) {
       write_trade_off({plans.begin(), plans.end()});

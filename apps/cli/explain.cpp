@@ -106,8 +106,8 @@ ExplainRequest make_request(const ExplainArguments& arguments, const Console& co
   request.display = rounds_for_display(arguments.format) || arguments.letters.are_asked();
   request.attack = arguments.attack;
   request.declined = arguments.declined;
-  request.shows_trade_off = rounds_for_display(arguments.format) && !arguments.nearest &&
-                            !arguments.letters.are_asked();  // a letter has one plan
+  request.shows_trade_off =
+      !arguments.nearest && (rounds_for_display(arguments.format) || arguments.letters.are_asked());
   request.timings = arguments.timings;
   request.reasons = has_reasons(arguments.format) || arguments.letters.are_asked();
   if (!arguments.reason_codes.empty()) {
@@ -198,6 +198,9 @@ void explain_all(const ExplainArguments& arguments, const Explainer& explainer, 
     if (block.size() == 0) break;
     std::vector<Answer> answers = explainer.explain(
         block.queries, {.threads = arguments.common.threads, .progress = std::cref(progress)});
+    // Letters have one plan, and files that stand beside them the same.
+    if (explainer.shows_trade_off() && !rounds_for_display(arguments.format))
+      answers = recommended_alone(answers, parse_worth(arguments.worth));
     if (is_stop_requested()) {  // some of the block may be missing
       if (arguments.format != AnswerFormat::html) {
         stop_was_heard();
@@ -241,6 +244,8 @@ ExitStatus run_explain(ExplainArguments arguments) {
   QueryReader reader(
       explainer.model(), source, arguments.id.empty() ? std::nullopt : std::optional(arguments.id),
       arguments.on_error == "skip" ? QueryReader::OnError::skip : QueryReader::OnError::stop);
+  const bool trades_off = arguments.options.exact.trade_off || explainer.shows_trade_off();
+  const double worth = parse_worth(arguments.worth);
   AnswerSink sink(explainer.resolved(),
                   {.format = arguments.format,
                    .table = arguments.table,
@@ -248,9 +253,9 @@ ExitStatus run_explain(ExplainArguments arguments) {
                    .all_features = arguments.all_features,
                    .colour = arguments.output == "-" && ::isatty(STDOUT_FILENO) == 1,
                    .output = arguments.output,
-                   .trade_off = arguments.options.exact.trade_off || explainer.shows_trade_off(),
-                   .worth = parse_worth(arguments.worth)});
-  if (letters) letters->begin(explainer);
+                   .trade_off = trades_off,
+                   .worth = worth});
+  if (letters) letters->begin(explainer, trades_off ? std::optional(worth) : std::nullopt);
   TableProgress progress(console.progress(), source);
   try {
     explain_all(arguments, explainer, reader, progress, sink, letters ? letters->batch() : nullptr);

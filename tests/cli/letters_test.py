@@ -107,6 +107,48 @@ class Letters(CliTestCase):
         for page in pages.values():
             self.assertIn("Why we could not accept it", page)
 
+    def test_have_the_recommended_plan_and_files_beside_them_the_same(self):
+        """Of the plans that JSON has with --trade-off: the one after which another change saves less than --worth."""
+        self.ellice("explain", "m.json", "people.csv", "--id", "who", "--epsilon", "1%", "--trade-off", "--format", "json", "-o", "all.json")
+        costs = {}
+        for plan in self.read_json("all.json")["results"]:
+            if plan["changes"]:
+                costs.setdefault(plan["query_index"], []).append((len(plan["changes"]), plan["distance"]["weighted"]))
+        self.assertTrue(any(len(plans) > 1 for plans in costs.values()))
+        counts = set()
+        for worth in (0, 0.2, 0.9):
+            self.letters("--worth", str(worth), folder=f"by {worth}")
+            answers = {answer["query_index"]: answer for answer in self.read_json(f"by {worth}/answers.json")["results"]}
+            for person, plans in costs.items():
+                place = 0
+                while place + 1 < len(plans) and (1 - plans[place + 1][1] / plans[place][1]) / (
+                        plans[place + 1][0] - plans[place][0]) >= worth:
+                    place += 1
+                self.assertEqual(len(answers[person]["changes"]), plans[place][0])
+                self.assertEqual(answers[person]["plan"], 0)
+                if place + 1 < len(plans):
+                    self.assertEqual(answers[person]["status"], "certified")
+                    self.assertIn("would lower the cost to", answers[person]["message"])
+            counts.add(tuple(len(answers[person]["changes"]) for person in costs))
+            self.ellice("verify", "m.json", f"by {worth}/answers.json")
+        self.assertGreater(len(counts), 1)
+        self.letters("--nearest", folder="nearest")
+        for answer in self.read_json("nearest/answers.json")["results"]:
+            if answer["changes"]:
+                self.assertEqual(len(answer["changes"]), costs[answer["query_index"]][-1][0])
+
+    def test_name_the_day_by_which_a_horizon_ends(self):
+        schema = (self.folder / "loans.yaml").read_text(encoding="utf-8")
+        self.write("loans.yaml", schema.replace("direction: increase, unit", "direction: increase, slow: 20000 per year, unit"))
+        self.ellice("train", "loans.csv", "--schema", "loans.yaml", "-o", "m.json")
+        _, pages = self.letters("--horizon", "18 months")
+        plans = [page for page in pages.values() if "What you can do" in page and "Keep everything else" in page]
+        self.assertTrue(plans)
+        for page in plans:
+            self.assertIn("all changes are made by 1 November 2027", page)
+        self.expect_failure(WRONG_USAGE, ["--valid-until 2027-10-31 is before the end of the horizon, 2027-11-01 (18 months"],
+                            *self.arguments("--horizon", "18 months", "--valid-until", "2027-10-31", folder="new"))
+
     def test_go_to_people_of_models_with_several_classes(self):
         self.write("c.csv", "x,y,kind\n" + "".join(f"{i % 7},{i * i % 11},{'abc'[(i % 7 + i * i % 11) // 6]}\n" for i in range(60)))
         self.write("c.yaml", "target: {column: kind, favourable: a, classes: [a, b, c]}\n"
