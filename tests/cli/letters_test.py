@@ -8,7 +8,7 @@ import pathlib
 import re
 import unittest
 
-from cli_test_case import BAD_INPUT, DONE, FAILURE, PROJECT, WRONG_USAGE, CliTestCase
+from cli_test_case import BAD_INPUT, DONE, PROJECT, WRONG_USAGE, CliTestCase
 
 PEOPLE = """who,income,debt,purpose,city
 "Ann <b>O'Neil</b> & ""Sons"" jr",29000,6.5,car,Köln
@@ -211,18 +211,48 @@ class Letters(CliTestCase):
         self.assertIn("and 1 person whose row cannot be read", run.stderr)
 
     def test_need_a_folder_of_their_own(self):
-        self.expect_failure(FAILURE, ["cannot write people.csv: Not a directory"], *self.arguments(folder="people.csv"))
-        self.expect_failure(FAILURE, ["cannot write no/where: No such file"], *self.arguments(folder="no/where"))
+        self.expect_failure(BAD_INPUT, ["cannot write people.csv: Not a directory", "name a folder"],
+                            *self.arguments(folder="people.csv"))
+        self.expect_failure(BAD_INPUT, ["cannot write no/where: No such file"], *self.arguments(folder="no/where"))
         self.letters()
-        self.expect_failure(FAILURE, ["letters: it is not empty"], *self.arguments())
+        self.expect_failure(BAD_INPUT, ["letters: it is not empty"], *self.arguments())
 
-    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
     def test_need_a_folder_that_can_be_written(self):
+        """As root, who may write everywhere else, in a file system that takes nothing."""
         locked = pathlib.Path(self.folder / "locked")
+        if os.geteuid() == 0:
+            self.expect_failure(BAD_INPUT, ["cannot write /proc/letters: "], *self.arguments(folder="/proc/letters"))
+            self.expect_failure(BAD_INPUT, ["cannot write /proc/self"], *self.arguments(folder="/proc/self/letters"))
+            return
         locked.mkdir()
         locked.chmod(0o555)
-        self.expect_failure(FAILURE, ["cannot write locked: Permission denied"], *self.arguments(folder="locked"))
-        self.expect_failure(FAILURE, ["cannot write locked/in: Permission denied"], *self.arguments(folder="locked/in"))
+        self.expect_failure(BAD_INPUT, ["cannot write locked: Permission denied"], *self.arguments(folder="locked"))
+        self.expect_failure(BAD_INPUT, ["cannot write locked/in: Permission denied"], *self.arguments(folder="locked/in"))
+
+    def test_are_not_begun_where_a_pace_contradicts_the_rest(self):
+        schema = (self.folder / "loans.yaml").read_text(encoding="utf-8")
+        for entry, words in (("slow: 1 per year, immutable: true", ["loans.yaml:", "slow"]),
+                             ("slow: 0 per year", ["loans.yaml:", "slow", "0 per year"]),
+                             ("slow: 1 per decade", ["loans.yaml:", "1 per decade"]),
+                             ("slow: often", ["loans.yaml:", "often"])):
+            self.write("loans.yaml", schema.replace("{kind: numeric, min: 0}", "{kind: numeric, min: 0, " + entry + "}"))
+            self.expect_failure(BAD_INPUT, words, "train", "loans.csv", "--schema", "loans.yaml", "-o", "new.json")
+        self.write("loans.yaml", schema.replace("levels: [boat, car, home]", "levels: [boat, car, home], slow: 1 per year"))
+        self.expect_failure(BAD_INPUT, ["loans.yaml:", "slow"], "train", "loans.csv", "--schema", "loans.yaml", "-o", "new.json")
+        model = self.read_json("m.json")
+        model["schema"]["features"]["city"]["slow"] = "1 per year"  # which is immutable
+        self.write("bad.json", model)
+        arguments = list(self.arguments("--horizon", "12 months"))
+        arguments[1] = "bad.json"
+        self.expect_failure(BAD_INPUT, ["bad.json"], *arguments)
+
+    def test_miss_every_message_by_its_name(self):
+        messages = (OURS / "de.yaml").read_text(encoding="utf-8")
+        for key in ("subject", "condition_horizon", "no_plan_next", "closing"):
+            self.write("own.yaml", re.sub(f"(?m)^{key}:.*\n", "", messages))
+            self.expect_failure(BAD_INPUT, ["own.yaml:", f'key "{key}" is missing'], *self.arguments("--letter-messages", "own.yaml"))
+        self.write("own.yaml", messages + "extra: what nobody says\n")
+        self.expect_failure(BAD_INPUT, ["own.yaml:", "extra"], *self.arguments("--letter-messages", "own.yaml"))
 
 
 if __name__ == "__main__":

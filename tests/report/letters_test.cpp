@@ -199,7 +199,7 @@ class LetterFolders : public testing::Test {
     try {
       LetterFolder folder(path);
     } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::output);
+      EXPECT_EQ(error.code(), ErrorCode::input);
       return error.what();
     }
     return "";
