@@ -88,11 +88,13 @@ ExitStatus run_demo(const DemoArguments& arguments) {
                                              .trade_off = explainer.shows_trade_off()});
   terminal.add(answers, {});
   terminal.finish();
-  AnswerSink page(explainer.resolved(), {.format = AnswerFormat::html,
-                                         .has_id = true,
-                                         .output = arguments.output,
-                                         .title = "Recourse for declined loan applications",
-                                         .trade_off = explainer.shows_trade_off()});
+  AnswerSink page(explainer.resolved(),
+                  {.format = AnswerFormat::html,
+                   .has_id = true,
+                   .output = arguments.output,
+                   .title = "Recourse for declined loan applications",
+                   .answers_at = answers_at(explainer, arguments.common.threads),
+                   .trade_off = explainer.shows_trade_off()});
   page.add(std::move(answers), {});
   page.finish();
   write_file(arguments.people_csv, applicants.csv);

@@ -54,7 +54,7 @@ void add_letter_options(Verb& verb, LetterArguments& arguments) {
   verb.add_option("--lender", arguments.lender, "who writes: a name, further lines below it")
       ->type_name("NAME")
       ->group(group);
-  verb.add_option("--date", arguments.date, "the day on the letters")
+  verb.add_option("--date", arguments.date, "the day on the letters, or on the page")
       ->type_name("YYYY-MM-DD")
       ->group(group);
   verb.add_option(
@@ -75,8 +75,8 @@ void add_letter_options(Verb& verb, LetterArguments& arguments) {
 }
 
 void check_letter_options(const Verb& verb, const LetterArguments& arguments) {
-  for (const char* const option : {"--lender", "--date", "--valid-until", "--language",
-                                   "--letter-template", "--letter-messages"}) {
+  for (const char* const option :
+       {"--lender", "--valid-until", "--language", "--letter-template", "--letter-messages"}) {
     require(arguments.are_asked() || !verb.gives(option), "{} is for --letters", option);
   }
 }
