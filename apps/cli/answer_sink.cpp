@@ -41,8 +41,11 @@ std::vector<double> levels_of(const Problem& problem) {
       levels.push_back(share * problem.model->training.objective);
     return levels;
   }
-  for (const double times : curve_levels)
-    levels.push_back(std::min(times * problem.epsilon, largest_epsilon));
+  for (const double times : curve_levels) {
+    // The true set has no ε = 0.
+    const bool is_too_small = times == 0 && problem.set.kind == SetKind::true_set;
+    levels.push_back(std::min((is_too_small ? 0.1 : times) * problem.epsilon, largest_epsilon));
+  }
   return levels;
 }
 

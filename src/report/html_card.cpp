@@ -115,7 +115,7 @@ std::string share_fact(std::string_view name, double share, double chance) {
 
 std::string endurance(const Answer& answer) {
   if (!answer.predicted_survival) return "";
-  return "<dl class=\"facts\">" +
+  return "<dl class=\"facts alone\">" +
          fact("Outlasts retraining",
               fmt::format(R"(<span class="num">{}</span>)", escape(survival_number(answer))),
               "predicted: " + escape(survival_meaning(answer))) +

@@ -397,6 +397,18 @@ class Page(CliTestCase):
     def refused(self, *options):
         self.expect_failure(WRONG_USAGE, ["--date is for --letters and --format html"], "explain", "m.json", "people.csv", *options)
 
+    def test_draws_curves_through_the_plans(self):
+        """The point of the ε that was asked lies as high as the distance on the card."""
+        for options in ((), ("--nearest",), ("--max-changes", "2"), ("--sparse",), ("--set", "true", "--dataset", "lending")):
+            self.ellice("explain", "m.json", "people.csv", "--epsilon", "1%", "--quiet", "-o", "p.html", *options)
+            page = (self.folder / "p.html").read_text(encoding="utf-8")
+            cards = page.split('<article class="card"')[1:]
+            self.assertEqual(len(cards), 3)
+            for card in cards:
+                distance = re.search(r"<dt>Distance</dt><dd><span class=\"num\">([\d.]+)<", card)[1]
+                figure = re.search(r'<figure class="frontier">(.*?)</figure>', card, re.S)[1]
+                self.assertIn(f": {float(distance):.3g}</title>", figure)
+
     def test_keeps_statistics_for_experts(self):
         page = (self.folder / "demo.html").read_text(encoding="utf-8")
         plain = re.sub(r'<details class="experts">.*?</details>', "", page, flags=re.S)
