@@ -12,6 +12,12 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/elliceConfig.cmake ${CMAKE_CURRENT_BIN
 if(ELLICE_BUILD_APPS)
   # What scripts/package packs; the library is for those who build.
   install(TARGETS ellice_cli ellice_study_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+  set(pages ${CMAKE_CURRENT_BINARY_DIR}/apps/cli/pages)
+  install(FILES ${pages}/ellice.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT programs)
+  install(FILES ${pages}/ellice.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ellice
+    COMPONENT programs)
+  install(FILES ${pages}/_ellice DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT programs)
+  install(FILES ${pages}/ellice.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT programs)
   install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs)
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT programs)
   if(ELLICE_RELOCATABLE)

@@ -1,9 +1,15 @@
 #include "answer_sink.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 
 #include "ellice/core/json.hpp"
+#include "ellice/core/number_text.hpp"
+#include "ellice/data/csv.hpp"
 #include "flag_text.hpp"
+#include "methods/method_table.hpp"
+#include "report/asked.hpp"
 #include "report/display.hpp"
 #include "report/recourse_csv.hpp"
 #include "report/recourse_text.hpp"
@@ -14,36 +20,72 @@ namespace {
 
 // A page draws so many cards, and a curve on each.
 constexpr std::size_t most_cards = 200;
-constexpr int curve_levels = 24;
-// Where each level takes a search of its own.
-constexpr int searched_levels = 6;
+// Of the ε that was asked for, which the plan itself shows; each takes a search.
+constexpr std::array<double, 4> curve_levels = {0, 0.5, 1.5, 2};
+// Where ε is 0: shares of the training objective.
+constexpr std::array<double, 3> plain_levels = {0.05, 0.1, 0.2};
+
+/// COLUMNS of the environment where it is a sensible number.
+std::size_t terminal_width() {
+  const char* const given = std::getenv("COLUMNS");  // NOLINT(concurrency-mt-unsafe): only read
+  double columns = 0;
+  if (given == nullptr || !parse_number(given, columns) || columns < 40 || columns > 10000)
+    return usual_width;
+  return static_cast<std::size_t>(columns);
+}
+
+std::vector<double> levels_of(const Problem& problem) {
+  std::vector<double> levels;
+  if (problem.epsilon == 0) {
+    for (const double share : plain_levels)
+      levels.push_back(share * problem.model->training.objective);
+    return levels;
+  }
+  for (const double times : curve_levels) {
+    // The true set has no ε = 0.
+    const bool is_too_small = times == 0 && problem.set.kind == SetKind::true_set;
+    levels.push_back(std::min((is_too_small ? 0.1 : times) * problem.epsilon, largest_epsilon));
+  }
+  return levels;
+}
 
 PageOptions page_options(const Request& request, const SinkOptions& own) {
   const Problem& problem = request.problem;
   PageOptions options{.title = own.title,
                       .epsilon = problem.epsilon,
-                      .epsilon_rule = request.rule.text,
+                      .epsilon_rule = fmt::format("{}: a certified plan is {}", request.rule.text,
+                                                  epsilon_meaning(request.rule, problem)),
                       .set = problem.set,
                       .cost = problem.cost,
                       .threshold = problem.threshold,
                       .max_cards = most_cards,
                       .worth = own.worth};
-  options.details.emplace_back("method", request.method);
-  options.details.emplace_back("range", std::string(enum_name(problem.constraints.range)));
-  std::vector<std::string> locked;
-  for (const auto& [name, limits] : problem.constraints.features) {
-    if (limits.locked) locked.push_back(name);
-  }
-  if (!locked.empty())
-    options.details.emplace_back("locked", fmt::format("{}", fmt::join(locked, ", ")));
-  if (problem.constraints.horizon)
-    options.details.emplace_back("horizon", to_text(*problem.constraints.horizon));
-  if (request.reference)
-    options.details.emplace_back("reasons compared with", describe(*request.reference));
+  if (!own.date.empty()) options.details.emplace_back("Date", own.date);
+  for (auto& line : asked_in_words(request)) options.details.push_back(std::move(line));
+  options.options = asked_options(request);
+  options.options.insert(options.options.end(), own.options.begin(), own.options.end());
   return options;
 }
 
 }  // namespace
+
+AnswersAt answers_at(const Explainer& explainer, int threads) {
+  if (!explainer.method().automatic) return {};  // methods of others may take minutes
+  return [&explainer, threads](double epsilon, std::optional<int> most_changes,
+                               const std::vector<Query>& queries) {
+    ExplainRequest request = explainer.request();
+    request.epsilon = number_text(epsilon);
+    if (most_changes) request.options.exact.max_changes = most_changes;
+    request.options.exact.trade_off = false;
+    request.options.exact.plans = 1;
+    request.options.exact.proof = false;
+    request.shows_trade_off = request.declined = request.attack = request.reasons = false;
+    request.retrain = {};  // says nothing about distances
+    request.reason_codes = {};
+    return Explainer(std::move(request), {.threads = threads})
+        .explain(queries, {.threads = threads});
+  };
+}
 
 AnswerSink::AnswerSink(const Request& request, SinkOptions options)
     : request_(&request),
@@ -63,12 +105,6 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
   if (options_.format == AnswerFormat::html) {
     page_ = std::make_unique<HtmlReport>(*request.problem.model, page_options(request, options_));
     frontier_ = std::make_unique<Frontier>(request.problem);
-    // From the plain counterfactual to twice the ε that was asked for.
-    const double top = request.problem.epsilon > 0
-                           ? std::min(2 * request.problem.epsilon, largest_epsilon)
-                           : 0.2 * request.problem.model->training.objective;
-    const int levels = frontier_->is_solved_at_once() ? curve_levels : searched_levels;
-    for (int k = 0; k <= levels; ++k) levels_.push_back(top * k / levels);
   }
 }
 
@@ -110,11 +146,9 @@ void AnswerSink::write(const Answer& given) {
       file_.write(recourse_csv_row(answer, schema,
                                    options_.has_id ? IdColumn::present : IdColumn::absent, guard_));
       break;
-    case AnswerFormat::html: {
-      const std::optional<FrontierCurve> curve = curve_of(answer);
-      page_->add(answer, curve ? &*curve : nullptr);
+    case AnswerFormat::html:
+      page_->add(answer, curve_of(answer));
       break;
-    }
   }
 }
 
@@ -124,9 +158,9 @@ void AnswerSink::add(std::vector<Answer> answers, const std::vector<Answer>& inv
     return std::pair(a.query_index, a.plan) < std::pair(b.query_index, b.plan);
   });
   const bool trades_off = options_.trade_off && rounds_for_display(options_.format);
+  trace(answers);
   for (std::size_t first = 0; first < answers.size();) {
-    std::size_t end = first + 1;
-    while (end < answers.size() && answers[end].query_index == answers[first].query_index) ++end;
+    const std::size_t end = end_of_person(answers, first);
     const std::span<const Answer> plans(answers.data() + first, end - first);
     if (trades_off && is_trade_off(plans)) {
       write_trade_off({plans.begin(), plans.end()});
@@ -137,13 +171,54 @@ void AnswerSink::add(std::vector<Answer> answers, const std::vector<Answer>& inv
   }
 }
 
-std::optional<FrontierCurve> AnswerSink::curve_of(const Answer& answer) {
-  const bool has_query = !answer.query.empty() && answer.status != Status::already_robust;
-  if (!has_query || answer.plan > 0 || curves_ == most_cards) return std::nullopt;
-  ++curves_;
-  return frontier_->trace(
-      {.index = answer.query_index, .raw = request_->problem.model->encoder.raw(answer.query)},
-      levels_);
+const FrontierCurve* AnswerSink::curve_of(const Answer& answer) const {
+  const auto found = curves_.find(answer.query_index);
+  return answer.plan > 0 || found == curves_.end() ? nullptr : &found->second;
+}
+
+void AnswerSink::trace(std::span<const Answer> answers) {
+  curves_.clear();
+  if (options_.format != AnswerFormat::html || !options_.answers_at) return;
+  const Problem& problem = request_->problem;
+  // By how many changes each may have: those of the plan that is shown.
+  std::map<std::optional<int>, std::vector<Query>> asked;
+  for (std::size_t first = 0; first < answers.size() && drawn_ < most_cards;) {
+    const std::size_t end = end_of_person(answers, first);
+    const std::span<const Answer> plans = answers.subspan(first, end - first);
+    first = end;
+    const bool trades_off = options_.trade_off && is_trade_off(plans);
+    const Answer& shown = plans[trades_off ? recommended(plans, options_.worth) : 0];
+    if (shown.query.empty() || shown.status == Status::already_robust) continue;
+    ++drawn_;
+    FrontierCurve& curve = curves_[shown.query_index];
+    curve.query_index = shown.query_index;
+    curve.points.push_back({.epsilon = problem.epsilon,
+                            .feasible = is_certified(shown.status),
+                            .distance = shown.distance.l2,
+                            .cost = shown.distance.weighted});
+    const Query query{.index = shown.query_index, .raw = problem.model->encoder.raw(shown.query)};
+    asked[trades_off ? std::optional(shown.distance.changed) : std::nullopt].push_back(query);
+    if (!frontier_->is_solved_at_once()) continue;
+    const FrontierCurve whole = frontier_->trace(query, {problem.epsilon});
+    curve.max_epsilon = whole.max_epsilon;  // whatever grids and limits of changes leave
+    curve.is_proved = whole.is_max_proved;
+  }
+  for (const double level : levels_of(problem)) {
+    for (const auto& [most_changes, queries] : asked) {
+      for (const Answer& answer : options_.answers_at(level, most_changes, queries)) {
+        if (answer.plan > 0) continue;
+        FrontierCurve& curve = curves_[answer.query_index];
+        curve.points.push_back({.epsilon = level,
+                                .feasible = is_certified(answer.status),
+                                .distance = answer.distance.l2,
+                                .cost = answer.distance.weighted});
+      }
+    }
+  }
+  for (auto& [index, curve] : curves_) {
+    std::sort(curve.points.begin(), curve.points.end(),
+              [](const FrontierPoint& a, const FrontierPoint& b) { return a.epsilon < b.epsilon; });
+  }
 }
 
 void AnswerSink::write_trade_off(std::vector<Answer> plans) {
@@ -160,12 +235,12 @@ void AnswerSink::write_trade_off(std::vector<Answer> plans) {
     file_.write(trade_off_text(plans, appraiser_,
                                {.colour = options_.colour,
                                 .all_features = options_.all_features,
-                                .worth = options_.worth}));
+                                .worth = options_.worth,
+                                .width = terminal_width()}));
     file_.write("\n");
     return;
   }
-  const std::optional<FrontierCurve> curve = curve_of(plans.front());
-  page_->add_trade_off(plans, curve ? &*curve : nullptr);
+  page_->add_trade_off(plans, curve_of(plans.front()));
 }
 
 bool AnswerSink::interrupt() {

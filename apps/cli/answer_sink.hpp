@@ -3,15 +3,19 @@
 // Where answers go: one stream per format, written whole or not at all.
 
 #include <array>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ellice/core/fields.hpp"
 #include "ellice/core/file.hpp"
+#include "ellice/explain/explainer.hpp"
 #include "radius/frontier.hpp"
 #include "report/appraisal.hpp"
 #include "report/batch_summary.hpp"
@@ -53,6 +57,12 @@ struct TableOptions {
   }
 };
 
+/// Answers the same question at another ε, with at most so many changes where that is given.
+using AnswersAt = std::function<std::vector<Answer>(double epsilon, std::optional<int> most_changes,
+                                                    const std::vector<Query>& queries)>;
+/// `explainer` must outlive it.
+[[nodiscard]] AnswersAt answers_at(const Explainer& explainer, int threads);
+
 struct SinkOptions {
   AnswerFormat format = AnswerFormat::table;
   TableOptions table = {};
@@ -61,6 +71,9 @@ struct SinkOptions {
   bool colour = false;
   std::string output = "-";
   std::string title = "Recourse report";
+  std::string date = {};                                          // of the page
+  std::vector<std::pair<std::string, std::string>> options = {};  // of the run, for the page
+  AnswersAt answers_at = {};   // for the curves of a page; without it there are none
   bool trade_off = false;      // several plans of a person are one trade-off
   double worth = usual_worth;  // of a trade-off: what another change must save
 };
@@ -89,7 +102,9 @@ class AnswerSink {
   void write(const Answer& answer);
   /// The plans of one person, which are a trade-off, for people.
   void write_trade_off(std::vector<Answer> plans);
-  [[nodiscard]] std::optional<FrontierCurve> curve_of(const Answer& answer);
+  /// What more or less robustness would cost people whose plans these are.
+  void trace(std::span<const Answer> answers);
+  [[nodiscard]] const FrontierCurve* curve_of(const Answer& answer) const;
   void count_protected(const Answer& answer);
 
   const Request* request_;
@@ -100,9 +115,9 @@ class AnswerSink {
   Appraiser appraiser_;
   BatchSummary summary_;
   std::unique_ptr<HtmlReport> page_;
-  std::unique_ptr<Frontier> frontier_;  // curves on the page's cards
-  std::vector<double> levels_;
-  std::size_t curves_ = 0;
+  std::unique_ptr<Frontier> frontier_;  // beyond which ε no plan exists
+  std::size_t drawn_ = 0;
+  std::map<std::size_t, FrontierCurve> curves_;  // on the page's cards, by query
   std::set<std::string> held_;
   std::set<std::string> protected_;
   std::size_t protected_refusals_ = 0;

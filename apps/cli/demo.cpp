@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t training_rows = 2000;
 constexpr std::uint64_t training_seed = 1;
 constexpr std::uint64_t applicant_seed = 2;
+constexpr Horizon horizon{.amount = 12, .per = Pace::Period::month};
 
 struct DemoArguments {
   CommonOptions common = {};
@@ -62,6 +63,7 @@ ExitStatus run_demo(const DemoArguments& arguments) {
       {.model = model,
        .epsilon = arguments.epsilon,
        .rows = std::make_shared<const TrainingRows>(training_rows_of(data, *model)),
+       .constraints = {.horizon = horizon},
        .display = true,
        .shows_trade_off = true});
   const Applicants applicants = declined_people(*model, arguments.people);
@@ -72,23 +74,27 @@ ExitStatus run_demo(const DemoArguments& arguments) {
       "-",
       fmt::format(
           "{} loan applications (made up), a logistic model that is right for {:.0f} % of them.\n"
-          "{} people were declined. What would have to change so that the answer is yes, and stays "
-          "yes\n"
-          "for every model whose training objective is within {} of the best ({} = {})?\n\n",
+          "{} people were declined. What would have to change within {} so that the answer is "
+          "yes,\n"
+          "and stays yes for every model whose training objective is within {} of the best "
+          "({} = {})?\n\n",
           grouped(training_rows),
           100 * trained.summary.cross_validated_accuracy.value_or(trained.summary.train_accuracy),
-          people.size(), arguments.epsilon, "epsilon", rounded(explainer.epsilon(), 3)));
+          people.size(), to_text(horizon), arguments.epsilon, "epsilon",
+          rounded(explainer.epsilon(), 3)));
   AnswerSink terminal(explainer.resolved(), {.format = AnswerFormat::table,
                                              .has_id = true,
                                              .colour = ::isatty(STDOUT_FILENO) == 1,
                                              .trade_off = explainer.shows_trade_off()});
   terminal.add(answers, {});
   terminal.finish();
-  AnswerSink page(explainer.resolved(), {.format = AnswerFormat::html,
-                                         .has_id = true,
-                                         .output = arguments.output,
-                                         .title = "Recourse for declined loan applications",
-                                         .trade_off = explainer.shows_trade_off()});
+  AnswerSink page(explainer.resolved(),
+                  {.format = AnswerFormat::html,
+                   .has_id = true,
+                   .output = arguments.output,
+                   .title = "Recourse for declined loan applications",
+                   .answers_at = answers_at(explainer, arguments.common.threads),
+                   .trade_off = explainer.shows_trade_off()});
   page.add(std::move(answers), {});
   page.finish();
   write_file(arguments.people_csv, applicants.csv);
@@ -97,8 +103,8 @@ ExitStatus run_demo(const DemoArguments& arguments) {
   console.info(
       fmt::format("wrote {}: the same people as a table; go on with", arguments.people_csv));
   console.info("  ellice train --dataset lending -o m.json");
-  console.info(fmt::format("  ellice explain m.json {} --epsilon {} --lock income",
-                           arguments.people_csv, arguments.epsilon));
+  console.info(fmt::format("  ellice explain m.json {} --epsilon {} --horizon \"{}\" --lock income",
+                           arguments.people_csv, arguments.epsilon, to_text(horizon)));
   return done;
 }
 

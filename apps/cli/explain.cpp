@@ -92,6 +92,7 @@ std::shared_ptr<const Model> refitted(const ExplainArguments& arguments,
 
 ExplainRequest make_request(const ExplainArguments& arguments, const Console& console) {
   (void)parse_worth(arguments.worth);  // before anything is computed
+  if (!arguments.letters.date.empty()) (void)parse_date(arguments.letters.date, "--date");
   require(!arguments.nearest || !arguments.options.exact.trade_off,
           "--nearest does not go with --trade-off");
   require(!arguments.table.spreadsheet_safe || arguments.format == AnswerFormat::csv,
@@ -106,8 +107,8 @@ ExplainRequest make_request(const ExplainArguments& arguments, const Console& co
   request.display = rounds_for_display(arguments.format) || arguments.letters.are_asked();
   request.attack = arguments.attack;
   request.declined = arguments.declined;
-  request.shows_trade_off = rounds_for_display(arguments.format) && !arguments.nearest &&
-                            !arguments.letters.are_asked();  // a letter has one plan
+  request.shows_trade_off =
+      !arguments.nearest && (rounds_for_display(arguments.format) || arguments.letters.are_asked());
   request.timings = arguments.timings;
   request.reasons = has_reasons(arguments.format) || arguments.letters.are_asked();
   if (!arguments.reason_codes.empty()) {
@@ -117,6 +118,19 @@ ExplainRequest make_request(const ExplainArguments& arguments, const Console& co
     request.reason_codes = read_reason_codes(arguments.reason_codes, request.model->schema());
   }
   return request;
+}
+
+/// Options that the request does not know, for a page that is kept as a record.
+std::vector<std::pair<std::string, std::string>> run_options(const ExplainArguments& arguments) {
+  const auto yes = [](bool is) { return std::string(is ? "true" : "false"); };
+  return {{"worth", arguments.worth},
+          {"nearest", yes(arguments.nearest)},
+          {"attack", yes(arguments.attack)},
+          {"refit", yes(!arguments.refit.empty())},
+          {"reason_codes", yes(!arguments.reason_codes.empty())},
+          {"id", arguments.id},
+          {"on_error", arguments.on_error},
+          {"strict", yes(arguments.strict)}};
 }
 
 /// How far the whole table is, from how far its present block is.
@@ -198,6 +212,9 @@ void explain_all(const ExplainArguments& arguments, const Explainer& explainer, 
     if (block.size() == 0) break;
     std::vector<Answer> answers = explainer.explain(
         block.queries, {.threads = arguments.common.threads, .progress = std::cref(progress)});
+    // Letters have one plan, and files that stand beside them the same.
+    if (explainer.shows_trade_off() && !rounds_for_display(arguments.format))
+      answers = recommended_alone(answers, parse_worth(arguments.worth));
     if (is_stop_requested()) {  // some of the block may be missing
       if (arguments.format != AnswerFormat::html) {
         stop_was_heard();
@@ -241,6 +258,8 @@ ExitStatus run_explain(ExplainArguments arguments) {
   QueryReader reader(
       explainer.model(), source, arguments.id.empty() ? std::nullopt : std::optional(arguments.id),
       arguments.on_error == "skip" ? QueryReader::OnError::skip : QueryReader::OnError::stop);
+  const bool trades_off = arguments.options.exact.trade_off || explainer.shows_trade_off();
+  const double worth = parse_worth(arguments.worth);
   AnswerSink sink(explainer.resolved(),
                   {.format = arguments.format,
                    .table = arguments.table,
@@ -248,9 +267,12 @@ ExitStatus run_explain(ExplainArguments arguments) {
                    .all_features = arguments.all_features,
                    .colour = arguments.output == "-" && ::isatty(STDOUT_FILENO) == 1,
                    .output = arguments.output,
-                   .trade_off = arguments.options.exact.trade_off || explainer.shows_trade_off(),
-                   .worth = parse_worth(arguments.worth)});
-  if (letters) letters->begin(explainer);
+                   .date = arguments.letters.date,
+                   .options = run_options(arguments),
+                   .answers_at = answers_at(explainer, arguments.common.threads),
+                   .trade_off = trades_off,
+                   .worth = worth});
+  if (letters) letters->begin(explainer, trades_off ? std::optional(worth) : std::nullopt);
   TableProgress progress(console.progress(), source);
   try {
     explain_all(arguments, explainer, reader, progress, sink, letters ? letters->batch() : nullptr);
@@ -371,6 +393,9 @@ void add_explain(Verb& program, Job& job) {
         arguments->letters.are_asked() && !verb.gives("--format") && !verb.gives("--output");
     check_letter_options(verb, arguments->letters);
     if (!verb.gives("--format")) arguments->format = format_of(arguments->output);
+    require(!verb.gives("--date") || arguments->letters.are_asked() ||
+                arguments->format == AnswerFormat::html,
+            "--date is for --letters and --format html");
     job = [arguments] { return run_explain(*arguments); };
   });
 }

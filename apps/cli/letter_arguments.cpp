@@ -32,6 +32,11 @@ Template page_of(const LetterArguments& arguments) {
   return {read_file(arguments.page), input_name(arguments.page), letter_fields()};
 }
 
+std::string iso_text(const Date& date) {
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+}
+
 std::string people(std::size_t count) {
   return fmt::format("{} {}", count, count == 1 ? "person" : "people");
 }
@@ -49,7 +54,7 @@ void add_letter_options(Verb& verb, LetterArguments& arguments) {
   verb.add_option("--lender", arguments.lender, "who writes: a name, further lines below it")
       ->type_name("NAME")
       ->group(group);
-  verb.add_option("--date", arguments.date, "the day on the letters")
+  verb.add_option("--date", arguments.date, "the day on the letters, or on the page")
       ->type_name("YYYY-MM-DD")
       ->group(group);
   verb.add_option(
@@ -70,9 +75,9 @@ void add_letter_options(Verb& verb, LetterArguments& arguments) {
 }
 
 void check_letter_options(const Verb& verb, const LetterArguments& arguments) {
-  for (const char* const option : {"--lender", "--date", "--valid-until", "--language",
-                                   "--letter-template", "--letter-messages"}) {
-    require(arguments.are_asked() || !verb.gives(option),
+  for (const char* const option :
+       {"--lender", "--valid-until", "--language", "--letter-template", "--letter-messages"}) {
+    require(arguments.are_asked() || !verb.gives(option), 
             "{} is for --letters; give --letters FOLDER as well, or leave it out", option);
   }
 }
@@ -83,11 +88,21 @@ LetterJob::LetterJob(const LetterArguments& arguments, const std::string& id)
       page_(page_of(arguments)),
       folder_(arguments.folder) {}
 
-void LetterJob::begin(const Explainer& explainer) {
+void LetterJob::begin(const Explainer& explainer, std::optional<double> worth) {
+  if (const std::optional<Horizon>& horizon = explainer.problem().constraints.horizon) {
+    options_.horizon_ends = end_of(*horizon, options_.date);
+    if (options_.valid_until && *options_.valid_until < *options_.horizon_ends) {
+      fail(
+          ErrorCode::argument,
+          "--valid-until {} is before the end of the horizon, {} ({} from --date): a plan may take "
+          "that long",
+          iso_text(*options_.valid_until), iso_text(*options_.horizon_ends), to_text(*horizon));
+    }
+  }
   batch_.emplace(folder_,
                  LetterWriter(explainer.resolved(), explainer.request().reason_codes, messages_,
                               page_, options_),
-                 explainer.model().schema());
+                 explainer.model().schema(), worth);
 }
 
 void LetterJob::finish(const Console& console) {

@@ -37,8 +37,8 @@ class LetterJob {
 
   /// Where the answers are written that the letters are about.
   [[nodiscard]] std::string answers_path() { return folder_.reserve("answers.json"); }
-  /// `explainer` must outlive the job.
-  void begin(const Explainer& explainer);
+  /// `explainer` must outlive the job. `worth` where plans are trade-offs (LetterBatch).
+  void begin(const Explainer& explainer, std::optional<double> worth);
   [[nodiscard]] LetterBatch* batch() { return batch_ ? &*batch_ : nullptr; }
   void finish(const Console& console);
 

@@ -141,6 +141,8 @@ std::map<std::string, Standing> record_standings(const Json& record, const Answe
     if (is_open(audited, last)) standing = not_checked;
   }
   if (audited.status == Status::optimal && is_open(audited, "gap")) result["status"] = not_checked;
+  if (audited.status == Status::infeasible && is_open(audited, "proof"))
+    result["status"] = not_checked;
   return result;
 }
 

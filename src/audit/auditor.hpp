@@ -175,6 +175,9 @@ class Auditor {
   /// Proofs that there is no answer at an ε, one for each case; gives what no row scores more than.
   double check_cases(std::vector<JsonObject> proofs, const audit::RowConstraints& constraints,
                      double epsilon, std::string_view about, AnswerAudit& result) const;
+  /// That every row was searched, which is not done again; gives no bound.
+  double check_enumeration(JsonObject proof, const audit::RowConstraints& constraints,
+                           AnswerAudit& result) const;
   /// An allowed row, its score, and `bound`, which the proof shows that no row exceeds.
   void check_best(JsonObject best, double bound, const audit::RowConstraints& constraints,
                   AnswerAudit& result) const;

@@ -52,10 +52,14 @@ void Auditor::check_proof(JsonObject infeasible, const audit::RowConstraints& co
         "proof: there is none for networks and sets other than last-layer, ensemble and true");
     return;
   }
+  const bool is_by_enumeration =
+      infeasible.has("proof") && infeasible.object("proof").has("enumeration");
   const double bound =
-      check_cases(infeasible.has("proofs") ? infeasible.objects("proofs")
-                                           : std::vector{infeasible.object("proof")},
-                  constraints, result.epsilon, "", result);
+      is_by_enumeration
+          ? check_enumeration(infeasible.object("proof"), constraints, result)
+          : check_cases(infeasible.has("proofs") ? infeasible.objects("proofs")
+                                                 : std::vector{infeasible.object("proof")},
+                        constraints, result.epsilon, "", result);
   if (infeasible.has("blocking_is")) {
     check_blocking(infeasible, constraints, result);
   } else {
@@ -71,6 +75,16 @@ void Auditor::check_proof(JsonObject infeasible, const audit::RowConstraints& co
   if (infeasible.has("best"))  // otherwise no allowed row was found
     check_best(infeasible.object("best"), bound, constraints, result);
   infeasible.finish();
+}
+
+double Auditor::check_enumeration(JsonObject proof, const audit::RowConstraints& constraints,
+                                  AnswerAudit& result) const {
+  if (!proof.boolean("enumeration")) proof.wrong("enumeration", "true");
+  proof.finish();
+  const audit::LargestEpsilon found = reach(result.epsilon, constraints, result);
+  if (!(found.admitted < result.epsilon))
+    result.unverified.emplace_back("proof: that there is no answer is what a search found");
+  return std::numeric_limits<double>::infinity();  // no bound of its own
 }
 
 void Auditor::check_best(JsonObject best, double bound, const audit::RowConstraints& constraints,

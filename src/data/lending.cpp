@@ -149,7 +149,8 @@ Schema lending_schema() {
                                        .kind = integer,
                                        .min = 0,
                                        .direction = increase,
-                                       .unit = "years"};
+                                       .unit = "years",
+                                       .slow = Pace{.amount = 1, .per = Pace::Period::year}};
   schema.features[income] = {.name = "income",
                              .kind = numeric,
                              .min = 0,
@@ -180,6 +181,7 @@ Schema lending_schema() {
                                       .unit = "months"};
   schema.features[guarantor] = {.name = "guarantor", .kind = binary, .levels = {"no", "yes"}};
   schema.constraints.push_back(parse_rule("debt + loan_amount <= 2 * income"));
+  schema.constraints.push_back(parse_rule("employment_years <= age - 16"));
   return schema;
 }
 

@@ -52,7 +52,21 @@ bool asks_for_the_nearest(const ExplainRequest& request) {
          request.cost.sparsity_weight == 0;
 }
 
-std::vector<std::string> notes_of(const OwnedProblem& owned, const Problem& problem) {
+/// What to ask for where ε is above `most`: of survival the next level that is below it.
+std::string smaller_epsilon(const OwnedProblem& owned, const EpsilonRule& rule, double most) {
+  const std::optional<double> asked = rule.asked_survival(owned.model(), owned.problem().set);
+  for (const int percent : {90, 80, 70, 60}) {
+    if (!asked || percent >= 100 * *asked) continue;
+    const EpsilonRule lower = parse_epsilon_rule(fmt::format("survival:{}%", percent));
+    if (const double epsilon = owned.resolve(lower); epsilon < most)
+      return fmt::format("ask for less, as in `epsilon: {}` ({:.3g})", lower.text, epsilon);
+  }
+  return fmt::format("give a smaller one, as in `epsilon: {:.2g}`{}", most / 2,
+                     asked ? ", or train on more rows" : "");
+}
+
+std::vector<std::string> notes_of(const OwnedProblem& owned, const Problem& problem,
+                                  const EpsilonRule& rule) {
   std::vector<std::string> notes = owned.notes();
   for (std::string& note : survival_notes(problem)) notes.push_back(std::move(note));
   const double decrement = owned.model().training.head_decrement;
@@ -67,8 +81,8 @@ std::vector<std::string> notes_of(const OwnedProblem& owned, const Problem& prob
       most && problem.epsilon > *most) {
     notes.push_back(fmt::format(
         "`epsilon` {:.3g} is above {:.3g}, from where on some model of the set declines everybody "
-        "whatever changes: nobody who is declined will get an answer; give a smaller one",
-        problem.epsilon, *most));
+        "whatever changes: nobody who is declined will get an answer; {}",
+        problem.epsilon, *most, smaller_epsilon(owned, rule, *most)));
   }
   return notes;
 }
@@ -90,7 +104,7 @@ struct Explainer::State {
     problem.epsilon = owned.resolve(resolved.rule, execution);
     if (asked().display) problem.display_steps = sensible_steps(owned.model().encoder);
     validate(problem);
-    notes = notes_of(owned, problem);
+    notes = notes_of(owned, problem, resolved.rule);
     generator = make(problem, {.threads = execution.threads});
     if (method->limits && options.exact.proof) {
       resolved.make_prover = [this] {

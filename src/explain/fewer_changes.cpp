@@ -25,9 +25,14 @@ struct Ladder {
   void offer(Answer answer) {
     if (!is_certified(answer.status) || answer.distance.changed >= nearest.distance.changed) return;
     if (!is_cheaper(nearest, answer)) {  // as cheap as the nearest, with fewer changes
+      answer.status = nearest.status;
+      answer.gap = nearest.gap;
       nearest = std::move(answer);
       return;
     }
+    // The best with so many changes, which nobody asked for; with more there is a nearer one.
+    if (answer.status == Status::optimal) answer.status = Status::certified;
+    answer.gap.reset();
     const bool is_next =
         fewer.empty() || (answer.distance.changed > fewer.back().distance.changed &&
                           is_cheaper(answer, fewer.back()));

@@ -17,8 +17,8 @@ using AskFewer =
 
 /// Every answer (one per query, in their order) with those before it that have fewer changes and
 /// cost more: of the fewest changes, then of each number up to `most`, as long as each is cheaper
-/// than the one before. A nearest answer with more changes than `most` is left out where there are
-/// others, whose last names its cost.
+/// than the one before; those are not called optimal. A nearest answer with more changes than
+/// `most` is left out where there are others, whose last names its cost.
 [[nodiscard]] std::vector<Answer> with_fewer_changes(std::vector<Answer> nearest,
                                                      const std::vector<Query>& queries, int most,
                                                      const AskFewer& ask);

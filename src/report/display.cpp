@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "ellice/core/error.hpp"
 
@@ -102,9 +104,9 @@ std::string epsilon_meaning(const EpsilonRule& rule, const Problem& problem) {
       100 * problem.epsilon / training.objective);
 }
 
-const std::string& title_of(const Schema& schema, const std::string& name) {
+std::string title_of(const Schema& schema, const std::string& name) {
   const std::optional<std::size_t> index = schema.find(name);
-  return index ? schema.features[*index].title() : name;
+  return index ? feature_label(schema.features[*index]) : name;
 }
 
 std::string titles_text(const Schema& schema, const std::vector<std::string>& names) {
@@ -138,6 +140,20 @@ std::string protected_warning(const std::vector<std::string>& titles) {
       "the refusal rests on {}, which the schema protects: such a decision may be unlawful; have "
       "the model examined before this reason is given to anybody",
       fmt::join(titles, ", "));
+}
+
+RawRow to_four_digits(const RawRow& row, const RawRow& beside) {
+  RawRow result = row;
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const double* const number = std::get_if<double>(&row[j]);
+    if (number == nullptr || row[j] == beside[j] || !std::isfinite(*number)) continue;
+    const int whole =  // digits before the point, which all stay
+        *number == 0 ? 1 : static_cast<int>(std::floor(std::log10(std::abs(*number)))) + 1;
+    const std::string text = fmt::format("{:.{}g}", *number, std::clamp(whole, 4, 17));
+    const Value shown = std::strtod(text.c_str(), nullptr);
+    if (shown != beside[j]) result[j] = shown;
+  }
+  return result;
 }
 
 std::vector<Change> differences(const Schema& schema, const RawRow& from, const RawRow& to) {

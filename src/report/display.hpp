@@ -45,7 +45,7 @@ namespace ellice {
 [[nodiscard]] std::string epsilon_meaning(const EpsilonRule& rule, const Problem& problem);
 
 /// What people read for a feature of this name: its label, or else the name.
-[[nodiscard]] const std::string& title_of(const Schema& schema, const std::string& name);
+[[nodiscard]] std::string title_of(const Schema& schema, const std::string& name);
 [[nodiscard]] std::string titles_text(const Schema& schema, const std::vector<std::string>& names);
 /// The name of a constraint, which files keep, with the label in place of the feature it begins
 /// with: «income: at most 4 000» becomes «Monthly income: at most 4 000».
@@ -55,6 +55,9 @@ namespace ellice {
 [[nodiscard]] std::vector<std::string> protected_reasons(const Reasons& reasons,
                                                          const Schema& schema);
 [[nodiscard]] std::string protected_warning(const std::vector<std::string>& titles);
+
+/// A row that is nobody's plan, with numbers to four digits where these tell it from `beside`.
+[[nodiscard]] RawRow to_four_digits(const RawRow& row, const RawRow& beside);
 
 /// What distinguishes two rows, in the schema's order.
 [[nodiscard]] std::vector<Change> differences(const Schema& schema, const RawRow& from,

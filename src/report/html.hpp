@@ -30,6 +30,8 @@ struct PageOptions {
   double threshold = 0;
   /// Further lines under «What was asked»: method, locked features, …
   std::vector<std::pair<std::string, std::string>> details = {};
+  /// Every option by name, for experts.
+  std::vector<std::pair<std::string, std::string>> options = {};
   std::size_t max_cards = 200;
   double worth = usual_worth;  // of a trade-off: what another change must save
 };

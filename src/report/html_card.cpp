@@ -9,6 +9,7 @@
 #include "report/html_parts.hpp"
 #include "report/svg.hpp"
 #include "report/text_table.hpp"
+#include "request/enumeration.hpp"
 
 namespace ellice::html {
 
@@ -112,9 +113,21 @@ std::string share_fact(std::string_view name, double share, double chance) {
                           escape(display_percent(chance))));
 }
 
+std::string endurance(const Answer& answer) {
+  if (!answer.predicted_survival) return "";
+  return "<dl class=\"facts alone\">" +
+         fact("Outlasts retraining",
+              fmt::format(R"(<span class="num">{}</span>)", escape(survival_number(answer))),
+              "predicted: " + escape(survival_meaning(answer))) +
+         "</dl>\n";
+}
+
+/// What no officer can use.
 std::string facts(const Answer& answer, const Judgement& now, const Judgement& then,
                   const AlignmentMeter& meter) {
-  std::string text = "<dl class=\"facts\">";
+  std::string text =
+      "<details class=\"experts\"><summary>For experts: distance, penalty, directions</summary><dl "
+      "class=\"facts\">";
   const std::string apart = meter.applies() ? "logits from the trained to the strictest model"
                                             : "of lead from the trained to the strictest model";
   if (answer.robustness_radius) {
@@ -122,11 +135,6 @@ std::string facts(const Answer& answer, const Judgement& now, const Judgement& t
         fact("Robust up to ε",
              fmt::format(R"(<span class="num">{}</span>)", rounded(*answer.robustness_radius, 3)),
              "the largest radius at which every model of the set accepts this row");
-  }
-  if (answer.predicted_survival) {
-    text += fact("Outlasts retraining",
-                 fmt::format(R"(<span class="num">{}</span>)", escape(survival_number(answer))),
-                 "predicted: " + escape(survival_meaning(answer)));
   }
   if (answer.changes.empty()) {
     text += fact("Robustness penalty",
@@ -154,7 +162,7 @@ std::string facts(const Answer& answer, const Judgement& now, const Judgement& t
         fact("Distance", fmt::format("<span class=\"num\">{}</span>", rounded(answer.distance.l2)),
              "in standard deviations" + proved);
   }
-  return text + "</dl>\n";
+  return text + "</dl></details>\n";
 }
 
 std::string unchanged(const Answer& answer, const Schema& schema) {
@@ -182,9 +190,9 @@ std::string certificate(const Answer& answer, const Schema& schema) {
       R"(<details class="certificate"><summary>Certificate: {} <span class="num">{}</span> ≥ <span class="num">{}</span></summary>
 <p>{}</p><p class="quiet">Model <code>{}</code></p><pre>{}</pre></details>
 )",
-      number, rounded(answer.robust_logit, 6), rounded(certificate.threshold, 6),
-      escape(certificate.claim), escape(certificate.model_sha256),
-      escape(to_text(to_json(certificate, schema))));
+      number, rounded_beside(answer.robust_logit, certificate.threshold),
+      rounded_beside(certificate.threshold, answer.robust_logit), escape(certificate.claim),
+      escape(certificate.model_sha256), escape(to_text(to_json(certificate, schema))));
 }
 
 std::string infeasibility(const Answer& answer, const Appraiser& appraiser) {
@@ -192,11 +200,15 @@ std::string infeasibility(const Answer& answer, const Appraiser& appraiser) {
   const bool has_rules = !why.rules.empty() || !why.cases.empty();
   std::string text =
       R"(<div class="panel"><h4>Why there is none</h4><p>The proof below weighs models of the set and rules so that no row within the ranges satisfies them together. Anyone can check this: it is the maximum of one linear function over the allowed ranges.</p>)";
-  if (!has_rules)
+  if (is_by_enumeration(why)) {
+    text =
+        R"(<div class="panel"><h4>Why there is none</h4><p>Every combination of levels, whole numbers and grid values that is allowed was searched, and none passes.</p>)";
+  } else if (!has_rules) {
     text = fmt::format(
         R"(<div class="panel"><h4>Why there is none</h4><p>{} <span class="num">{}</span>, below the <span class="num">{}</span> that is needed. Anyone can check this: it is the maximum of one linear function over the allowed ranges.</p>)",
-        capitalized(proof_phrase(answer)), rounded(why.upper_bound, 6),
-        rounded(appraiser.threshold(), 6));
+        capitalized(proof_phrase(answer)), rounded_beside(why.upper_bound, appraiser.threshold()),
+        rounded_beside(appraiser.threshold(), why.upper_bound));
+  }
   if (!why.blocking.constraints.empty()) {
     text +=
         why.blocking.is_proved
@@ -227,7 +239,8 @@ std::string infeasibility(const Answer& answer, const Appraiser& appraiser) {
 std::string best_reachable(const Answer& answer, const Appraiser& appraiser) {
   const Infeasibility& why = *answer.infeasible;
   if (why.best.empty()) return "";
-  const std::vector<Change> changes = differences(appraiser.schema(), answer.query, why.best);
+  const std::vector<Change> changes =
+      differences(appraiser.schema(), answer.query, to_four_digits(why.best, answer.query));
   std::string text =
       fmt::format(R"(<details><summary>The best that {}: {} from the strictest model</summary>)",
                   is_best_proved(why) ? "is allowed" : "was found among what is allowed",
@@ -303,6 +316,7 @@ std::string card(const Answer& answer, const FrontierCurve* curve, const Apprais
   }
   text += "</div>\n";
   if (answer.counterfactual) {
+    text += endurance(answer);
     text += facts(answer, appraiser.before(answer), appraiser.after(answer), meter);
   }
   if (answer.infeasible) text += best_reachable(answer, appraiser) + proof(answer, schema);

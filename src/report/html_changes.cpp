@@ -131,12 +131,13 @@ std::string frontier(const FrontierCurve& curve, double epsilon) {
   const double last = curve.points.empty() ? 0 : curve.points.back().epsilon;
   chart.marks.push_back({epsilon, "asked: ε = " + rounded(epsilon, 3), "asked"});
   std::string caption =
-      "How far this person would have to move if more (or fewer) models were to agree.";
+      "How far this person would have to move if more (or fewer) models were to agree, within the "
+      "same limits and with no more changes than the plan.";
   if (curve.max_epsilon) {
     const std::string limit = rounded(*curve.max_epsilon, 4);
     caption += curve.is_proved
                    ? fmt::format(" No plan exists beyond ε = {}.", limit)
-                   : fmt::format(" No plan was found beyond ε = {}; none is ruled out.", limit);
+                   : fmt::format(" No plan was found beyond ε = {}, which proves nothing.", limit);
     // A limit far to the right would squeeze the curve into a corner; the caption names it.
     if (*curve.max_epsilon <= 1.5 * std::max(last, epsilon)) {
       chart.marks.push_back({*curve.max_epsilon,

@@ -184,12 +184,23 @@ std::string request(const Model& model, const PageOptions& options) {
   }
   for (const auto& [name, value] : options.details) row(name, escape(value));
   row("Training",
-      escape(fmt::format(
-          "{} rows, {} loss, objective {}", grouped(static_cast<std::size_t>(model.training.rows)),
-          enum_name(model.training.loss_kind), rounded(model.training.objective, 6))));
-  row("Model", fmt::format("<code>{}</code>", escape(model.sha256)));
+      escape(fmt::format("{} rows, {} loss, objective {}",
+                         grouped(static_cast<std::size_t>(model.training.rows)),
+                         enum_name(model.training.loss_kind), rounded(model.training.objective))));
+  row("Model (SHA-256)", fmt::format("<code>{}</code>", escape(model.sha256)));
+  std::string options_list;
+  for (const auto& [name, value] : options.options) {
+    options_list +=
+        fmt::format("<div><dt>{}</dt><dd class=\"num\">{}</dd></div>", escape(name), escape(value));
+  }
+  if (!options_list.empty()) {
+    options_list = fmt::format(
+        "<details class=\"experts\"><summary>For experts: every option, as given or by "
+        "default</summary><dl class=\"values\">{}</dl></details>\n",
+        options_list);
+  }
   return "<section class=\"asked\"><h2>What was asked</h2>\n<dl class=\"request\">\n" + rows +
-         "</dl></section>\n";
+         "</dl>" + options_list + "</section>\n";
 }
 
 std::string overview(const BatchSummary& summary) {
@@ -205,10 +216,7 @@ std::string overview(const BatchSummary& summary) {
                                  grouped(summary.in_need())));
   }
   if (!summary.distances().empty()) {
-    constexpr std::array<double, 1> middle = {0.5};
     out += figure_of(std::to_string(summary.changes_quantile(0.5)), "features change, typically");
-    out += figure_of(rounded(summary.distance_quantiles(middle)[0], 3),
-                     "median distance, in standard deviations");
   }
   out += "</div>\n" + outcomes(summary);
   if (summary.further_plans() > 0) {
@@ -218,17 +226,17 @@ std::string overview(const BatchSummary& summary) {
         grouped(summary.further_plans()));
   }
   if (!summary.distances().empty()) {
-    out += "<div class=\"columns\"><div><h3>How far people have to move</h3>\n";
+    out += "<h3>Which features change</h3>\n" + feature_bars(summary);
+    out +=
+        "<details class=\"experts\"><summary>For experts: how far people have to move</summary>\n";
     out += svg::histogram(summary.distances(), "distance, in standard deviations",
                           "Histogram of the distances of certified plans");
     constexpr std::array<double, 2> shares = {0.5, 0.9};
     const std::vector<double> quantiles = summary.distance_quantiles(shares);
     out += fmt::format(
         "<p class=\"caption\">Half of the plans go no farther than {}, nine in ten no farther than "
-        "{}.</p>",
+        "{}.</p></details>\n",
         rounded(quantiles[0], 3), rounded(quantiles[1], 3));
-    out +=
-        "</div>\n<div><h3>Which features change</h3>\n" + feature_bars(summary) + "</div></div>\n";
   }
   return out + "</section>\n";
 }

@@ -89,6 +89,9 @@ table.changes{border-collapse:collapse;width:100%;font-size:15px;margin:0 0 26px
 .facts{display:grid;grid-template-columns:repeat(4,minmax(0,1fr));gap:18px 36px;margin:6px 0 22px;padding-top:18px;border-top:1px solid var(--rule);font-size:13px;line-height:1.4}
 .facts dt{font-weight:620;margin-bottom:4px}.facts .num{font-size:16px;font-weight:620}
 .facts .plot{margin:3px 0 5px}
+.overview h3{margin-top:26px}.trade-off td,.trade-off th{padding-right:16px}
+.asked .values{grid-template-columns:repeat(auto-fill,minmax(340px,1fr))}.asked .values dd{overflow-wrap:anywhere;text-align:right}
+.facts.alone{grid-template-columns:1fr;max-width:46em}.asked details{margin:10px 2px}.experts .facts{border:0;margin:0;padding-top:8px}
 figure{margin:0}figcaption,.caption{font-size:13px;line-height:1.4}
 details{border-top:1px solid var(--rule);padding:9px 0;font-size:14px}
 details:last-child{padding-bottom:0}

@@ -1,6 +1,8 @@
 #include "report/letter.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <numeric>
 
 #include "data/spelling.hpp"
@@ -64,6 +66,23 @@ bool is_percent(std::string_view unit) {
 }
 
 }  // namespace
+
+Date end_of(const Horizon& horizon, const Date& begin) {
+  // As docs/reference/formats.md has them: of a day, a week, a month and a year.
+  constexpr std::array<double, 4> period_days = {1, 7, 30.4375, 365.25};
+  const double days = horizon.amount * period_days.at(static_cast<std::size_t>(horizon.per));
+  require(days <= 365250, "`horizon`: {} is longer than the thousand years that letters know",
+          to_text(horizon));
+  const bool is_calendar = horizon.per == Pace::Period::month || horizon.per == Pace::Period::year;
+  if (!is_calendar || horizon.amount != std::floor(horizon.amount)) {
+    return std::chrono::sys_days(begin) + std::chrono::days(static_cast<int>(days));
+  }
+  const int months =
+      static_cast<int>(horizon.amount) * (horizon.per == Pace::Period::year ? 12 : 1);
+  const Date end = begin + std::chrono::months(months);
+  // 29 February of a year that has none, 31 June.
+  return end.ok() ? end : Date(end.year() / end.month() / std::chrono::last);
+}
 
 TemplateFields letter_fields() {
   const TemplateFields text{.texts = {"text"}};
@@ -198,6 +217,10 @@ std::vector<std::string> LetterWriter::conditions(const Answer& answer) const {
   const Certificate& certificate = *answer.certificate;
   const Model& model = *request_->problem.model;
   std::vector<std::string> result = {messages_.text("condition_entries")};
+  if (options_.horizon_ends) {
+    result.push_back(
+        messages_.text("condition_horizon", {{"date", messages_.date(*options_.horizon_ends)}}));
+  }
   if (certificate.epsilon == 0) {
     result.push_back(messages_.text("condition_present"));
     return result;

@@ -18,7 +18,12 @@ struct LetterOptions {
   std::string lender = {};
   Date date = {};
   std::optional<Date> valid_until = {};
+  std::optional<Date> horizon_ends = {};  // until when slow features were reckoned to change
 };
+
+/// The last day of a horizon that begins at a day: whole months and years by the calendar, all else
+/// by days. Throws Error{argument} for one of more than a thousand years.
+[[nodiscard]] Date end_of(const Horizon& horizon, const Date& begin);
 
 /// The names that templates of letters may use (docs/reference/formats.md).
 [[nodiscard]] TemplateFields letter_fields();

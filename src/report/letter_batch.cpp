@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "report/trade_off.hpp"
+
 namespace ellice {
 
 namespace {
@@ -21,10 +23,12 @@ std::string letter_file_name(const Answer& answer) {
   return name + ".html";
 }
 
-LetterBatch::LetterBatch(LetterFolder& folder, LetterWriter writer, const Schema& schema)
+LetterBatch::LetterBatch(LetterFolder& folder, LetterWriter writer, const Schema& schema,
+                         std::optional<double> worth)
     : folder_(&folder),
       writer_(std::move(writer)),
       schema_(&schema),
+      worth_(worth),
       index_("file,id,reference,letter,certificate_sha256\n") {}
 
 void LetterBatch::count_protected(const Answer& answer) {
@@ -40,7 +44,6 @@ void LetterBatch::count_protected(const Answer& answer) {
 }
 
 void LetterBatch::add(const Answer& answer) {
-  if (answer.plan > 0) return;  // one letter for each person
   if (answer.status == Status::invalid) {
     ++counts_.unreadable;
     return;
@@ -60,7 +63,12 @@ void LetterBatch::add(const Answer& answer) {
 }
 
 void LetterBatch::add(const std::vector<Answer>& answers) {
-  for (const Answer& answer : answers) add(answer);
+  for (std::size_t first = 0; first < answers.size();) {
+    const std::size_t end = end_of_person(answers, first);
+    const std::span<const Answer> plans(answers.data() + first, end - first);
+    add(plans[worth_ && is_trade_off(plans) ? recommended(plans, *worth_) : 0]);
+    first = end;
+  }
 }
 
 void LetterBatch::finish() {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,12 @@ struct LetterCounts {
 
 class LetterBatch {
  public:
-  /// The folder and the writer's request must outlive it.
-  LetterBatch(LetterFolder& folder, LetterWriter writer, const Schema& schema);
+  /// The folder and the writer's request must outlive it. `worth`: several plans of a person are a
+  /// trade-off, of which a letter has the one to recommend; without it the first.
+  LetterBatch(LetterFolder& folder, LetterWriter writer, const Schema& schema,
+              std::optional<double> worth = {});
 
-  /// One letter for each person that was declined, of the first plan of each.
+  /// One letter for each person that was declined, whose plans stand together.
   void add(const std::vector<Answer>& answers);
   /// Adds index.csv: who got which letter.
   void finish();
@@ -46,6 +49,7 @@ class LetterBatch {
   LetterFolder* folder_;
   LetterWriter writer_;
   const Schema* schema_;
+  std::optional<double> worth_;
   LetterCounts counts_ = {};
   std::map<std::string, std::size_t> protected_reasons_ = {};
   std::size_t with_protected_ = 0;

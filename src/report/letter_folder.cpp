@@ -47,20 +47,26 @@ int sync_folder(const std::string& path) {
 #endif
 }
 
+/// A folder that cannot take letters is known before there are any: no failure, a wrong folder.
+[[noreturn]] void refuse(const std::string& path, int error) {
+  fail(ErrorCode::input, "cannot write {}: {}; name a folder that is new or empty", path,
+       std::strerror(error));
+}
+
 }  // namespace
 
 LetterFolder::LetterFolder(std::string path) : path_(std::move(path)) {
   while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
   is_new_ = ::mkdir(path_.c_str(), 0777) == 0;
-  if (!is_new_ && errno != EEXIST) fail_to_write(path_, errno);
+  if (!is_new_ && errno != EEXIST) refuse(path_, errno);
   if (!is_new_) {
     std::error_code error;
     const bool empty = std::filesystem::is_empty(path_, error);
     if (!error && !std::filesystem::is_directory(path_))
       error = std::make_error_code(std::errc::not_a_directory);
-    if (error) fail_to_write(path_, error.value());
+    if (error) refuse(path_, error.value());
     if (!empty)
-      fail(ErrorCode::output,
+      fail(ErrorCode::input,
            "cannot write letters to {}: it is not empty, and letters of two runs must not mix; "
            "empty it or name another folder",
            path_);
@@ -69,7 +75,7 @@ LetterFolder::LetterFolder(std::string path) : path_(std::move(path)) {
   if (::mkdtemp(temporary.data()) == nullptr) {
     const int error = errno;
     if (is_new_) ::rmdir(path_.c_str());
-    fail_to_write(path_, error);
+    refuse(path_, error);
   }
   temporary_ = temporary;
   guarded_ = is_new_ ? path_ : temporary_;

@@ -8,8 +8,8 @@ namespace ellice {
 
 /// A folder that receives files all at once: they are written in a hidden folder inside of it, and
 /// moved up by commit(); without commit() nothing stays, nor the folder where it was not there.
-/// Throws Error{output} naming the folder and the reason; also for a folder that is not empty,
-/// since letters of two runs must not mix.
+/// Throws Error{output} naming the folder and the reason, and Error{input} at once for a folder
+/// that takes none, or is not empty, since letters of two runs must not mix.
 class LetterFolder {
  public:
   explicit LetterFolder(std::string path);

@@ -51,6 +51,7 @@ const std::vector<Message>& all_messages() {
       {"holds_until", {"date"}},
       {"holds_open"},
       {"condition_entries"},
+      {"condition_horizon", {"date"}},
       {"condition_range", {"share"}},
       {"condition_true_range", {"share"}},
       {"condition_near"},

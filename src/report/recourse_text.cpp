@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <vector>
 
 #include "core/utf8.hpp"
+#include "data/spelling.hpp"
 #include "ellice/report/sentence.hpp"
 #include "report/display.hpp"
 #include "report/text_table.hpp"
+#include "request/enumeration.hpp"
 
 namespace ellice {
 
@@ -18,6 +21,9 @@ namespace {
 using enum TextTable::Align;
 
 constexpr std::string_view dim = "\x1b[2m", bold = "\x1b[1m", plain = "\x1b[0m";
+
+// Narrower than this a plan is not set, whatever the terminal.
+constexpr std::size_t least_plan_width = 30;
 
 std::string counted(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", grouped(count), noun, count == 1 ? "" : "s");
@@ -63,7 +69,7 @@ std::string change_table(const Schema& schema, const RawRow& from, const RawRow&
     const Feature& feature = schema.features[j];
     const bool same = from[j] == to[j];
     if (same && !options.all_features) continue;
-    table.row({feature.title(), display_start(feature, from[j], to[j]), same ? "" : "→",
+    table.row({feature_label(feature), display_start(feature, from[j], to[j]), same ? "" : "→",
                same ? "–" : display_value(feature, to[j]), feature.unit});
     dimmed.push_back(same && options.colour);
   }
@@ -81,9 +87,9 @@ std::string standings(const Answer& answer, const Appraiser& appraiser) {
              appraiser.display_score(then.robust_logit())});
   return indented(table.text()) +
          fmt::format("  robust {} {} {} {}\n", appraiser.has_many_classes() ? "lead" : "logit",
-                     rounded(then.robust_logit(), 6),
+                     rounded_beside(then.robust_logit(), appraiser.threshold()),
                      then.robust_logit() >= appraiser.threshold() ? "≥" : "<",
-                     rounded(appraiser.threshold(), 6));
+                     rounded_beside(appraiser.threshold(), then.robust_logit()));
 }
 
 /// Why the base model declined, on one line; the plan is another matter.
@@ -121,9 +127,14 @@ std::string why_infeasible(const Answer& answer, const Appraiser& appraiser,
   const Infeasibility& why = *answer.infeasible;
   const bool has_rules = !why.rules.empty() || !why.cases.empty();
   std::string text =
-      has_rules ? "  proof: models and rules with weights that no allowed row satisfies together\n"
-                : fmt::format("  proof: {} {} < {}\n", proof_phrase(answer),
-                              rounded(why.upper_bound, 6), rounded(appraiser.threshold(), 6));
+      is_by_enumeration(why)
+          ? "  proof: every combination of levels, whole numbers and grid values "
+            "that is allowed was searched, and none passes\n"
+      : has_rules
+          ? "  proof: models and rules with weights that no allowed row satisfies together\n"
+          : fmt::format("  proof: {} {} < {}\n", proof_phrase(answer),
+                        rounded_beside(why.upper_bound, appraiser.threshold()),
+                        rounded_beside(appraiser.threshold(), why.upper_bound));
   text += fmt::format("  largest ε with a plan: {} (asked: {})\n", largest_epsilon_text(why),
                       rounded(appraiser.epsilon()));
   const std::string_view blocked = why.blocking.is_proved ? "blocked by: " : "likely blocked by: ";
@@ -132,17 +143,35 @@ std::string why_infeasible(const Answer& answer, const Appraiser& appraiser,
                         visible(constraint_words(appraiser.schema(), why.blocking.constraints[i])));
   }
   if (!why.best.empty()) {
-    text += fmt::format("  best reachable, robust logit {}{}:\n", rounded(why.best_robust_logit, 6),
+    text += fmt::format("  best reachable, robust logit {}{}:\n", rounded(why.best_robust_logit),
                         is_best_proved(why) ? ""
                                             : fmt::format(" (of what was searched; none has more "
                                                           "than {})",
-                                                          rounded(why.best_bound, 6)));
-    text +=
-        differences(appraiser.schema(), answer.query, why.best).empty()
-            ? "  the query itself\n"
-            : change_table(appraiser.schema(), answer.query, why.best, {.colour = options.colour});
+                                                          rounded(why.best_bound)));
+    text += differences(appraiser.schema(), answer.query, why.best).empty()
+                ? "  the query itself\n"
+                : change_table(appraiser.schema(), answer.query,
+                               to_four_digits(why.best, answer.query), {.colour = options.colour});
   }
   return text;
+}
+
+/// Plans that would be too wide go on in further lines.
+std::string trade_off_table(const std::vector<TradeOffLine>& lines, std::size_t width) {
+  // The indent, the mark, «changes», a cost, «saves», and two blanks between columns.
+  std::size_t taken = 2 + 1 + 2 + 7 + 2 + 4 + 2 + 5 + 2;
+  for (const TradeOffLine& line : lines)
+    taken = std::max(taken, 2 + 1 + 2 + 7 + 2 + display_width(line.cost) + 2 + 5 + 2);
+  const std::size_t left_over = width > taken + least_plan_width ? width - taken : least_plan_width;
+  TextTable table({left, right, right, right, left});
+  table.header({"", "changes", "cost", "saves", "plan"});
+  for (const TradeOffLine& line : lines) {
+    const std::vector<std::string> pieces = wrapped(visible(line.what), left_over);
+    table.row(
+        {line.is_recommended ? "*" : "", line.changes, line.cost, line.saving, pieces.front()});
+    for (std::size_t k = 1; k < pieces.size(); ++k) table.row({"", "", "", "", pieces[k]});
+  }
+  return indented(table.text());
 }
 
 /// All that follows the heading; `is_listed`: the plan stands in a table of several already.
@@ -187,17 +216,12 @@ std::string recourse_text(const Answer& answer, const Appraiser& appraiser,
 std::string trade_off_text(std::span<const Answer> plans, const Appraiser& appraiser,
                            const TextOptions& options) {
   const Answer& best = plans[recommended(plans, options.worth)];
-  TextTable table({left, right, right, right, left});
-  table.header({"", "changes", "cost", "saves", "plan"});
-  for (const TradeOffLine& line : trade_off_lines(plans, appraiser.schema(), options.worth)) {
-    table.row(
-        {line.is_recommended ? "*" : "", line.changes, line.cost, line.saving, visible(line.what)});
-  }
   Answer headed = best;
   headed.plan = 0;
   headed.status = Status::certified;  // with more changes a plan may be nearer
   std::string text = heading(headed, options);
-  text += reasons_text(plans.front(), appraiser.schema()) + indented(table.text());
+  text += reasons_text(plans.front(), appraiser.schema());
+  text += trade_off_table(trade_off_lines(plans, appraiser.schema(), options.worth), options.width);
   text += fmt::format("  * recommended: {}\n", recommendation_rule(options.worth));
   if (const std::string& last = plans.back().reason; !last.empty())
     text += fmt::format("  {}\n", visible(last));
@@ -240,7 +264,7 @@ std::string summary_text(const BatchSummary& summary) {
   for (const std::size_t j : summary.most_changed()) {
     const FeatureUse& use = summary.features()[j];
     const Feature& feature = summary.schema().features[j];
-    features.row({feature.title(), grouped(use.changed),
+    features.row({feature_label(feature), grouped(use.changed),
                   share(use.changed, summary.distances().size()), describe(use, feature)});
   }
   return text + '\n' + spread.text() + '\n' + features.text();

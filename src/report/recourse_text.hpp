@@ -10,10 +10,14 @@
 
 namespace ellice {
 
+/// Columns of a terminal of which nothing is known.
+inline constexpr std::size_t usual_width = 100;
+
 struct TextOptions {
-  bool colour = false;         // ANSI sequences: unchanged features are dimmed, headings bold
-  bool all_features = false;   // also those that do not change
-  double worth = usual_worth;  // of a trade-off: what another change must save
+  bool colour = false;              // ANSI sequences: unchanged features are dimmed, headings bold
+  bool all_features = false;        // also those that do not change
+  double worth = usual_worth;       // of a trade-off: what another change must save
+  std::size_t width = usual_width;  // of the table of a trade-off
 };
 
 /// One answer for a terminal: what to change, how the models judge it before and after, or why

@@ -103,7 +103,7 @@ std::string outcome_clause(const Answer& answer, const Schema& schema) {
     case Status::infeasible:
       return infeasible_clause(answer);
     case Status::not_found:
-      return with_reason("No plan was found, and none is ruled out", answer.message);
+      return with_reason("No plan was found, but none was proved to be impossible", answer.message);
     case Status::uncertified:
       return answer.changes.empty()
                  ? "This row is not certified: near-optimal models may still answer otherwise."

@@ -244,7 +244,11 @@ std::string line_chart(const LineChart& plot) {
     const auto& [x1, y1] = plot.points[i];
     out += line(across.at(x0), up.at(y0), across.at(x1), up.at(y1), "curve");
   }
-  for (const auto& [x, y] : plot.points) out += circle(across.at(x), up.at(y), 2.5, "curve-dot");
+  for (const auto& [x, y] : plot.points) {
+    out += fmt::format(
+        R"(<circle class="curve-dot" cx="{:.2f}%" cy="{:.1f}" r="2.5"><title>{} {:.3g}: {:.3g}</title></circle>)",
+        across.at(x), up.at(y), escape(plot.x_axis), x, y);
+  }
   out += fmt::format(R"(<text class="axis-name" x="-40" y="10" text-anchor="start">{}</text>)",
                      escape(plot.y_axis));
   out += text_at(50, bottom + 34, "middle", "axis-name", plot.x_axis);

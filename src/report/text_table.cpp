@@ -64,6 +64,29 @@ std::string TextTable::text() const {
   return out;
 }
 
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  const auto is_digit = [&](std::size_t at) {
+    return at < text.size() && text[at] >= '0' && text[at] <= '9';
+  };
+  std::vector<std::string> lines(1);
+  for (std::size_t begin = 0; begin <= text.size();) {
+    std::size_t end = text.find(' ', begin);
+    while (end < text.size() && end > 0 && is_digit(end - 1) && is_digit(end + 1))
+      end = text.find(' ', end + 1);
+    const std::string_view word = text.substr(begin, end - begin);
+    std::string& line = lines.back();
+    if (line.empty()) {
+      line = word;
+    } else if (display_width(line) + 1 + display_width(word) <= width) {
+      line += " " + std::string(word);
+    } else {
+      lines.emplace_back(word);
+    }
+    begin = end == std::string_view::npos ? text.size() + 1 : end + 1;
+  }
+  return lines;
+}
+
 std::string grouped(std::size_t number) {
   std::string digits = std::to_string(number);
   for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3) {
@@ -74,6 +97,13 @@ std::string grouped(std::size_t number) {
 
 std::string rounded(double value, int significant) {
   return fmt::format("{:.{}g}", value, significant);
+}
+
+std::string rounded_beside(double value, double other) {
+  int digits = 4;
+  while (digits < 17 && value != other && rounded(value, digits) == rounded(other, digits))
+    ++digits;
+  return rounded(value, digits);
 }
 
 }  // namespace ellice

@@ -11,6 +11,19 @@
 
 namespace ellice {
 
+namespace {
+
+std::string cheaper_plan(const Answer& plan) {
+  return fmt::format("{} changes would lower the cost to {}", plan.distance.changed,
+                     rounded(plan.distance.weighted));
+}
+
+void add_message(Answer& answer, const std::string& text) {
+  answer.message += (answer.message.empty() ? "" : "; ") + text;
+}
+
+}  // namespace
+
 double parse_worth(const std::string& text) {
   const bool is_percent = text.ends_with('%');
   std::string number = is_percent ? text.substr(0, text.size() - 1) : text;
@@ -43,6 +56,34 @@ std::size_t recommended(std::span<const Answer> plans, double worth) {
     ++place;
   }
   return place;
+}
+
+std::size_t end_of_person(std::span<const Answer> answers, std::size_t first) {
+  std::size_t end = first + 1;
+  while (end < answers.size() && answers[end].query_index == answers[first].query_index) ++end;
+  return end;
+}
+
+std::vector<Answer> recommended_alone(const std::vector<Answer>& answers, double worth) {
+  std::vector<Answer> result;
+  for (std::size_t first = 0; first < answers.size();) {
+    const std::size_t end = end_of_person(answers, first);
+    const std::span<const Answer> plans(answers.data() + first, end - first);
+    first = end;
+    Answer chosen = plans.front();
+    if (is_trade_off(plans)) {
+      const std::size_t place = recommended(plans, worth);
+      chosen = plans[place];
+      const std::string more =
+          place + 1 < plans.size() ? cheaper_plan(plans.back()) : chosen.reason;
+      add_message(chosen, fmt::format("{}{}{}", recommendation_rule(worth),
+                                      more.empty() ? "" : "; ", more));
+      chosen.plan = 0;
+      chosen.reason.clear();
+    }
+    result.push_back(std::move(chosen));
+  }
+  return result;
 }
 
 std::string recommendation_rule(double worth) {

@@ -29,6 +29,14 @@ inline constexpr double usual_worth = 0.2;
 /// `worth`.
 [[nodiscard]] std::size_t recommended(std::span<const Answer> plans, double worth);
 
+/// The plans to recommend of answers whose first are those of trade-offs, one for each person, who
+/// keep their order; a message says what more changes would save.
+[[nodiscard]] std::vector<Answer> recommended_alone(const std::vector<Answer>& answers,
+                                                    double worth);
+
+/// Where the answers of the person begin that follow those of the one at `first`.
+[[nodiscard]] std::size_t end_of_person(std::span<const Answer> answers, std::size_t first);
+
 /// The rule in words: «recommended: the plan after which another change saves less than 20 %».
 [[nodiscard]] std::string recommendation_rule(double worth);
 

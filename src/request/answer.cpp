@@ -1,6 +1,7 @@
 #include "ellice/request/answer.hpp"
 
 #include "ellice/core/json.hpp"
+#include "request/enumeration.hpp"
 
 namespace ellice {
 
@@ -51,7 +52,9 @@ Json to_json(const EpsilonBounds& bounds, const Schema& schema) {
 
 Json to_json(const Infeasibility& why, const Schema& schema) {
   Json result = Json::object();
-  if (why.cases.empty()) {
+  if (is_by_enumeration(why)) {
+    result["proof"] = {{"enumeration", true}};
+  } else if (why.cases.empty()) {
     result["proof"] = proof_to_json({.upper_bound = why.upper_bound,
                                      .model = why.model,
                                      .models = why.models,

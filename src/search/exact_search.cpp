@@ -18,6 +18,14 @@ namespace ellice {
 
 namespace {
 
+bool is_rounded_for_display(const FeasibleSet& feasible) {
+  const FeasibleSet bare = feasible.without_display_steps();
+  return !std::equal(feasible.ranges().begin(), feasible.ranges().end(), bare.ranges().begin(),
+                     bare.ranges().end(), [](const FeatureRange& one, const FeatureRange& other) {
+                       return one.step == other.step;
+                     });
+}
+
 // Queries that are projected together; large enough for the matrix products, small enough to share
 // out.
 constexpr std::size_t block_queries = 256;
@@ -144,29 +152,25 @@ bool ExactSearch::is_out_of_reach(Answer& result, const FeasibleSet& feasible) c
   return true;
 }
 
-void ExactSearch::explain_no_answer(Answer& result, const FeasibleSet& feasible) const {
+void ExactSearch::explain_no_answer(Answer& result, const FeasibleSet& feasible,
+                                    bool is_exhausted) const {
   result.status = Status::not_found;
   if (without_ == NoAnswer::stated) return;
   const std::optional<std::size_t> most_changes =
       options_.max_changes ? std::optional(static_cast<std::size_t>(*options_.max_changes))
                            : std::nullopt;
   result.infeasible = explain_infeasibility(*problem_, *question_, assembler_, feasible,
-                                            most_changes, common_->ground);
+                                            most_changes, common_->ground, is_exhausted);
   if (result.infeasible) {
     result.status = Status::infeasible;
     if (result.infeasible->blocking.constraints.empty()) {
       result.message = fmt::format(
-          "no constraint blocks: epsilon = {} is too large for this model, whatever changes",
+          "no constraint blocks: epsilon = {:.4g} is too large for this model, whatever changes",
           problem_->epsilon);
     }
     return;
   }
-  const bool is_outside = feasible.boxes().size() > 1;
-  if (is_outside && has_no_robust_row(*problem_, *question_, feasible, most_changes)) {
-    result.message =
-        "no row passes: the query lies outside a range, and neither with its own values there nor "
-        "inside is there one";
-  } else if (!feasible.boxes_cover()) {
+  if (!feasible.boxes_cover()) {
     result.message =
         "the query lies outside so many ranges that not every way into them is searched";
   } else if (question_->is_conic()) {
@@ -184,7 +188,10 @@ void ExactSearch::answer_mixed(Answer& result, const FeasibleSet& feasible) cons
     return;
   }
   const std::string message = std::exchange(result.message, {});
-  explain_no_answer(result, feasible);
+  // Grids that are for display alone leave out rows between them.
+  const bool is_exhausted =
+      outcome == MixedExact::Outcome::impossible && !is_rounded_for_display(feasible);
+  explain_no_answer(result, feasible, is_exhausted);
   if (result.status == Status::infeasible) return;
   if (outcome == MixedExact::Outcome::blocked) {
     result.message = message;
@@ -193,7 +200,8 @@ void ExactSearch::answer_mixed(Answer& result, const FeasibleSet& feasible) cons
   const Schema& schema = problem_->model->schema();
   const bool ruled = !schema.constraints.empty() || !schema.implications.empty();
   result.message = fmt::format(
-      "no row passes: every combination of whole numbers, levels and grid values{}{} is ruled out",
+      "no combination of whole numbers, levels and rounded values{}{} passes; what lies between "
+      "rounded values was not tried",
       ruled ? " that keeps the rules" : "",
       options_.max_changes ? fmt::format(" with at most {} changes", *options_.max_changes) : "");
 }

@@ -52,7 +52,8 @@ class ExactSearch final : public Generator {
   /// On very fine grids the tree ends early, while rounding the continuous optimum is nearly
   /// optimal: the cheaper of both, with the tree's bound.
   void prefer_rounded(Answer& result, Answer candidate, const FeasibleSet& feasible) const;
-  void explain_no_answer(Answer& result, const FeasibleSet& feasible) const;
+  void explain_no_answer(Answer& result, const FeasibleSet& feasible,
+                         bool is_exhausted = false) const;
   /// Whether it is known of everybody, and said of this one, that there is no answer.
   [[nodiscard]] bool is_out_of_reach(Answer& result, const FeasibleSet& feasible) const;
   void add_plans(std::vector<Answer>& plans, const Query& query, const FeasibleSet& feasible) const;

@@ -8,6 +8,7 @@
 
 #include "core/infinity.hpp"
 #include "core/stop.hpp"
+#include "request/enumeration.hpp"
 #include "search/infeasibility_proof.hpp"
 
 namespace ellice {
@@ -121,13 +122,14 @@ class Explanation {
     for (const ReachPlane& plane : common.planes) reach_.add(plane);
   }
 
-  [[nodiscard]] std::optional<Infeasibility> explain() {
+  /// `is_exhausted`: a search has ruled out every allowed row already.
+  [[nodiscard]] std::optional<Infeasibility> explain(bool is_exhausted) {
     Infeasibility result{.upper_bound = -infinity};
     for (const FeasibleSet& branch : feasible_.branches()) {
       std::optional<InfeasibilityProof> proof;
       if (!common_->planes.empty()) proof = proofs_.known(branch);
       if (!proof) proof = proofs_.find(branch);
-      if (!proof) return std::nullopt;
+      if (!proof) return explain_by_enumeration(is_exhausted);
       result.upper_bound = std::max(result.upper_bound, proof->upper_bound);
       result.cases.push_back(std::move(*proof));
     }
@@ -165,6 +167,21 @@ class Explanation {
   }
 
  private:
+  /// Where grids and levels rule out what their hulls do not, no weights show it.
+  [[nodiscard]] std::optional<Infeasibility> explain_by_enumeration(bool is_exhausted) {
+    // Of a query outside a range: with its own values there, or inside.
+    const bool is_outside = feasible_.boxes().size() > 1;
+    if (!is_exhausted && (!is_outside || reach_.robust_row(feasible_, most_changes_).status !=
+                                             Reached::Status::none))
+      return std::nullopt;
+    Infeasibility result{.upper_bound = by_enumeration};
+    add_best(result);
+    result.best_bound = std::min(result.best_bound, problem_->threshold);  // no row has as much
+    result.max_epsilon = max_epsilon();
+    result.blocking = blocking();
+    return result;
+  }
+
   [[nodiscard]] RawRow values(const Vector& raw) const {
     return problem_->model->encoder.values({raw.data(), static_cast<std::size_t>(raw.size())});
   }
@@ -355,8 +372,9 @@ std::optional<Infeasibility> explain_infeasibility(const Problem& problem,
                                                    const Assembler& assembler,
                                                    const FeasibleSet& feasible,
                                                    std::optional<std::size_t> most_changes,
-                                                   const CommonGround& common) {
-  return Explanation(problem, question, assembler, feasible, most_changes, common).explain();
+                                                   const CommonGround& common, bool is_exhausted) {
+  return Explanation(problem, question, assembler, feasible, most_changes, common)
+      .explain(is_exhausted);
 }
 
 bool CommonGround::holds(const FeasibleSet& feasible) const {
@@ -405,13 +423,6 @@ CommonGround common_ground(const Problem& problem, const LinearQuestion& questio
   });
   everybody.lift(personal);
   return Explanation(problem, question, assembler, everybody, {}, {}).survey();
-}
-
-bool has_no_robust_row(const Problem& problem, const LinearQuestion& question,
-                       const FeasibleSet& feasible, std::optional<std::size_t> most_changes) {
-  return RowReach(problem, question)
-             .robust_row(feasible.without_display_steps(), most_changes)
-             .status == Reached::Status::none;
 }
 
 bool is_proved_unreachable(const Problem& problem, const LinearQuestion& question,

@@ -33,17 +33,14 @@ struct CommonGround {
 
 /// Why a query has no answer under its constraints: the proof, the largest ε that would have one, a
 /// minimal set of constraints, rules and the limit of changes among them, that block it, and the
-/// most robust row that is allowed (theory.md, Result 48). Nothing if there is no proof: some
-/// allowed point may be robust. The assembler and the common ground are those of the problem.
+/// most robust row that is allowed (theory.md, Result 48). Where no weights of models prove it, a
+/// search of all that is discrete may (request/enumeration.hpp), also that of the caller who has
+/// `is_exhausted` every allowed row. Nothing if there is no proof: some allowed point may be
+/// robust. The assembler and the common ground are those of the problem.
 [[nodiscard]] std::optional<Infeasibility> explain_infeasibility(
     const Problem& problem, const LinearQuestion& question, const Assembler& assembler,
     const FeasibleSet& feasible, std::optional<std::size_t> most_changes,
-    const CommonGround& common = {});
-
-/// Whether a search of all rows that are allowed proves that none is robust, which no file shows.
-[[nodiscard]] bool has_no_robust_row(const Problem& problem, const LinearQuestion& question,
-                                     const FeasibleSet& feasible,
-                                     std::optional<std::size_t> most_changes);
+    const CommonGround& common = {}, bool is_exhausted = false);
 
 /// Whether it is proved that a query has no answer at the question's ε.
 [[nodiscard]] bool is_proved_unreachable(const Problem& problem, const LinearQuestion& question,

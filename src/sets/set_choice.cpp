@@ -1,6 +1,8 @@
 #include "ellice/sets/set_choice.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "ellice/core/error.hpp"
 #include "ellice/solver/cholesky.hpp"
@@ -9,6 +11,16 @@
 namespace ellice {
 
 namespace {
+
+/// Whether rows mean the same to both. What plans may do is asked of the first model alone.
+bool reads_the_same(const Schema& one, const Schema& other) {
+  return one.target == other.target &&
+         std::equal(one.features.begin(), one.features.end(), other.features.begin(),
+                    other.features.end(), [](const Feature& a, const Feature& b) {
+                      return std::tie(a.name, a.kind, a.levels, a.one_hot) ==
+                             std::tie(b.name, b.kind, b.levels, b.one_hot);
+                    });
+}
 
 void validate_full(const Model& model) {
   require(model.network.layers.size() > 1,
@@ -76,8 +88,9 @@ void validate(const SetChoice& choice, const Model& model) {
     for (std::size_t k = 0; k < choice.members.size(); ++k) {
       require(choice.members[k] != nullptr, "model {} of the ensemble is missing", k + 2);
       const Model& member = *choice.members[k];
-      require(member.schema() == model.schema(),
-              "model {} of the ensemble has another schema: all must be trained with the same one",
+      require(reads_the_same(member.schema(), model.schema()),
+              "model {} of the ensemble has another schema: all must have the same target and "
+              "features, with the same kinds and levels",
               k + 2);
       if (choice.damping) validate_hessian(member, *choice.damping);
     }

@@ -3,6 +3,7 @@ import csv
 import io
 import json
 import math
+import re
 import unittest
 
 from certificate_test import encode, solve
@@ -311,6 +312,118 @@ class WrongRequest(CliTestCase):
         self.assertAlmostEqual(plans["options"]["threshold"], math.log(7 / 3), 12)
         answer = plans["results"][0]
         self.assertAlmostEqual(1 / (1 + math.exp(-answer["logit"])), 0.7, 6)
+
+
+class Reach(CliTestCase):
+    def test_a_level_beyond_reach_names_one_within(self):
+        """Ten rows: what 95 of 100 retrainings accept is more than any row has."""
+        self.train_loans()
+        self.write("q.csv", "income,debt,purpose,city\n30000,5,car,Bonn\n")
+        run = self.run_ellice("explain", "m.json", "q.csv")
+        proposed = re.search(r"nobody who is declined will get an answer; ask for less, as in (--epsilon survival:\d0%) \(", run.stderr)
+        self.assertTrue(proposed, run.stderr)
+        run = self.run_ellice("explain", "m.json", "q.csv", *proposed[1].split())
+        self.assertNotIn("warning", run.stderr)
+        run = self.run_ellice("explain", "m.json", "q.csv", "--epsilon", "3")
+        proposed = re.search(r"give a smaller one, as in --epsilon (0\.\d+)", run.stderr)
+        self.assertTrue(proposed, run.stderr)
+        self.assertNotIn("warning", self.run_ellice("explain", "m.json", "q.csv", "--epsilon", proposed[1]).stderr)
+
+
+class Enumeration(CliTestCase):
+    """Whole numbers of which a rule leaves (0, 0), (1, 0) and (0, 1), and between them what would pass."""
+
+    def setUp(self):
+        super().setUp()
+        rows = [(x, y, "yes" if 2 * x + y + (7 * i) % 5 > 6 else "no")
+                for i, (x, y) in enumerate([(x, y) for x in range(4) for y in range(4)] * 3)]
+        self.write("t.csv", "x,y,ok\n" + "".join(f"{x},{y},{ok}\n" for x, y, ok in rows))
+        self.write("t.yaml", "target: {column: ok, favourable: \"yes\"}\nfeatures: {x: {kind: integer}, y: {kind: integer}}\n"
+                             "constraints: [\"2 * x + 2 * y <= 3\"]\n")
+        self.write("q.csv", "x,y\n0,0\n")
+        self.ellice("train", "t.csv", "--schema", "t.yaml", "--quiet", "-o", "m.json")
+
+    def explain(self, threshold, form="json"):
+        return self.ellice("explain", "m.json", "q.csv", "--epsilon", "0.0001", "--threshold", str(threshold), "--quiet",
+                           "--format", form, "-o", "-")
+
+    def test_proves_what_no_weights_show(self):
+        model = self.read_json("m.json")
+        score = {point: robust_logit(model, 0.0001, {"x": point[0], "y": point[1]}) for point in ((0, 0), (1, 0), (0, 1), (1.5, 0))}
+        best = max(score[1, 0], score[0, 1])
+        self.assertEqual(best, score[1, 0])
+        self.assertEqual(json.loads(self.explain(best - 0.01))["results"][0]["status"], "optimal")
+        between = (best + score[1.5, 0]) / 2
+        self.write("p.json", self.explain(between))
+        answer = self.read_json("p.json")["results"][0]
+        self.assertEqual(answer["status"], "infeasible")
+        self.assertEqual(answer["infeasible"]["proof"], {"enumeration": True})
+        self.assertIn("rule 2 * x + 2 * y <= 3", answer["infeasible"]["blocking"])
+        self.assertEqual(answer["infeasible"]["best"]["point"], {"x": 1, "y": 0})
+        run = self.run_ellice("verify", "m.json", "p.json")
+        self.assertEqual(run.returncode, DONE, run.stderr)
+        self.assertIn("what a search found", run.stdout + run.stderr)
+        for form in ("table", "html"):
+            text = self.explain(between, form)
+            self.assertIn("that is allowed was searched, and none passes", text)
+            self.assertNotIn("nan", re.sub("<script.*?</script>", "", text, flags=re.S))
+
+
+class Page(CliTestCase):
+    """The page says all that was asked, and its curves are those of the plans."""
+
+    def setUp(self):
+        super().setUp()
+        self.ellice("demo", "--people", "3", "--quiet", "-o", "demo.html", "--csv", "people.csv")
+        self.ellice("train", "--dataset", "lending", "--folds", "0", "--quiet", "-o", "m.json")
+
+    def test_lists_all_that_was_asked(self):
+        self.write("c.yaml", "lock: [education]\nqueries:\n  1: {lock: [guarantor], bounds: {debt: [100, 9000]}}\n")
+        self.ellice("explain", "m.json", "people.csv", "--epsilon", "1%", "--horizon", "12 months", "--constraints", "c.yaml",
+                    "--direction", "loan_amount=decrease", "--seed", "7", "--date", "2026-11-16", "--quiet", "-o", "p.html")
+        page = (self.folder / "p.html").read_text(encoding="utf-8")
+        asked = re.search(r'<section class="asked">(.*?)</section>', page, re.S)[1]
+        model = self.read_json("m.json")
+        version = self.ellice("--version").split()[1]
+        for words in ("2026-11-16", "12 months", "1%: a certified plan is", "education: stays as it is", "loan amount: may only decrease",
+                      "query 1: debt: at least 100, at most 9 000; guarantor: stays as it is", "employment_years &lt;= age - 16",
+                      model["training"]["data_sha256"], version, "<dt>seed</dt><dd class=\"num\">7</dd>", "<dt>worth</dt>",
+                      "options.used.node_limit"):
+            self.assertIn(words, asked)
+        self.ellice("explain", "m.json", "people.csv", "--epsilon", "1%", "--format", "json", "-o", "p.json", "--quiet")
+        self.assertIn(self.read_json("p.json")["model_sha256"], asked)
+        self.refused("--date", "2026-11-16", "--format", "json")
+
+    def refused(self, *options):
+        self.expect_failure(WRONG_USAGE, ["--date is for --letters and --format html"], "explain", "m.json", "people.csv", *options)
+
+    def test_draws_curves_through_the_plans(self):
+        """The point of the ε that was asked lies as high as the distance on the card."""
+        for options in ((), ("--nearest",), ("--max-changes", "2"), ("--sparse",), ("--set", "true", "--dataset", "lending")):
+            self.ellice("explain", "m.json", "people.csv", "--epsilon", "1%", "--quiet", "-o", "p.html", *options)
+            page = (self.folder / "p.html").read_text(encoding="utf-8")
+            cards = page.split('<article class="card"')[1:]
+            self.assertEqual(len(cards), 3)
+            for card in cards:
+                distance = re.search(r"<dt>Distance</dt><dd><span class=\"num\">([\d.]+)<", card)[1]
+                figure = re.search(r'<figure class="frontier">(.*?)</figure>', card, re.S)[1]
+                self.assertIn(f": {float(distance):.3g}</title>", figure)
+
+    def test_keeps_statistics_for_experts(self):
+        page = (self.folder / "demo.html").read_text(encoding="utf-8")
+        plain = re.sub(r'<details class="experts">.*?</details>', "", page, flags=re.S)
+        for words in ("standard deviations", "Robustness penalty", "direction models agree on"):
+            self.assertIn(words, page)
+            self.assertNotIn(words, plain.split("What “nearest” means")[-1].split("</dd>", 1)[-1])
+
+    def test_rounds_what_people_read(self):
+        self.ellice("explain", "m.json", "people.csv", "--epsilon", "20%", "--lock", "income,debt,savings", "--quiet", "-o", "p.html")
+        for name in ("demo.html", "p.html"):
+            page = (self.folder / name).read_text(encoding="utf-8")
+            read = re.sub(r"<(style|script|svg|details|code)\b.*?</\1>|<[^>]*>", " ", page, flags=re.S)
+            numbers = [number.replace(".", "").lstrip("0") for number in re.findall(r"\d+\.\d+", read)]
+            self.assertGreater(len(numbers), 20)
+            self.assertEqual([number for number in numbers if len(number) > 6], [])
 
 
 class Horizon(CliTestCase):

@@ -1,9 +1,12 @@
 """Few changes, the trade-off and several plans from the command line."""
 import csv
 import io
+import os
+import re
+import subprocess
 import unittest
 
-from cli_test_case import CliTestCase, DONE, WRONG_USAGE
+from cli_test_case import CliTestCase, DONE, PROGRAM, WRONG_USAGE
 
 
 class FewChanges(CliTestCase):
@@ -14,6 +17,21 @@ class FewChanges(CliTestCase):
 
     def explain(self, *options, form="json"):
         return self.ellice("explain", "m.json", "people.csv", "--epsilon", "0.002", "--quiet", "--format", form, *options)
+
+    def test_a_trade_off_fits_into_the_terminal(self):
+        for columns, most in ((None, 100), ("80", 80), ("wide", 100), ("140", 140)):
+            environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+            if columns:
+                environment["COLUMNS"] = columns
+            text = subprocess.run([PROGRAM, "explain", "m.json", "people.csv", "--epsilon", "0.002", "--quiet"], cwd=self.folder,
+                                  env=environment, check=True, stdout=subprocess.PIPE).stdout.decode()
+            tables = re.findall(r"(?ms)^     changes .*?(?=^  \* recommended)", text)
+            self.assertGreater(len(tables), 3)
+            widths = [len(line) for table in tables for line in table.splitlines()]
+            self.assertLessEqual(max(widths), most)
+            self.assertGreater(max(widths), most - 20)
+            self.assertIn("loan amount", text)
+            self.assertNotIn("loan_amount −", text)  # a reason, in the words of plans
 
     def test_a_trade_off_is_in_every_form_of_the_result(self):
         self.ellice("explain", "m.json", "people.csv", "--epsilon", "0.002", "--quiet", "--format", "json", "--trade-off", "-o", "plans.json")
@@ -54,6 +72,8 @@ class FewChanges(CliTestCase):
                 for line in lines[head + 2:]:
                     if "recommended:" in line:
                         break
+                    if line.startswith(" " * 20):  # a long plan goes on
+                        continue
                     words = line.replace("*", " ").split()
                     plans.append((int(words[0]), float(words[1])))
                     if line.strip().startswith("*"):

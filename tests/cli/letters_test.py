@@ -8,7 +8,7 @@ import pathlib
 import re
 import unittest
 
-from cli_test_case import BAD_INPUT, DONE, FAILURE, PROJECT, WRONG_USAGE, CliTestCase
+from cli_test_case import BAD_INPUT, DONE, PROJECT, WRONG_USAGE, CliTestCase
 
 PEOPLE = """who,income,debt,purpose,city
 "Ann <b>O'Neil</b> & ""Sons"" jr",29000,6.5,car,Köln
@@ -107,6 +107,48 @@ class Letters(CliTestCase):
         for page in pages.values():
             self.assertIn("Why we could not accept it", page)
 
+    def test_have_the_recommended_plan_and_files_beside_them_the_same(self):
+        """Of the plans that JSON has with --trade-off: the one after which another change saves less than --worth."""
+        self.ellice("explain", "m.json", "people.csv", "--id", "who", "--epsilon", "1%", "--trade-off", "--format", "json", "-o", "all.json")
+        costs = {}
+        for plan in self.read_json("all.json")["results"]:
+            if plan["changes"]:
+                costs.setdefault(plan["query_index"], []).append((len(plan["changes"]), plan["distance"]["weighted"]))
+        self.assertTrue(any(len(plans) > 1 for plans in costs.values()))
+        counts = set()
+        for worth in (0, 0.2, 0.9):
+            self.letters("--worth", str(worth), folder=f"by {worth}")
+            answers = {answer["query_index"]: answer for answer in self.read_json(f"by {worth}/answers.json")["results"]}
+            for person, plans in costs.items():
+                place = 0
+                while place + 1 < len(plans) and (1 - plans[place + 1][1] / plans[place][1]) / (
+                        plans[place + 1][0] - plans[place][0]) >= worth:
+                    place += 1
+                self.assertEqual(len(answers[person]["changes"]), plans[place][0])
+                self.assertEqual(answers[person]["plan"], 0)
+                if place + 1 < len(plans):
+                    self.assertEqual(answers[person]["status"], "certified")
+                    self.assertIn("would lower the cost to", answers[person]["message"])
+            counts.add(tuple(len(answers[person]["changes"]) for person in costs))
+            self.ellice("verify", "m.json", f"by {worth}/answers.json")
+        self.assertGreater(len(counts), 1)
+        self.letters("--nearest", folder="nearest")
+        for answer in self.read_json("nearest/answers.json")["results"]:
+            if answer["changes"]:
+                self.assertEqual(len(answer["changes"]), costs[answer["query_index"]][-1][0])
+
+    def test_name_the_day_by_which_a_horizon_ends(self):
+        schema = (self.folder / "loans.yaml").read_text(encoding="utf-8")
+        self.write("loans.yaml", schema.replace("direction: increase, unit", "direction: increase, slow: 20000 per year, unit"))
+        self.ellice("train", "loans.csv", "--schema", "loans.yaml", "-o", "m.json")
+        _, pages = self.letters("--horizon", "18 months")
+        plans = [page for page in pages.values() if "What you can do" in page and "Keep everything else" in page]
+        self.assertTrue(plans)
+        for page in plans:
+            self.assertIn("all changes are made by 1 November 2027", page)
+        self.expect_failure(WRONG_USAGE, ["--valid-until 2027-10-31 is before the end of the horizon, 2027-11-01 (18 months"],
+                            *self.arguments("--horizon", "18 months", "--valid-until", "2027-10-31", folder="new"))
+
     def test_go_to_people_of_models_with_several_classes(self):
         self.write("c.csv", "x,y,kind\n" + "".join(f"{i % 7},{i * i % 11},{'abc'[(i % 7 + i * i % 11) // 6]}\n" for i in range(60)))
         self.write("c.yaml", "target: {column: kind, favourable: a, classes: [a, b, c]}\n"
@@ -169,18 +211,48 @@ class Letters(CliTestCase):
         self.assertIn("and 1 person whose row cannot be read", run.stderr)
 
     def test_need_a_folder_of_their_own(self):
-        self.expect_failure(FAILURE, ["cannot write people.csv: Not a directory"], *self.arguments(folder="people.csv"))
-        self.expect_failure(FAILURE, ["cannot write no/where: No such file"], *self.arguments(folder="no/where"))
+        self.expect_failure(BAD_INPUT, ["cannot write people.csv: Not a directory", "name a folder"],
+                            *self.arguments(folder="people.csv"))
+        self.expect_failure(BAD_INPUT, ["cannot write no/where: No such file"], *self.arguments(folder="no/where"))
         self.letters()
-        self.expect_failure(FAILURE, ["letters: it is not empty"], *self.arguments())
+        self.expect_failure(BAD_INPUT, ["letters: it is not empty"], *self.arguments())
 
-    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
     def test_need_a_folder_that_can_be_written(self):
+        """As root, who may write everywhere else, in a file system that takes nothing."""
         locked = pathlib.Path(self.folder / "locked")
+        if os.geteuid() == 0:
+            self.expect_failure(BAD_INPUT, ["cannot write /proc/letters: "], *self.arguments(folder="/proc/letters"))
+            self.expect_failure(BAD_INPUT, ["cannot write /proc/self"], *self.arguments(folder="/proc/self/letters"))
+            return
         locked.mkdir()
         locked.chmod(0o555)
-        self.expect_failure(FAILURE, ["cannot write locked: Permission denied"], *self.arguments(folder="locked"))
-        self.expect_failure(FAILURE, ["cannot write locked/in: Permission denied"], *self.arguments(folder="locked/in"))
+        self.expect_failure(BAD_INPUT, ["cannot write locked: Permission denied"], *self.arguments(folder="locked"))
+        self.expect_failure(BAD_INPUT, ["cannot write locked/in: Permission denied"], *self.arguments(folder="locked/in"))
+
+    def test_are_not_begun_where_a_pace_contradicts_the_rest(self):
+        schema = (self.folder / "loans.yaml").read_text(encoding="utf-8")
+        for entry, words in (("slow: 1 per year, immutable: true", ["loans.yaml:", "slow"]),
+                             ("slow: 0 per year", ["loans.yaml:", "slow", "0 per year"]),
+                             ("slow: 1 per decade", ["loans.yaml:", "1 per decade"]),
+                             ("slow: often", ["loans.yaml:", "often"])):
+            self.write("loans.yaml", schema.replace("{kind: numeric, min: 0}", "{kind: numeric, min: 0, " + entry + "}"))
+            self.expect_failure(BAD_INPUT, words, "train", "loans.csv", "--schema", "loans.yaml", "-o", "new.json")
+        self.write("loans.yaml", schema.replace("levels: [boat, car, home]", "levels: [boat, car, home], slow: 1 per year"))
+        self.expect_failure(BAD_INPUT, ["loans.yaml:", "slow"], "train", "loans.csv", "--schema", "loans.yaml", "-o", "new.json")
+        model = self.read_json("m.json")
+        model["schema"]["features"]["city"]["slow"] = "1 per year"  # which is immutable
+        self.write("bad.json", model)
+        arguments = list(self.arguments("--horizon", "12 months"))
+        arguments[1] = "bad.json"
+        self.expect_failure(BAD_INPUT, ["bad.json"], *arguments)
+
+    def test_miss_every_message_by_its_name(self):
+        messages = (OURS / "de.yaml").read_text(encoding="utf-8")
+        for key in ("subject", "condition_horizon", "no_plan_next", "closing"):
+            self.write("own.yaml", re.sub(f"(?m)^{key}:.*\n", "", messages))
+            self.expect_failure(BAD_INPUT, ["own.yaml:", f'key "{key}" is missing'], *self.arguments("--letter-messages", "own.yaml"))
+        self.write("own.yaml", messages + "extra: what nobody says\n")
+        self.expect_failure(BAD_INPUT, ["own.yaml:", "extra"], *self.arguments("--letter-messages", "own.yaml"))
 
 
 if __name__ == "__main__":

@@ -62,10 +62,6 @@ std::vector<std::string> contradictions(const Told& a, const Told& b) {
           claim.distance.weighted, other.distance.weighted);
       if (claim.status == Status::infeasible && is_allowed(other, wishes))
         found.push_back("infeasible beside an answer: " + place);
-      // Not a status, but as strong a sentence.
-      if (claim.status == Status::not_found && is_allowed(other, wishes) &&
-          claim.message.starts_with("no row passes"))
-        found.push_back("ruled out beside an answer: " + place);
       const bool states_a_gap =
           claim.counterfactual && (claim.status == Status::optimal || claim.gap.has_value());
       if (states_a_gap && is_allowed(other, wishes) && is_dearer(claim, other, wishes))

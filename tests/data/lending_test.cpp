@@ -56,6 +56,15 @@ TEST(Lending, RowsKeepTheRangesOfTheSchema) {
   }
 }
 
+TEST(Lending, NobodyHasWorkedBeforeSixteen) {
+  const Dataset data = lending_dataset(20000, 7);
+  const auto column = [&](const char* name) {
+    return data.raw.col(static_cast<Index>(*data.schema.find(name)));
+  };
+  EXPECT_GE((column("age") - column("employment_years")).minCoeff(), 16);
+  EXPECT_TRUE(data.schema.features[*data.schema.find("employment_years")].slow.has_value());
+}
+
 /// Newton's method on standardised columns, categories as indicators of all levels but the first.
 double logistic_accuracy(const Dataset& data) {
   std::vector<Vector> columns = {Vector::Ones(data.rows())};

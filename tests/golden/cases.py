@@ -99,7 +99,7 @@ SETS = [
     Case("recourse/lending-isotropic.json", "explain @lending:borrower --epsilon 1% --set isotropic"),
     Case("recourse/lending-ensemble.json", "explain @lending:borrower --epsilon 1% --set ensemble"
          " --ensemble models/lending-other.json"),
-    Case("recourse/lending-ensemble-infeasible.json", "explain @lending --epsilon 5% --lock income,debt,savings"
+    Case("recourse/lending-ensemble-infeasible.json", "explain @lending:borrower --epsilon 5% --lock income,savings,loan_amount,guarantor"
          " --ensemble models/lending-other.json"),
     Case("recourse/lending-true.json", "explain @lending:borrower --epsilon 1% --set true --dataset lending"),
     Case("recourse/compas-true.json", "explain @compas --epsilon 1% --set true --dataset compas"),

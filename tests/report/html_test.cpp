@@ -194,7 +194,7 @@ TEST(Html, DoesNotCallALocalSearchAProof) {
   const std::string page = to_html(example.model, example.page, example.answers, example.curves);
   EXPECT_EQ(markup_fault(page), "");
   expect_words(page,
-               {"No plan was found beyond ε = 0.04; none is ruled out", "none found beyond 0.04",
+               {"No plan was found beyond ε = 0.04, which proves nothing", "none found beyond 0.04",
                 "Attack: no network within ε was found that declines it"});
   EXPECT_EQ(page.find("No plan exists"), std::string::npos);
 }

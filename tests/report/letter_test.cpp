@@ -96,7 +96,8 @@ TEST(Letter, IsOneLineOnATerminal) {
     EXPECT_EQ(text.find("principal reasons") != std::string::npos, answer.reasons.has_value());
     if (!answer.reasons) continue;
     for (const Reason& reason : answer.reasons->items) {
-      expect_words(text, {reason.feature + " " + display_contribution(reason.contribution)});
+      expect_words(text, {title_of(example.model.schema(), reason.feature) + " " +
+                          display_contribution(reason.contribution)});
       if (reason.code) expect_words(text, {"[R<3] income"});
     }
   }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -198,7 +199,7 @@ class LetterFolders : public testing::Test {
     try {
       LetterFolder folder(path);
     } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::output);
+      EXPECT_EQ(error.code(), ErrorCode::input);
       return error.what();
     }
     return "";
@@ -259,7 +260,12 @@ TEST_F(LetterFolders, GetOneLetterForEachDeclinedPersonAndAnIndex) {
   std::vector<Answer> answers = example.answers;
   Answer further = with_status(Status::optimal);
   further.plan = 1;
-  answers.push_back(further);
+  answers.insert(std::find_if(answers.begin(), answers.end(),
+                              [&](const Answer& answer) {
+                                return answer.query_index == further.query_index;
+                              }) +
+                     1,
+                 further);
   const std::filesystem::path path = root_ / "letters";
   LetterFolder folder(path);
   LetterBatch letters(folder, writer(Language::fr), schema);
@@ -288,6 +294,60 @@ TEST_F(LetterFolders, GetOneLetterForEachDeclinedPersonAndAnIndex) {
   EXPECT_EQ(files(path).size(), letters.counts().letters() + 1);
   EXPECT_EQ(letters.letters_with_protected_reasons(), with_protected);
   EXPECT_EQ(letters.protected_reasons().at("debt"), debts);
+}
+
+TEST_F(LetterFolders, HaveThePlanToRecommendWherePlansAreATradeOff) {
+  // Of the cost 4 with one change, 2 with two and 1.9 with three the second is recommended.
+  std::vector<Answer> plans(3, with_status(Status::optimal));
+  const std::array<double, 3> costs = {4, 2, 1.9};
+  for (std::size_t k = 0; k < plans.size(); ++k) {
+    plans[k].plan = static_cast<int>(k);
+    plans[k].distance = {.weighted = costs.at(k), .changed = static_cast<int>(k) + 1};
+  }
+  const Schema& schema = batch().example.model.schema();
+  const auto references = [&](std::optional<double> worth) {
+    const std::filesystem::path path = root_ / (worth ? fmt::format("{}", *worth) : "first");
+    LetterFolder folder(path);
+    LetterBatch letters(folder, writer(Language::en), schema, worth);
+    letters.add(plans);
+    EXPECT_EQ(letters.counts().letters(), 1);
+    letters.finish();
+    folder.commit();
+    std::ifstream file(path / "index.csv");
+    std::string text((std::istreambuf_iterator<char>(file)), {});
+    return text;
+  };
+  EXPECT_TRUE(has(references({}), letter_reference(plans[0], schema)));
+  EXPECT_TRUE(has(references(0.2), letter_reference(plans[1], schema)));
+  EXPECT_TRUE(has(references(0.01), letter_reference(plans[2], schema)));
+}
+
+TEST(Letters, SayByWhichDayPlansWithAHorizonAreDone) {
+  const auto page = [](Language language, std::optional<Date> ends) {
+    return LetterWriter(batch().request, {}, LetterMessages(language),
+                        Template(default_letter_template(), "ours", letter_fields()),
+                        {.lender = "B", .date = parse_date("2026-05-01", ""), .horizon_ends = ends})
+        .letter(with_status(Status::optimal));
+  };
+  const Date end = parse_date("2027-05-01", "");
+  EXPECT_TRUE(has(page(Language::en, end), "all changes are made by 1 May 2027"));
+  EXPECT_TRUE(has(page(Language::de, end), "bis zum 1. Mai 2027 geschehen"));
+  EXPECT_TRUE(has(page(Language::fr, end), "d’ici au 1er mai 2027"));
+  EXPECT_FALSE(has(page(Language::en, {}), "2027"));
+}
+
+TEST(EndOfHorizon, FollowsTheCalendar) {
+  const auto end = [](const char* horizon, const char* begin) {
+    return end_of(parse_horizon(horizon), parse_date(begin, ""));
+  };
+  EXPECT_EQ(end("12 months", "2026-05-01"), parse_date("2027-05-01", ""));
+  EXPECT_EQ(end("1 year", "2028-02-29"), parse_date("2029-02-28", ""));
+  EXPECT_EQ(end("1 month", "2026-01-31"), parse_date("2026-02-28", ""));
+  EXPECT_EQ(end("13 months", "2026-12-31"), parse_date("2028-01-31", ""));
+  EXPECT_EQ(end("2 weeks", "2026-12-25"), parse_date("2027-01-08", ""));
+  EXPECT_EQ(end("1.5 days", "2026-12-31"), parse_date("2027-01-01", ""));
+  EXPECT_EQ(end("0.5 years", "2026-01-01"), parse_date("2026-07-02", ""));  // 182 of 182.6 days
+  EXPECT_THROW((void)end("1001 years", "2026-01-01"), Error);
 }
 
 TEST(LetterFileName, IsUniqueAndSafe) {

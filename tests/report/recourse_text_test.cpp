@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "data/spelling.hpp"
 #include "report/display.hpp"
 #include "report/lending_answers.hpp"
 #include "report/text_table.hpp"
@@ -38,7 +39,7 @@ TEST(RecourseText, ShowsEveryChangedValueAndNoOther) {
     const std::vector<std::string> lines = lines_of(recourse_text(answer, appraiser));
     for (std::size_t j = 0; j < schema.features.size(); ++j) {
       const auto row = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) {
-        return line.starts_with("  " + schema.features[j].name + " ");
+        return line.starts_with("  " + feature_label(schema.features[j]) + " ");
       });
       const Value& now = answer.query[j];
       const Value& then = (*answer.counterfactual)[j];

@@ -95,8 +95,9 @@ TEST(Sentence, SaysForEveryStatusWhatItMeans) {
             "No plan exists: no change that the constraints allow convinces every model, not even "
             "the trained one alone.");
   EXPECT_EQ(told({.status = Status::not_found, .message = "10000 nodes"}),
-            "No plan was found, and none is ruled out: 10000 nodes.");
-  EXPECT_EQ(told({.status = Status::not_found}), "No plan was found, and none is ruled out.");
+            "No plan was found, but none was proved to be impossible: 10000 nodes.");
+  EXPECT_EQ(told({.status = Status::not_found}),
+            "No plan was found, but none was proved to be impossible.");
   EXPECT_EQ(told({.status = Status::invalid, .message = "line 3: empty cell."}),
             "The query could not be read: line 3: empty cell.");
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "ellice/core/error.hpp"
 
 namespace ellice {
@@ -23,6 +25,22 @@ TEST(TextTable, LinesUpByCharactersNotBytes) {
 TEST(TextTable, RefusesARowOfAnotherWidth) {
   TextTable table({TextTable::Align::left});
   EXPECT_THROW(table.row({"a", "b"}), Error);
+}
+
+TEST(Wrapped, BreaksAtBlanksButNotInsideNumbers) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(wrapped("lower debt from 35 700 to 8 100 EUR", 16),
+            (Lines{"lower debt from", "35 700 to 8 100", "EUR"}));
+  EXPECT_EQ(wrapped("größer als zwölf", 10), (Lines{"größer als", "zwölf"}));
+  EXPECT_EQ(wrapped("unbreakable word", 4), (Lines{"unbreakable", "word"}));
+  EXPECT_EQ(wrapped("", 4), Lines{""});
+}
+
+TEST(RoundedBeside, HasTheDigitsThatTellItFromAnother) {
+  EXPECT_EQ(rounded_beside(0.123456, 0), "0.1235");
+  EXPECT_EQ(rounded_beside(1.0000123, 1), "1.00001");
+  EXPECT_EQ(rounded_beside(1, 1.0000123), "1");
+  EXPECT_EQ(rounded_beside(2, 2), "2");
 }
 
 TEST(DisplayWidth, CountsCodePointsWithoutCombiningMarks) {

@@ -33,6 +33,27 @@ TEST(TradeOff, AsksOfEveryFurtherChangeThatItSaves) {
   EXPECT_EQ(recommended(plans, 0.14), 1U);
 }
 
+TEST(TradeOff, LeavesThePlanToRecommendWithWhatMoreChangesWouldSave) {
+  std::vector<Answer> answers = plans_of({{1, 4.0}, {2, 2.0}, {3, 1.7}});
+  Answer alone{.query_index = 3, .status = Status::not_found};
+  answers.push_back(alone);
+  for (Answer& plan : plans_of({{1, 4.0}, {2, 2.0}})) {
+    plan.query_index = 7;
+    answers.push_back(plan);
+  }
+  answers.back().reason = "5 changes would lower the cost to 1.9";
+  const std::vector<Answer> kept = recommended_alone(answers, 0.2);
+  ASSERT_EQ(kept.size(), 3U);
+  EXPECT_EQ(kept[0].distance.changed, 2);
+  EXPECT_EQ(kept[0].plan, 0);
+  EXPECT_NE(kept[0].message.find("3 changes would lower the cost to 1.7"), std::string::npos);
+  EXPECT_EQ(kept[1].query_index, 3U);
+  EXPECT_EQ(kept[1].message, "");
+  EXPECT_EQ(kept[2].distance.changed, 2);
+  EXPECT_NE(kept[2].message.find("5 changes would lower the cost to 1.9"), std::string::npos);
+  EXPECT_EQ(kept[2].reason, "");
+}
+
 TEST(TradeOff, HasALineForEachPlan) {
   const std::vector<Answer> plans = plans_of({{1, 4.0}, {2, 2.0}, {3, 1.7}});
   const std::vector<TradeOffLine> lines = trade_off_lines(plans, {}, 0.2);
