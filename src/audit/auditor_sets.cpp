@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "audit/audit_rounding.hpp"
 #include "audit/auditor.hpp"
 #include "certificate/verification_check.hpp"
 #include "ellice/core/json.hpp"
@@ -126,6 +127,27 @@ double Auditor::ellipsoid_radius(const Row& row, const AnswerAudit& result) cons
   return least;
 }
 
+Auditor::Radius Auditor::radius_in_doubles(const Row& row, const AnswerAudit& result) const {
+  const std::vector<audit::Cone>& all = cones(result);
+  const std::vector<const Model*>& members = asked_.set.members;
+  const bool is_linear = is_exact_ || members.empty();
+  Radius radius;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const Model& seen = k > 0 && !members.empty() ? *members[k - 1] : *model_;
+    const Vector z = is_linear ? row.z : seen.encoder.encode(row.values);
+    const audit::LongVector z_lost = audit::move_rounding(model_->encoder, seen.encoder, row.z);
+    audit::LongVector lost =
+        audit::feature_rounding(seen.network, seen.encoder.encode(row.values),
+                                &seen == model_ ? audit::LongVector::Zero(z.size()) : z_lost);
+    if (all[k].lift().rows() != lost.size()) lost = all[k].lift().cwiseAbs() * lost;
+    const audit::LongVector x = verification::features_of(is_linear ? *model_ : seen, z);
+    const audit::Cone::Radii own = all[k].radii(x, asked_.threshold, lost);
+    radius.least = std::min(radius.least, own.least);
+    radius.most = std::min(radius.most, own.most);
+  }
+  return radius;
+}
+
 Auditor::Radius Auditor::radius_of(const Row& row, const AnswerAudit& result) const {
   if (!true_models_) {
     const double own = ellipsoid_radius(row, result);
@@ -166,16 +188,8 @@ void Auditor::check_radius(JsonObject& answer, const Row& row, AnswerAudit& resu
   const bool is_between = stored >= own.least && stored <= own.most;
   if (is_between || agree(stored, own.least, floor) || agree(stored, own.most, floor)) return;
   if (!true_models_) {
-    // Half the square of a margin, which is a small difference of larger terms where ε is small.
-    const audit::LongVector x = verification::features_of(*model_, row.z);
-    long double share = audit::rounding(cones(result));
-    for (const audit::Cone& cone : cones(result)) {
-      const long double terms =
-          cone.center().cwiseProduct(x).cwiseAbs().sum() + std::abs(asked_.threshold);
-      const long double margin = std::abs(cone.center().dot(x) - asked_.threshold);
-      if (margin > 0) share = std::max(share, 1e-14L * terms / margin);
-    }
-    if (std::abs(stored - own.least) <= share * own.least) return;
+    const Radius in_doubles = radius_in_doubles(row, result);
+    if (stored >= in_doubles.least && stored <= in_doubles.most) return;
   }
   result.failures.push_back(
       fmt::format("robustness_radius is {}, recomputed {}", stored, own.least));

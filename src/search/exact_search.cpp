@@ -276,7 +276,7 @@ void ExactSearch::add_trade_off(std::vector<Answer>& plans, const Query& query,
   }
   const bool more_is_useless = nearest->status == Status::optimal;
   if (is_cheaper(*nearest)) add(std::move(*nearest));
-  if (more_is_useless) plans.back().reason += "; further changes do not lower it";
+  if (more_is_useless) plans.back().reason += no_more_reason();
 }
 
 int usual_node_limit(const Problem& problem) {

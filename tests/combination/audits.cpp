@@ -7,6 +7,7 @@
 #include <iostream>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "combination/alterations.hpp"
 #include "combination/cases.hpp"
@@ -25,9 +26,11 @@ namespace ellice::combination {
 namespace {
 
 constexpr std::string_view usage =
-    "usage: audits [--seed S] [--count N] [--alterations M] [--examples K] [--all]\n"
+    "usage: audits [--seed S] [--count N | --seeds A,B,…] [--alterations M] [--examples K] "
+    "[--all]\n"
     "\n"
-    "Audits the files of the cases S, S+1, …, S+N-1, and M altered ones of each file. Prints what "
+    "Audits the files of the cases S, S+1, …, S+N-1, or of those listed, and M altered ones of "
+    "each file. Prints what "
     "was\n"
     "tried, and of each kind of wrong verdict K examples. --all shows what is no claim as well.\n"
     "ELLICE_SEED in the environment is added to S.\n";
@@ -38,6 +41,7 @@ constexpr double largest_condition = 1e12;
 struct Arguments {
   std::uint64_t seed = 1;
   std::uint64_t count = 100;
+  std::vector<std::uint64_t> seeds = {};  // instead of a range
   std::uint64_t alterations = 10;
   std::uint64_t examples = 1;
   bool shows_all = false;
@@ -62,6 +66,9 @@ Arguments parse(const std::vector<std::string>& words) {
       arguments.seed = whole(value);
     } else if (words[k] == "--count") {
       arguments.count = whole(value);
+    } else if (words[k] == "--seeds") {
+      std::istringstream list(value);
+      for (std::string one; std::getline(list, one, ',');) arguments.seeds.push_back(whole(one));
     } else if (words[k] == "--alterations") {
       arguments.alterations = whole(value);
     } else if (words[k] == "--examples") {
@@ -361,6 +368,8 @@ class Campaign {
 
 int run(const Arguments& arguments) {
   Campaign campaign(arguments);
+  for (const std::uint64_t seed : arguments.seeds) campaign.run_case(seed);
+  if (!arguments.seeds.empty()) return campaign.conclude();
   for (std::uint64_t seed = arguments.seed; seed < arguments.seed + arguments.count; ++seed)
     campaign.run_case(seed);
   return campaign.conclude();
