@@ -65,6 +65,11 @@ class Auditor {
   /// Logit and robust logit of any row, by the verifier's arithmetic.
   [[nodiscard]] Evaluation evaluate(const Row& row, const AnswerAudit& result) const;
   [[nodiscard]] Evaluation evaluate_true(const Row& row, const AnswerAudit& result) const;
+  /// The least score that models of the true set were found to give a row.
+  [[nodiscard]] double attained_by_true(const Row& row, const AnswerAudit& result) const;
+  /// What rounding the objective may take from the worst score: ρ of it moves that by ρ/τ, τ being
+  /// about 2ε/penalty (theory.md, Result 27), once for L and once for L̂ and twice for its bounds.
+  [[nodiscard]] double lost_by_true(const Evaluation& found, const AnswerAudit& result) const;
 
   /// The answer names one of the classes that were asked for.
   void check_target(JsonObject& answer, AnswerAudit& result) const;

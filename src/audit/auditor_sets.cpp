@@ -74,6 +74,20 @@ Evaluation Auditor::evaluate_true(const Row& row, const AnswerAudit& result) con
   return found;
 }
 
+double Auditor::attained_by_true(const Row& row, const AnswerAudit& result) const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const audit::LongVector& c : scores(row.z, result)) {
+    const audit::LongVector model = true_models_->worst(c, result.epsilon).model;
+    least = std::min(least, static_cast<double>(model.dot(c)));
+  }
+  return least;
+}
+
+double Auditor::lost_by_true(const Evaluation& found, const AnswerAudit& result) const {
+  const long double rounding = true_models_->objective().rounding(true_models_->center());
+  return static_cast<double>(2 * rounding) * (found.logit - found.robust_logit) / result.epsilon;
+}
+
 bool Auditor::is_robust(const RawRow& row, const Vector& z, const Certificate& known,
                         const AnswerAudit& result) const {
   // Certified rows keep this share of the terms from the threshold.
@@ -187,7 +201,12 @@ void Auditor::check_radius(JsonObject& answer, const Row& row, AnswerAudit& resu
   const double floor = true_models_ ? 1e-4 * (1 + model_->training.objective) : 1e-12;
   const bool is_between = stored >= own.least && stored <= own.most;
   if (is_between || agree(stored, own.least, floor) || agree(stored, own.most, floor)) return;
-  if (!true_models_) {
+  if (true_models_) {
+    // A difference of two objectives, each of which loses as much.
+    const auto lost =
+        static_cast<double>(2 * true_models_->objective().rounding(true_models_->center()));
+    if (stored >= own.least - lost && stored <= own.most + lost) return;
+  } else {
     const Radius in_doubles = radius_in_doubles(row, result);
     if (stored >= in_doubles.least && stored <= in_doubles.most) return;
   }

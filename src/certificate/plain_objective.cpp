@@ -107,6 +107,29 @@ PlainObjective::Value PlainObjective::evaluate(const LongVector& theta) const {
   return result;
 }
 
+long double PlainObjective::rounding(const LongVector& theta) const {
+  constexpr long double unit_roundoff = 0x1p-53L;
+  const Index p = rows_.rows();
+  long double sizes = 0;
+  for (Index i = 0; i < rows_.cols(); ++i) {
+    long double largest = 0;
+    for (Index k = 0; k < classes_; ++k) {
+      long double size = 0;
+      for (Index j = 0; j < p; ++j) size += std::abs(theta(k * p + j) * rows_(j, i));
+      largest = std::max(largest, size);
+    }
+    sizes += largest;
+  }
+  const auto n = static_cast<long double>(rows_.cols());
+  const long double objective = evaluate(theta).objective;
+  const long double slope =
+      kind_ == LossKind::squared ? std::max(1.0L, std::sqrt(2 * objective)) : 1;
+  // Terms of a score, and levels of a sum over rows that is made in pairs or lanes.
+  const auto terms = static_cast<long double>(p + 4);
+  const long double levels = 16 + std::log2(n);
+  return 4 * unit_roundoff * (terms * slope * sizes / n + (levels + terms) * objective);
+}
+
 PlainObjective::LongMatrix PlainObjective::hessian(const LongVector& at) const {
   const Index p = rows_.rows();
   LongMatrix result = LongMatrix::Zero(at.size(), at.size());

@@ -4,6 +4,8 @@
 #include <Eigen/Eigenvalues>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <set>
@@ -33,6 +35,7 @@ constexpr std::string_view usage =
     "each file. Prints what "
     "was\n"
     "tried, and of each kind of wrong verdict K examples. --all shows what is no claim as well.\n"
+    "With --out it writes models and files into FOLDER/SEED.\n"
     "ELLICE_SEED in the environment is added to S.\n";
 
 // Files of models beyond it may be refused: what a solve in double precision leaves is nothing.
@@ -45,6 +48,7 @@ struct Arguments {
   std::uint64_t alterations = 10;
   std::uint64_t examples = 1;
   bool shows_all = false;
+  std::filesystem::path out = {};
 };
 
 std::uint64_t whole(const std::string& text) {
@@ -69,6 +73,8 @@ Arguments parse(const std::vector<std::string>& words) {
     } else if (words[k] == "--seeds") {
       std::istringstream list(value);
       for (std::string one; std::getline(list, one, ',');) arguments.seeds.push_back(whole(one));
+    } else if (words[k] == "--out") {
+      arguments.out = value;
     } else if (words[k] == "--alterations") {
       arguments.alterations = whole(value);
     } else if (words[k] == "--examples") {
@@ -257,6 +263,19 @@ class Campaign {
     }
   }
 
+  /// As many files as the case has runs.
+  void write(const Case& drawn, const std::string& text) const {
+    const std::filesystem::path folder = arguments_->out / std::to_string(drawn.seed);
+    std::filesystem::create_directories(folder);
+    const auto put = [&](const std::string& name, const std::string& content) {
+      std::ofstream(folder / name) << content;
+    };
+    put("rows.csv", csv_text(drawn.table));
+    put("model.json", to_text(to_json(*trained_.model)));
+    if (trained_.member) put("member.json", to_text(to_json(*trained_.member)));
+    put(fmt::format("answers{}.json", honest_ + 1), text);
+  }
+
   void run_file(const Case& drawn, const Run& run) {
     std::string text;
     std::string method;
@@ -271,6 +290,7 @@ class Campaign {
       return count("not asked");
     }
     const Json file = parse_json(text, "answers.json");
+    if (!arguments_->out.empty()) write(drawn, text);
     const double condition = condition_of(*trained_.model);
     ++honest_;
     count("files: " + method);
