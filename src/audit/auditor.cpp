@@ -329,9 +329,8 @@ void Auditor::check_logits(JsonObject& answer, const Row& row, const Evaluation&
   const auto share = [&] { return std::min(audit::rounding(cones(result)), most); };
   if (is_solved && std::abs(stored - found.robust_logit) <= share() * size) {
     result.failures.pop_back();
-  } else if (true_models_ && stored >= found.robust_logit - lost_by_true(found, result) &&
-             stored <= attained_by_true(row, result) + lost_by_true(found, result)) {
-    result.failures.pop_back();  // between what is proved and what a model attains
+  } else if (true_models_ && is_bound_of_true(stored, row, found, result)) {
+    result.failures.pop_back();
   } else if (true_models_ && !is_certified(result.status) && stored < found.robust_logit) {
     // A lower bound still, of a row that nobody calls robust.
     result.failures.pop_back();

@@ -67,6 +67,9 @@ class Auditor {
   [[nodiscard]] Evaluation evaluate_true(const Row& row, const AnswerAudit& result) const;
   /// The least score that models of the true set were found to give a row.
   [[nodiscard]] double attained_by_true(const Row& row, const AnswerAudit& result) const;
+  /// Whether a number is a bound on it as good as searches are content with.
+  [[nodiscard]] bool is_bound_of_true(double stated, const Row& row, const Evaluation& found,
+                                      const AnswerAudit& result) const;
   /// What rounding the objective may take from the worst score: ρ of it moves that by ρ/τ, τ being
   /// about 2ε/penalty (theory.md, Result 27), once for L and once for L̂ and twice for its bounds.
   [[nodiscard]] double lost_by_true(const Evaluation& found, const AnswerAudit& result) const;

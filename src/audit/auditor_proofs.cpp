@@ -80,8 +80,9 @@ void Auditor::check_best(JsonObject best, double bound, const audit::RowConstrai
   const double stated = best.number("robust_logit");
   const double penalty = found.logit - found.robust_logit;
   const bool agrees = agree(stated, found.robust_logit, true_models_ ? 1 : 1e-6) ||
-                      (!true_models_ && std::abs(stated - found.robust_logit) <=
-                                            audit::rounding(cones(result)) * penalty);
+                      (true_models_ ? is_bound_of_true(stated, row, found, result)
+                                    : std::abs(stated - found.robust_logit) <=
+                                          audit::rounding(cones(result)) * penalty);
   if (!agrees) {
     result.failures.push_back(
         fmt::format("best.robust_logit is {}, recomputed {}", stated, found.robust_logit));

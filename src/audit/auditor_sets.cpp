@@ -83,6 +83,15 @@ double Auditor::attained_by_true(const Row& row, const AnswerAudit& result) cons
   return least;
 }
 
+bool Auditor::is_bound_of_true(double stated, const Row& row, const Evaluation& found,
+                               const AnswerAudit& result) const {
+  // A share of the penalty: where the two bounds of a search are this near it goes no farther.
+  constexpr double near_enough = 1e-6;
+  const double lost = lost_by_true(found, result);
+  const double slack = near_enough * (found.logit - found.robust_logit) + lost;
+  return stated >= found.robust_logit - slack && stated <= attained_by_true(row, result) + lost;
+}
+
 double Auditor::lost_by_true(const Evaluation& found, const AnswerAudit& result) const {
   const long double rounding = true_models_->objective().rounding(true_models_->center());
   return static_cast<double>(2 * rounding) * (found.logit - found.robust_logit) / result.epsilon;
