@@ -99,7 +99,7 @@ class Auditor {
     double most = std::numeric_limits<double>::infinity();
   };
   [[nodiscard]] Radius radius_of(const Row& row, const AnswerAudit& result) const;
-  /// What an ellipsoid's may be found to be in double precision.
+  /// What it may be found to be in double precision.
   [[nodiscard]] Radius radius_in_doubles(const Row& row, const AnswerAudit& result) const;
   void check_radius(JsonObject& answer, const Row& row, AnswerAudit& result) const;
   [[nodiscard]] double ellipsoid_radius(const Row& row, const AnswerAudit& result) const;

@@ -129,8 +129,11 @@ void Auditor::check_epsilon_bounds(JsonObject bounds, double stated,
         (!asked_.max_changes || changes_at_most(*asked_.max_changes, row.values, constraints));
     const Radius own = radius_of(row, result);
     const double slack = negligible * own.least + 1e-9 * result.epsilon;
-    const bool is_its_own =
-        std::min(own.least, result.epsilon) - slack <= lower && lower <= own.most + slack;
+    const auto is_between = [&](const Radius& radius) {
+      return std::min(radius.least, result.epsilon) - slack <= lower &&
+             lower <= radius.most + slack;
+    };
+    const bool is_its_own = is_between(own) || is_between(radius_in_doubles(row, result));
     if (!is_allowed || !is_its_own)
       result.failures.push_back(
           fmt::format("max_epsilon is {}, for which its point is no answer", lower));

@@ -151,6 +151,13 @@ double Auditor::ellipsoid_radius(const Row& row, const AnswerAudit& result) cons
 }
 
 Auditor::Radius Auditor::radius_in_doubles(const Row& row, const AnswerAudit& result) const {
+  if (true_models_) {
+    // A difference of two objectives, each of which loses as much.
+    const auto lost =
+        static_cast<double>(2 * true_models_->objective().rounding(true_models_->center()));
+    const Radius own = radius_of(row, result);
+    return {.least = own.least - lost, .most = own.most + lost};
+  }
   const std::vector<audit::Cone>& all = cones(result);
   const std::vector<const Model*>& members = asked_.set.members;
   const bool is_linear = is_exact_ || members.empty();
@@ -210,15 +217,8 @@ void Auditor::check_radius(JsonObject& answer, const Row& row, AnswerAudit& resu
   const double floor = true_models_ ? 1e-4 * (1 + model_->training.objective) : 1e-12;
   const bool is_between = stored >= own.least && stored <= own.most;
   if (is_between || agree(stored, own.least, floor) || agree(stored, own.most, floor)) return;
-  if (true_models_) {
-    // A difference of two objectives, each of which loses as much.
-    const auto lost =
-        static_cast<double>(2 * true_models_->objective().rounding(true_models_->center()));
-    if (stored >= own.least - lost && stored <= own.most + lost) return;
-  } else {
-    const Radius in_doubles = radius_in_doubles(row, result);
-    if (stored >= in_doubles.least && stored <= in_doubles.most) return;
-  }
+  const Radius in_doubles = radius_in_doubles(row, result);
+  if (stored >= in_doubles.least && stored <= in_doubles.most) return;
   result.failures.push_back(
       fmt::format("robustness_radius is {}, recomputed {}", stored, own.least));
 }

@@ -10,6 +10,13 @@
 
 namespace ellice {
 
+namespace {
+
+// Of the objective: what does not show in a bound.
+constexpr long double negligible = 1e-15L;
+
+}  // namespace
+
 PlainObjective::PlainObjective(const Model& model, const StoredRows& rows)
     : kind_(model.training.loss_kind),
       classes_(model.network.layers.back().weights.rows()),
@@ -169,7 +176,17 @@ PlainObjective::LongMatrix PlainObjective::with_gauge(LongMatrix hessian) const 
 }
 
 long double PlainObjective::suboptimality(const LongVector& at, const LongVector& residual) const {
-  if (l2_ > 0 && penalize_bias_) return residual.squaredNorm() / (2 * l2_);
+  if (l2_ > 0 && penalize_bias_) {
+    // A small penalty makes much of a small residual; what the curvature proves may be less.
+    const long double by_penalty = residual.squaredNorm() / (2 * l2_);
+    if (by_penalty <= negligible * (1 + optimum_)) return by_penalty;
+    return std::min(by_penalty, suboptimality_by_curvature(at, residual));
+  }
+  return suboptimality_by_curvature(at, residual);
+}
+
+long double PlainObjective::suboptimality_by_curvature(const LongVector& at,
+                                                       const LongVector& residual) const {
   // What all classes have in common is in the penalty alone, and counts by itself.
   const Index p = rows_.rows();
   LongVector own = residual;

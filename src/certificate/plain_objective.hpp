@@ -48,6 +48,8 @@ class PlainObjective {
   [[nodiscard]] LongMatrix with_gauge(LongMatrix hessian) const;
 
  private:
+  [[nodiscard]] long double suboptimality_by_curvature(const LongVector& at,
+                                                       const LongVector& residual) const;
   /// Of a row, one for each class.
   void find_scores(const LongVector& theta, Index row, LongVector& scores) const;
   [[nodiscard]] bool is_penalized(Index parameter) const {

@@ -186,7 +186,8 @@ bool is_another_truth(std::string_view name, const Alteration& one, double reach
                                                       "epsilon", "reasons", "set"};
   const bool is_question = std::any_of(
       asked.begin(), asked.end(), [&](std::string_view part) { return name.starts_with(part); });
-  const bool says_less = one.what.ends_with("left out");
+  const bool says_less =
+      one.what.ends_with("left out") || (name.ends_with("blocking_is") && one.after == "likely");
   const bool is_wider =
       (name.ends_with("gap") || name.ends_with("bounds.upper") || name.ends_with("best.bound")) &&
       one.after.is_number() && one.after > one.before;
@@ -196,7 +197,7 @@ bool is_another_truth(std::string_view name, const Alteration& one, double reach
   const bool is_other_proof =
       name.find("proof") != std::string_view::npos &&
       (name.find("model") != std::string_view::npos || name.ends_with("multiplier") ||
-       (one.what == "two swapped" && name.ends_with("proofs")));
+       (one.what == "two swapped" && (name.ends_with("proofs") || name.ends_with("rules"))));
   const bool is_other_witness = name.starts_with("results[].infeasible.blocking_witnesses") ||
                                 name.starts_with("results[].infeasible.best.point") ||
                                 is_other_proof;

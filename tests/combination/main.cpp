@@ -134,8 +134,14 @@ class Report {
   /// A test of many cases must have met every method, set and status.
   [[nodiscard]] std::string what_is_missing() const {
     if (arguments_->count < 1000 || !arguments_->seeds.empty()) return {};
-    std::vector<std::string> wanted = {"verified", "certified rows checked", "pairs of methods",
-                                       "evaluated", "evaluations compared with certificates"};
+    std::vector<std::string> wanted = {"verified",
+                                       "certified rows checked",
+                                       "pairs of methods",
+                                       "evaluated",
+                                       "evaluations compared with certificates",
+                                       "runs for the declined alone",
+                                       "plans of a trade-off that is shown",
+                                       "paces within a horizon"};
     for (const Method& method : methods())
       wanted.push_back(fmt::format("answers: {}", method.name));
     for (const std::string_view name : EnumNames<SetKind>::names)
