@@ -77,7 +77,7 @@ void add_letter_options(Verb& verb, LetterArguments& arguments) {
 void check_letter_options(const Verb& verb, const LetterArguments& arguments) {
   for (const char* const option :
        {"--lender", "--valid-until", "--language", "--letter-template", "--letter-messages"}) {
-    require(arguments.are_asked() || !verb.gives(option), 
+    require(arguments.are_asked() || !verb.gives(option),
             "{} is for --letters; give --letters FOLDER as well, or leave it out", option);
   }
 }

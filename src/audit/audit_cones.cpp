@@ -62,6 +62,26 @@ double Cone::radius(const LongVector& x_tilde, double threshold) const {
   return static_cast<double>(ratio * ratio / 2);
 }
 
+Cone::Radii Cone::radii(const LongVector& x_tilde, double threshold, const LongVector& lost) const {
+  const LongVector a = lift_ * x_tilde;
+  const Score own = score(x_tilde);
+  const long double terms = center_.cwiseProduct(a).cwiseAbs().sum() + std::abs(threshold);
+  const long double of_sum =
+      2 * static_cast<long double>(a.size() + 4) * verification::unit_roundoff;
+  const long double of_margin = center_.cwiseAbs().dot(lost) + of_sum * terms;
+  const long double of_spread = std::sqrt(lost.dot(inverse().cwiseAbs() * lost));
+  const long double share = rounding();
+  const long double margin = own.logit - threshold;
+  const auto half_square = [](long double m, long double s) {
+    if (!(m > 0)) return 0.0L;
+    return s > 0 ? (m / s) * (m / s) / 2 : std::numeric_limits<long double>::infinity();
+  };
+  const long double least = half_square(margin - of_margin, own.spread + of_spread);
+  const long double most = half_square(margin + of_margin, own.spread - of_spread);
+  return {.least = static_cast<double>(std::max(1 - share, 0.0L) * least),
+          .most = static_cast<double>((1 + share) * most)};
+}
+
 LongVector Cone::worst(const LongVector& x_tilde, double epsilon) const {
   const LongVector a = lift_ * x_tilde;
   const LongVector image = hessian_->solve(a);
@@ -84,13 +104,17 @@ Matrix Cone::root() const {
   return upper.cast<double>();
 }
 
+LongMatrix Cone::inverse() const {
+  LongMatrix result(hessian().rows(), hessian().cols());
+  for (Index j = 0; j < result.cols(); ++j)
+    result.col(j) = hessian_->solve(LongVector::Unit(result.rows(), j));
+  return result;
+}
+
 double Cone::rounding() const {
-  constexpr long double unit_roundoff = 0x1p-53L;
-  LongMatrix inverse(hessian().rows(), hessian().cols());
-  for (Index j = 0; j < inverse.cols(); ++j)
-    inverse.col(j) = hessian_->solve(LongVector::Unit(inverse.rows(), j));
-  const auto size = static_cast<long double>(inverse.rows());
-  return static_cast<double>(size * unit_roundoff * hessian().norm() * inverse.norm());
+  const auto size = static_cast<long double>(hessian().rows());
+  return static_cast<double>(size * verification::unit_roundoff * hessian().norm() *
+                             inverse().norm());
 }
 
 long double Cone::excess(const LongVector& theta) const {

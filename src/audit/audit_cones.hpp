@@ -31,6 +31,18 @@ class Cone {
   [[nodiscard]] Score score(const LongVector& x_tilde) const;
   /// The largest ε for which the score stays at t or above; 0 where it is not above it.
   [[nodiscard]] double radius(const LongVector& x_tilde, double threshold) const;
+  /// What it may be found to be in double precision, where a = Bx̃ is off by up to `lost`. With
+  /// m = φ̂ᵀa − t and s = √(aᵀH⁻¹a) it is (m/s)²/2. Of m, |φ̂|ᵀlost and the rounding of its own sum
+  /// go astray; of s, a norm, no more than the norm of what a is off by, √(lostᵀ|H⁻¹|lost); the
+  /// solve takes its share of the whole (rounding()). Where m is a small difference, because ε is
+  /// small, the first is what counts.
+  struct Radii {
+    double least = 0;
+    double most = 0;
+  };
+  [[nodiscard]] Radii radii(const LongVector& x_tilde, double threshold,
+                            const LongVector& lost) const;
+  [[nodiscard]] const LongMatrix& lift() const { return lift_; }
   [[nodiscard]] LongVector solve(const LongVector& x_tilde) const;  // H⁻¹Bx̃
   [[nodiscard]] const LongMatrix& hessian() const { return hessian_->hessian(); }
   /// θ of the model that scores lowest.
@@ -48,6 +60,8 @@ class Cone {
   [[nodiscard]] Matrix root() const;
 
  private:
+  [[nodiscard]] LongMatrix inverse() const;  // of H
+
   std::shared_ptr<const EliminatedHessian> hessian_;
   LongVector center_;  // φ̂
   LongMatrix lift_;    // B

@@ -15,8 +15,9 @@ constexpr long double tolerance = 1e-9L;
 constexpr long double cancelled = 1e-12L;
 // Of its terms: what a sum in double precision is known to.
 constexpr long double summed = 1e-14L;
-// Of ε: how far outside its set rounding may leave a model, where H is all but singular.
-constexpr long double outside = 1e-6L;
+// Of ε: how far outside its set rounding may leave a model, at least. A solve (H + E)v = a with
+// ‖E‖ ≤ n·u·‖H‖ leaves vᵀHv = vᵀa − vᵀEv, which is off by n·u·κ(H) relatively (Cone::rounding).
+constexpr long double least_outside = 1e-6L;
 
 }  // namespace
 
@@ -45,6 +46,9 @@ LongVector ProofChecker::member_of_set(const LongVector& theta, std::size_t memb
   const long double epsilon = result_->epsilon;
   const long double own = excess(theta);
   if (own <= epsilon) return theta;
+  const long double outside =
+      true_models_ != nullptr ? least_outside
+                              : std::max<long double>(least_outside, (*cones_)[member].rounding());
   if (own > epsilon * (1 + outside) + 1e-15L) {
     // How far its digits, as written, may take it: in the set's own norm, entry by entry.
     const LongVector& from =

@@ -94,8 +94,9 @@ void Auditor::check_best(JsonObject best, double bound, const audit::RowConstrai
   const double stated = best.number("robust_logit");
   const double penalty = found.logit - found.robust_logit;
   const bool agrees = agree(stated, found.robust_logit, true_models_ ? 1 : 1e-6) ||
-                      (!true_models_ && std::abs(stated - found.robust_logit) <=
-                                            audit::rounding(cones(result)) * penalty);
+                      (true_models_ ? is_bound_of_true(stated, row, found, result)
+                                    : std::abs(stated - found.robust_logit) <=
+                                          audit::rounding(cones(result)) * penalty);
   if (!agrees) {
     result.failures.push_back(
         fmt::format("best.robust_logit is {}, recomputed {}", stated, found.robust_logit));
@@ -142,8 +143,11 @@ void Auditor::check_epsilon_bounds(JsonObject bounds, double stated,
         (!asked_.max_changes || changes_at_most(*asked_.max_changes, row.values, constraints));
     const Radius own = radius_of(row, result);
     const double slack = negligible * own.least + 1e-9 * result.epsilon;
-    const bool is_its_own =
-        std::min(own.least, result.epsilon) - slack <= lower && lower <= own.most + slack;
+    const auto is_between = [&](const Radius& radius) {
+      return std::min(radius.least, result.epsilon) - slack <= lower &&
+             lower <= radius.most + slack;
+    };
+    const bool is_its_own = is_between(own) || is_between(radius_in_doubles(row, result));
     if (!is_allowed || !is_its_own)
       result.failures.push_back(
           fmt::format("max_epsilon is {}, for which its point is no answer", lower));

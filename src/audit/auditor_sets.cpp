@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "audit/audit_rounding.hpp"
 #include "audit/auditor.hpp"
 #include "certificate/verification_check.hpp"
 #include "ellice/core/json.hpp"
@@ -73,6 +74,29 @@ Evaluation Auditor::evaluate_true(const Row& row, const AnswerAudit& result) con
   return found;
 }
 
+double Auditor::attained_by_true(const Row& row, const AnswerAudit& result) const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const audit::LongVector& c : scores(row.z, result)) {
+    const audit::LongVector model = true_models_->worst(c, result.epsilon).model;
+    least = std::min(least, static_cast<double>(model.dot(c)));
+  }
+  return least;
+}
+
+bool Auditor::is_bound_of_true(double stated, const Row& row, const Evaluation& found,
+                               const AnswerAudit& result) const {
+  // A share of the penalty: where the two bounds of a search are this near it goes no farther.
+  constexpr double near_enough = 1e-6;
+  const double lost = lost_by_true(found, result);
+  const double slack = near_enough * (found.logit - found.robust_logit) + lost;
+  return stated >= found.robust_logit - slack && stated <= attained_by_true(row, result) + lost;
+}
+
+double Auditor::lost_by_true(const Evaluation& found, const AnswerAudit& result) const {
+  const long double rounding = true_models_->objective().rounding(true_models_->center());
+  return static_cast<double>(2 * rounding) * (found.logit - found.robust_logit) / result.epsilon;
+}
+
 bool Auditor::is_robust(const RawRow& row, const Vector& z, const Certificate& known,
                         const AnswerAudit& result) const {
   // Certified rows keep this share of the terms from the threshold.
@@ -126,6 +150,34 @@ double Auditor::ellipsoid_radius(const Row& row, const AnswerAudit& result) cons
   return least;
 }
 
+Auditor::Radius Auditor::radius_in_doubles(const Row& row, const AnswerAudit& result) const {
+  if (true_models_) {
+    // A difference of two objectives, each of which loses as much.
+    const auto lost =
+        static_cast<double>(2 * true_models_->objective().rounding(true_models_->center()));
+    const Radius own = radius_of(row, result);
+    return {.least = own.least - lost, .most = own.most + lost};
+  }
+  const std::vector<audit::Cone>& all = cones(result);
+  const std::vector<const Model*>& members = asked_.set.members;
+  const bool is_linear = is_exact_ || members.empty();
+  Radius radius;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const Model& seen = k > 0 && !members.empty() ? *members[k - 1] : *model_;
+    const Vector z = is_linear ? row.z : seen.encoder.encode(row.values);
+    const audit::LongVector z_lost = audit::move_rounding(model_->encoder, seen.encoder, row.z);
+    audit::LongVector lost =
+        audit::feature_rounding(seen.network, seen.encoder.encode(row.values),
+                                &seen == model_ ? audit::LongVector::Zero(z.size()) : z_lost);
+    if (all[k].lift().rows() != lost.size()) lost = all[k].lift().cwiseAbs() * lost;
+    const audit::LongVector x = verification::features_of(is_linear ? *model_ : seen, z);
+    const audit::Cone::Radii own = all[k].radii(x, asked_.threshold, lost);
+    radius.least = std::min(radius.least, own.least);
+    radius.most = std::min(radius.most, own.most);
+  }
+  return radius;
+}
+
 Auditor::Radius Auditor::radius_of(const Row& row, const AnswerAudit& result) const {
   if (!true_models_) {
     const double own = ellipsoid_radius(row, result);
@@ -165,18 +217,8 @@ void Auditor::check_radius(JsonObject& answer, const Row& row, AnswerAudit& resu
   const double floor = true_models_ ? 1e-4 * (1 + model_->training.objective) : 1e-12;
   const bool is_between = stored >= own.least && stored <= own.most;
   if (is_between || agree(stored, own.least, floor) || agree(stored, own.most, floor)) return;
-  if (!true_models_) {
-    // Half the square of a margin, which is a small difference of larger terms where ε is small.
-    const audit::LongVector x = verification::features_of(*model_, row.z);
-    long double share = audit::rounding(cones(result));
-    for (const audit::Cone& cone : cones(result)) {
-      const long double terms =
-          cone.center().cwiseProduct(x).cwiseAbs().sum() + std::abs(asked_.threshold);
-      const long double margin = std::abs(cone.center().dot(x) - asked_.threshold);
-      if (margin > 0) share = std::max(share, 1e-14L * terms / margin);
-    }
-    if (std::abs(stored - own.least) <= share * own.least) return;
-  }
+  const Radius in_doubles = radius_in_doubles(row, result);
+  if (stored >= in_doubles.least && stored <= in_doubles.most) return;
   result.failures.push_back(
       fmt::format("robustness_radius is {}, recomputed {}", stored, own.least));
 }

@@ -10,6 +10,13 @@
 
 namespace ellice {
 
+namespace {
+
+// Of the objective: what does not show in a bound.
+constexpr long double negligible = 1e-15L;
+
+}  // namespace
+
 PlainObjective::PlainObjective(const Model& model, const StoredRows& rows)
     : kind_(model.training.loss_kind),
       classes_(model.network.layers.back().weights.rows()),
@@ -107,6 +114,29 @@ PlainObjective::Value PlainObjective::evaluate(const LongVector& theta) const {
   return result;
 }
 
+long double PlainObjective::rounding(const LongVector& theta) const {
+  constexpr long double unit_roundoff = 0x1p-53L;
+  const Index p = rows_.rows();
+  long double sizes = 0;
+  for (Index i = 0; i < rows_.cols(); ++i) {
+    long double largest = 0;
+    for (Index k = 0; k < classes_; ++k) {
+      long double size = 0;
+      for (Index j = 0; j < p; ++j) size += std::abs(theta(k * p + j) * rows_(j, i));
+      largest = std::max(largest, size);
+    }
+    sizes += largest;
+  }
+  const auto n = static_cast<long double>(rows_.cols());
+  const long double objective = evaluate(theta).objective;
+  const long double slope =
+      kind_ == LossKind::squared ? std::max(1.0L, std::sqrt(2 * objective)) : 1;
+  // Terms of a score, and levels of a sum over rows that is made in pairs or lanes.
+  const auto terms = static_cast<long double>(p + 4);
+  const long double levels = 16 + std::log2(n);
+  return 4 * unit_roundoff * (terms * slope * sizes / n + (levels + terms) * objective);
+}
+
 PlainObjective::LongMatrix PlainObjective::hessian(const LongVector& at) const {
   const Index p = rows_.rows();
   LongMatrix result = LongMatrix::Zero(at.size(), at.size());
@@ -146,7 +176,17 @@ PlainObjective::LongMatrix PlainObjective::with_gauge(LongMatrix hessian) const 
 }
 
 long double PlainObjective::suboptimality(const LongVector& at, const LongVector& residual) const {
-  if (l2_ > 0 && penalize_bias_) return residual.squaredNorm() / (2 * l2_);
+  if (l2_ > 0 && penalize_bias_) {
+    // A small penalty makes much of a small residual; what the curvature proves may be less.
+    const long double by_penalty = residual.squaredNorm() / (2 * l2_);
+    if (by_penalty <= negligible * (1 + optimum_)) return by_penalty;
+    return std::min(by_penalty, suboptimality_by_curvature(at, residual));
+  }
+  return suboptimality_by_curvature(at, residual);
+}
+
+long double PlainObjective::suboptimality_by_curvature(const LongVector& at,
+                                                       const LongVector& residual) const {
   // What all classes have in common is in the penalty alone, and counts by itself.
   const Index p = rows_.rows();
   LongVector own = residual;

@@ -39,11 +39,17 @@ class PlainObjective {
                                         long double epsilon) const;
   /// δ: how far r = ∇F(θ) leaves F = L + τ·cᵀθ above its minimum, at most.
   [[nodiscard]] long double suboptimality(const LongVector& at, const LongVector& residual) const;
+  /// What L(θ) may lose where it is summed in double precision. Scores lose a share of the sizes of
+  /// their terms, which for columns that nearly follow from each other are far larger than the
+  /// scores, and pass it on by the loss's slope: at most 1, or √(2φ) of squares.
+  [[nodiscard]] long double rounding(const LongVector& theta) const;
   [[nodiscard]] LongMatrix hessian(const LongVector& at) const;
   /// With a curvature of its own for what all classes have in common, where there are many.
   [[nodiscard]] LongMatrix with_gauge(LongMatrix hessian) const;
 
  private:
+  [[nodiscard]] long double suboptimality_by_curvature(const LongVector& at,
+                                                       const LongVector& residual) const;
   /// Of a row, one for each class.
   void find_scores(const LongVector& theta, Index row, LongVector& scores) const;
   [[nodiscard]] bool is_penalized(Index parameter) const {

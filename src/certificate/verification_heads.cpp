@@ -74,6 +74,7 @@ Recomputed check_head(const LongVector& theta, const LongVector& a,
     check.fail("worst_model does not satisfy the optimality conditions");
   }
   check.threshold("the worst model's", robust);
+  check.threshold("the stated worst", stated.robust_logit);
   return {.logit = static_cast<double>(logit), .robust_logit = static_cast<double>(robust)};
 }
 

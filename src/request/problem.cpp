@@ -5,6 +5,7 @@
 
 #include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
+#include "request/farthest.hpp"
 #include "request/model_rules.hpp"
 #include "sets/ellipsoid.hpp"
 
@@ -152,8 +153,9 @@ bool Assembler::accept(Answer& answer, VectorArg raw, const FeasibleSet& feasibl
                        const Certifier& certifier, const WorstHead* nearby) const {
   if (!feasible.violations(raw).empty()) return false;
   const Encoder& encoder = problem_->model->encoder;
-  std::optional<Certificate> certificate =
-      certifier.certify(encoder.values({raw.data(), static_cast<std::size_t>(raw.size())}), nearby);
+  const RawRow row = encoder.values({raw.data(), static_cast<std::size_t>(raw.size())});
+  if (is_too_far(encoder.encode(row))) return false;
+  std::optional<Certificate> certificate = certifier.certify(row, nearby);
   if (!certificate) return false;
   answer.certificate = std::move(certificate);
   measure(answer, raw, feasible);
@@ -169,6 +171,13 @@ bool Assembler::certifies(VectorArg raw) const {
 
 void Assembler::take(Answer& answer, VectorArg raw, const FeasibleSet& feasible) const {
   if (accept(answer, raw, feasible)) return;
+  const Encoder& encoder = problem_->model->encoder;
+  if (is_too_far(
+          encoder.encode(encoder.values({raw.data(), static_cast<std::size_t>(raw.size())})))) {
+    answer.status = Status::not_found;
+    answer.message = "the row that was found is too far from the training rows to compute with";
+    return;
+  }
   measure(answer, raw, feasible);
   answer.status = Status::uncertified;
   const std::vector<std::string> broken = feasible.violations(raw);

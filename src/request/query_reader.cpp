@@ -7,15 +7,9 @@
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/data/dataset.hpp"
+#include "request/farthest.hpp"
 
 namespace ellice {
-
-namespace {
-
-// Beyond this many standard deviations squares of distances overflow.
-constexpr double farthest = 1e100;
-
-}  // namespace
 
 /// The table without its identifier, unless the schema knows that column anyway.
 class QueryReader::WithoutId final : public RowSource {

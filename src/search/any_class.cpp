@@ -5,6 +5,7 @@
 
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
+#include "search/plan_reasons.hpp"
 
 namespace ellice {
 
@@ -44,6 +45,7 @@ void weaken(Answer& answer) {
   if (answer.status == Status::optimal || answer.status == Status::certified) {
     answer.status = Status::certified;
     answer.gap.reset();
+    answer.reason = weaker_reason(std::move(answer.reason));
     answer.message += fmt::format(
         "{}the cheapest of the answers in which one acceptable class wins for every model; one "
         "where models disagree on which of them it is might be cheaper",

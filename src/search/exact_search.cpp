@@ -265,8 +265,13 @@ void ExactSearch::add_trade_off(std::vector<Answer>& plans, const Query& query,
     return is_certified(answer.status) ? std::optional(std::move(answer)) : std::nullopt;
   };
   const auto add = [&](Answer answer) {
+    // A search that its limits ended may have left plans that this one beats in both.
+    while (!plans.empty() && plans.back().distance.changed >= answer.distance.changed)
+      plans.pop_back();
+    if (plans.empty() && answer.status == Status::optimal)
+      answer.status = Status::certified;  // the cheapest, but not proved to have the fewest changes
     answer.plan = static_cast<int>(plans.size());
-    answer.reason = trade_off_reason(answer, &plans.back());
+    answer.reason = trade_off_reason(answer, plans.empty() ? nullptr : &plans.back());
     plans.push_back(std::move(answer));
   };
   const auto is_cheaper = [&](const Answer& answer) {
@@ -284,7 +289,7 @@ void ExactSearch::add_trade_off(std::vector<Answer>& plans, const Query& query,
   }
   const bool more_is_useless = nearest->status == Status::optimal;
   if (is_cheaper(*nearest)) add(std::move(*nearest));
-  if (more_is_useless) plans.back().reason += "; further changes do not lower it";
+  if (more_is_useless) plans.back().reason += no_more_reason();
 }
 
 int usual_node_limit(const Problem& problem) {

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 
 namespace ellice {
 
 namespace {
+
+constexpr std::string_view fewest_possible = ": the fewest possible";
+constexpr std::string_view fewest_found = ": the fewest that were found";
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
@@ -52,11 +56,25 @@ std::string plan_reason(const Answer& plan, const Answer& first) {
       added.empty() ? "gets by with the rest" : fmt::format("changes {} instead", listed(added)));
 }
 
+std::string no_more_reason() {
+  return "; further changes do not lower it";
+}
+
+std::string weaker_reason(std::string reason) {
+  const std::string last = no_more_reason();
+  if (reason.ends_with(last)) reason.resize(reason.size() - last.size());
+  if (reason.ends_with(fewest_possible)) {
+    reason.resize(reason.size() - fewest_possible.size());
+    reason += fewest_found;
+  }
+  return reason;
+}
+
 std::string trade_off_reason(const Answer& answer, const Answer* fewer) {
   const Distance& now = answer.distance;
   if (fewer == nullptr) {
-    return fmt::format("{} at a cost of {:.4g}: the fewest {}", counted(now.changed), now.weighted,
-                       answer.status == Status::optimal ? "possible" : "that were found");
+    return fmt::format("{} at a cost of {:.4g}{}", counted(now.changed), now.weighted,
+                       answer.status == Status::optimal ? fewest_possible : fewest_found);
   }
   return fmt::format("{} instead of {} lower the cost from {:.4g} to {:.4g}", counted(now.changed),
                      fewer->distance.changed, fewer->distance.weighted, now.weighted);

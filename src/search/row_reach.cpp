@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/infinity.hpp"
+#include "core/stop.hpp"
 
 namespace ellice {
 
@@ -27,6 +28,32 @@ constexpr std::size_t most_planes = 40;
 constexpr double cancelled = 1e-13;
 // How far along a direction that leads on for ever, at most.
 constexpr double farthest = 1 << 24;
+// Of a feature, where rows are tried one by one, and how many rows after the first that is allowed.
+constexpr int most_values = 12;
+constexpr int enough_rows = 40;
+
+/// Values of a range, some from each end where there are many.
+std::vector<double> some_values(const FeatureRange& range) {
+  std::vector<double> values;
+  if (range.keeps) values.push_back(range.query);
+  if (range.fixed || !(range.lower <= range.upper)) return values;
+  const auto add = [&](double value) {
+    if (std::isfinite(value) && range.contains(value)) values.push_back(value);
+  };
+  const double width = range.upper - range.lower;
+  for (int k = 0; k < most_values && std::isfinite(width); ++k)
+    add(range.nearest(range.lower + width * k / (most_values - 1)));
+  for (const int side : {-1, 1}) {
+    std::optional<double> next = range.query;
+    for (int k = 0; k < most_values / 4 && next; ++k) {
+      next = range.beyond(*next, side);
+      if (next) add(*next);
+    }
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
 
 }  // namespace
 
@@ -132,6 +159,7 @@ class RowReach::Run {
       }
       process(node);
     }
+    if (best_.row.size() == 0 && std::isinf(goal_->enough)) offer_any();
     for (const Node& node : open_) unresolved_ = std::max(unresolved_, node.bound);
     const bool is_exhausted = unresolved_ == -infinity || unresolved_ < cutoff();
     best_.bound = std::max({best_.value, closed_, unresolved_});
@@ -182,6 +210,31 @@ class RowReach::Run {
       best_.row = row;
     }
     is_enough_ = is_enough_ || score.value - score.margin >= goal_->enough;
+  }
+
+  /// Where the search met no row that keeps the rules, because what is best near its points breaks
+  /// one and nothing is left to split: rows in which one or two features change, to ends of their
+  /// ranges and values between. Says nothing of what there is beyond these.
+  void offer_any() {
+    offer(feasible_->query_raw());
+    std::vector<std::vector<double>> values;
+    for (const FeatureRange& range : feasible_->ranges()) values.push_back(some_values(range));
+    const auto d = static_cast<Index>(values.size());
+    int met = 0;
+    for (Index i = 0; i < d; ++i) {
+      for (Index j = i; j < d; ++j) {
+        Vector row = feasible_->query_raw();
+        for (const double first : values[static_cast<std::size_t>(i)]) {
+          row(i) = first;
+          for (const double second : values[static_cast<std::size_t>(j)]) {
+            row(j) = second;
+            check_stop();
+            offer(row);
+            if (best_.row.size() > 0 && ++met >= enough_rows) return;
+          }
+        }
+      }
+    }
   }
 
   /// Of the part that decides at a point.

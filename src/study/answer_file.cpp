@@ -11,6 +11,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/request/query_reader.hpp"
+#include "request/farthest.hpp"
 #include "request/recourse_file.hpp"
 #include "study/answer_columns.hpp"
 
@@ -18,15 +19,13 @@ namespace ellice {
 
 namespace {
 
-// Beyond this many standard deviations squares of distances overflow.
-constexpr double farthest = 1e100;
 // Queries of a recourse file are written in full precision; rows of a table may be rounded.
 constexpr double same_query = 1e-9;
 constexpr double same_distance = 1e-4;
 
 void require_near(const Vector& z, const std::string& place) {
-  require_input(z.allFinite() && z.lpNorm<Eigen::Infinity>() <= farthest,
-                "{}: the row is too far from the training rows to compute with", place);
+  require_input(!is_too_far(z), "{}: the row is too far from the training rows to compute with",
+                place);
 }
 
 RawRow row_of(JsonObject& record, std::string_view key, const Model& model,

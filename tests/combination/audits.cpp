@@ -4,9 +4,12 @@
 #include <Eigen/Eigenvalues>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "combination/alterations.hpp"
 #include "combination/cases.hpp"
@@ -25,11 +28,14 @@ namespace ellice::combination {
 namespace {
 
 constexpr std::string_view usage =
-    "usage: audits [--seed S] [--count N] [--alterations M] [--examples K] [--all]\n"
+    "usage: audits [--seed S] [--count N | --seeds A,B,…] [--alterations M] [--examples K] "
+    "[--all]\n"
     "\n"
-    "Audits the files of the cases S, S+1, …, S+N-1, and M altered ones of each file. Prints what "
+    "Audits the files of the cases S, S+1, …, S+N-1, or of those listed, and M altered ones of "
+    "each file. Prints what "
     "was\n"
     "tried, and of each kind of wrong verdict K examples. --all shows what is no claim as well.\n"
+    "With --out it writes models and files into FOLDER/SEED.\n"
     "ELLICE_SEED in the environment is added to S.\n";
 
 // Files of models beyond it may be refused: what a solve in double precision leaves is nothing.
@@ -38,9 +44,11 @@ constexpr double largest_condition = 1e12;
 struct Arguments {
   std::uint64_t seed = 1;
   std::uint64_t count = 100;
+  std::vector<std::uint64_t> seeds = {};  // instead of a range
   std::uint64_t alterations = 10;
   std::uint64_t examples = 1;
   bool shows_all = false;
+  std::filesystem::path out = {};
 };
 
 std::uint64_t whole(const std::string& text) {
@@ -62,6 +70,11 @@ Arguments parse(const std::vector<std::string>& words) {
       arguments.seed = whole(value);
     } else if (words[k] == "--count") {
       arguments.count = whole(value);
+    } else if (words[k] == "--seeds") {
+      std::istringstream list(value);
+      for (std::string one; std::getline(list, one, ',');) arguments.seeds.push_back(whole(one));
+    } else if (words[k] == "--out") {
+      arguments.out = value;
     } else if (words[k] == "--alterations") {
       arguments.alterations = whole(value);
     } else if (words[k] == "--examples") {
@@ -168,22 +181,32 @@ bool is_only_hashed(std::string_view name) {
 /// Whether what a forger did leaves nothing but true statements, which have all been checked: the
 /// file answers another question as well, says less than it could, says it in another order or
 /// states a bound that is wider.
-bool is_another_truth(std::string_view name, const Alteration& one) {
+bool is_another_truth(std::string_view name, const Alteration& one, double reach) {
   static const std::vector<std::string_view> asked = {"options", "method",  "cost",
                                                       "epsilon", "reasons", "set"};
   const bool is_question = std::any_of(
       asked.begin(), asked.end(), [&](std::string_view part) { return name.starts_with(part); });
-  const bool says_less = one.what.ends_with("left out");
+  const bool says_less =
+      one.what.ends_with("left out") || (name.ends_with("blocking_is") && one.after == "likely");
   const bool is_wider =
       (name.ends_with("gap") || name.ends_with("bounds.upper") || name.ends_with("best.bound")) &&
       one.after.is_number() && one.after > one.before;
   const bool is_swapped = one.what == "two swapped" && name.ends_with("models");
+  // Models and weights of a proof that still proves what it says, or the same proofs in another
+  // order: the audit has held them against the set and every allowed row.
+  const bool is_other_proof =
+      name.find("proof") != std::string_view::npos &&
+      (name.find("model") != std::string_view::npos || name.ends_with("multiplier") ||
+       (one.what == "two swapped" && (name.ends_with("proofs") || name.ends_with("rules"))));
   const bool is_other_witness = name.starts_with("results[].infeasible.blocking_witnesses") ||
-                                name.starts_with("results[].infeasible.best.point");
+                                name.starts_with("results[].infeasible.best.point") ||
+                                is_other_proof;
   // What is left of larger numbers that cancel.
   const bool is_sum = name.starts_with("results[].reasons.") && !name.ends_with("contribution");
+  // Scores of people so many standard deviations away are known to that much.
+  const double known = std::max(1e-9, 1e-13 * reach);
   const bool is_small = one.before.is_number() && one.after.is_number() &&
-                        std::abs(one.before.get<double>() - one.after.get<double>()) < 1e-9;
+                        std::abs(one.before.get<double>() - one.after.get<double>()) < known;
   return is_question || says_less || is_wider || is_swapped || is_other_witness || is_sum ||
          is_small;
 }
@@ -250,6 +273,19 @@ class Campaign {
     }
   }
 
+  /// As many files as the case has runs.
+  void write(const Case& drawn, const std::string& text) const {
+    const std::filesystem::path folder = arguments_->out / std::to_string(drawn.seed);
+    std::filesystem::create_directories(folder);
+    const auto put = [&](const std::string& name, const std::string& content) {
+      std::ofstream(folder / name) << content;
+    };
+    put("rows.csv", csv_text(drawn.table));
+    put("model.json", to_text(to_json(*trained_.model)));
+    if (trained_.member) put("member.json", to_text(to_json(*trained_.member)));
+    put(fmt::format("answers{}.json", honest_ + 1), text);
+  }
+
   void run_file(const Case& drawn, const Run& run) {
     std::string text;
     std::string method;
@@ -264,6 +300,7 @@ class Campaign {
       return count("not asked");
     }
     const Json file = parse_json(text, "answers.json");
+    if (!arguments_->out.empty()) write(drawn, text);
     const double condition = condition_of(*trained_.model);
     ++honest_;
     count("files: " + method);
@@ -311,6 +348,25 @@ class Campaign {
     return Standing::consistent;
   }
 
+  /// How many standard deviations the person of a place is away.
+  [[nodiscard]] double reach_of(const Json& file, const Place& place) const {
+    std::vector<std::string> steps;
+    for (Json::json_pointer at = place.at; !at.empty(); at.pop_back())
+      steps.insert(steps.begin(), at.back());
+    if (steps.size() < 2 || steps.front() != "results") return 0;
+    const Json& record = file.at("results").at(std::stoul(steps[1]));
+    const Encoder& encoder = trained_.model->encoder;
+    double most = 0;
+    for (std::size_t j = 0; j < encoder.schema().features.size() && record.contains("query"); ++j) {
+      const Json value = record.at("query").value(encoder.schema().features[j].name, Json());
+      const Index column = encoder.first_column(j);
+      if (encoder.schema().features[j].is_number() && value.is_number())
+        most = std::max(most, std::abs((value.get<double>() - encoder.mean()(column)) /
+                                       encoder.scale()(column)));
+    }
+    return most;
+  }
+
   void alter(const Case& drawn, const std::string& method, const Json& file,
              const FileAudit& audited, double condition) {
     Random random = Random(drawn.seed).split(11).split(file.at("results").size());
@@ -330,7 +386,8 @@ class Campaign {
       if (!audit(document).words.empty()) continue;
       const bool is_claim =
           standing_of(audited, place) != Standing::not_checked &&
-          !(is_forged && (is_only_hashed(place.name) || is_another_truth(place.name, *one)));
+          !(is_forged && (is_only_hashed(place.name) ||
+                          is_another_truth(place.name, *one, reach_of(file, place))));
       ++(is_claim ? entry.accepted : entry.no_claim);
       if (!is_claim && !arguments_->shows_all) continue;
       if (++shown_[place.name + one->what] > arguments_->examples) continue;
@@ -361,6 +418,8 @@ class Campaign {
 
 int run(const Arguments& arguments) {
   Campaign campaign(arguments);
+  for (const std::uint64_t seed : arguments.seeds) campaign.run_case(seed);
+  if (!arguments.seeds.empty()) return campaign.conclude();
   for (std::uint64_t seed = arguments.seed; seed < arguments.seed + arguments.count; ++seed)
     campaign.run_case(seed);
   return campaign.conclude();

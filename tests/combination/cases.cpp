@@ -97,8 +97,7 @@ SetKind draw_set(const TrainingOptions& training, Random& random) {
 /// Everything but models, rows, method and its options.
 void draw_asked(const Population& population, Case& drawn, Random& random) {
   ExplainRequest& asked = drawn.asked;
-  // A further member stops the compiler here, until it is drawn. `declined` and `shows_trade_off`,
-  // which only leave out or add answers, are not drawn yet.
+  // A further member stops the compiler here, until it is drawn.
   [[maybe_unused]] const auto& [model, epsilon, set, damping, ensemble, rows, cost, constraints,
                                 threshold, target, margin, retrain, method, options, seed, display,
                                 attack, shows_trade_off, declined, reasons, reason_codes, timings] =
@@ -125,6 +124,18 @@ void draw_asked(const Population& population, Case& drawn, Random& random) {
   asked.timings = once_in(random, 10);
   if (once_in(random, 8)) drawn.reason_codes = draw_reason_codes(population.schema, random);
   drawn.gives_rows = !once_in(random, 4) || asked.set == SetKind::true_set;
+}
+
+/// What came later: of a stream of its own, so that seeds draw what they drew before.
+void draw_more(Case& drawn, Random& random) {
+  ExplainRequest& asked = drawn.asked;
+  asked.declined = once_in(random, 8);
+  asked.shows_trade_off = once_in(random, 8);
+  if (once_in(random, 5)) {
+    asked.constraints.horizon = Horizon{
+        .amount = one_of<double>(random, {0.5, 1, 3, 12, 120}),
+        .per = static_cast<Pace::Period>(random.below(EnumNames<Pace::Period>::names.size()))};
+  }
 }
 
 Run draw_run(const Method& method, Random& random) {
@@ -181,7 +192,9 @@ const Method& draw_method(const Case& drawn, Random& random) {
 Case draw_case(std::uint64_t seed) {
   Random random = Random(seed).split(1);
   Case drawn{.seed = seed};
-  const Population population = draw_population(random);
+  Population population = draw_population(random);
+  Random later = Random(seed).split(5);
+  if (once_in(later, 5)) draw_paces(population, later);
   drawn.schema = population.schema;
   drawn.table = draw_rows(population, random);
   drawn.people = draw_people(population, random);
@@ -190,6 +203,7 @@ Case draw_case(std::uint64_t seed) {
   if (once_in(random, 6)) drawn.selection.holdout = 0.2;
   drawn.training = draw_training(population.schema, random);
   draw_asked(population, drawn, random);
+  draw_more(drawn, later);
   // What «auto» means, as most people ask, and one or two other ways to ask the same.
   Run usual{.method = std::string(automatic_method)};
   if (!has_hidden_layers(drawn)) usual.options.exact.node_limit = 300;

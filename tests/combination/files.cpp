@@ -49,7 +49,7 @@ std::string flags_of(const T& options) {
 }
 
 bool has_limits(const Constraints& constraints) {
-  return !constraints.features.empty() || !constraints.queries.empty();
+  return !constraints.features.empty() || !constraints.queries.empty() || constraints.horizon;
 }
 
 }  // namespace
@@ -71,6 +71,7 @@ std::string command_of(const Case& given, const Run& run) {
   if (asked.margin) text += " --margin " + number_text(*asked.margin);
   if (asked.retrain.fresh_rows) text += " --retrain " + asked.retrain.text();
   if (given.gives_rows) text += " --data rows.csv";
+  if (asked.declined) text += " --declined";
   if (asked.attack) text += " --attack";
   if (asked.timings) text += " --timings";
   if (!given.reason_codes.empty()) text += " --reason-codes codes.yaml";

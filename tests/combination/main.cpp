@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iostream>
 #include <set>
+#include <sstream>
 
 #include "combination/files.hpp"
 #include "combination/isolate.hpp"
@@ -23,9 +24,12 @@ namespace ellice::combination {
 namespace {
 
 constexpr std::string_view usage =
-    "usage: combination [--seed S] [--count N] [--out FOLDER] [--seconds T] [--show] [--all]\n"
+    "usage: combination [--seed S] [--count N | --seeds A,B,…] [--out FOLDER] [--seconds T] "
+    "[--show]\n"
+    "                   [--all]\n"
     "\n"
-    "Runs the cases of the seeds S, S+1, …, S+N-1. Each kind of failure is made smaller and "
+    "Runs the cases of the seeds S, S+1, …, S+N-1, or of those listed. Each kind of failure is "
+    "made smaller and "
     "written\n"
     "as files into FOLDER/SEED once. --show writes the files of all cases and runs none. --all\n"
     "counts known faults as failures, too. T: processor seconds after which a case is ended.\n"
@@ -35,6 +39,7 @@ constexpr std::string_view usage =
 struct Arguments {
   std::uint64_t seed = 1;
   std::uint64_t count = 200;
+  std::vector<std::uint64_t> seeds = {};  // instead of a range
   std::filesystem::path out = "combination-failures";
   bool shows = false;
   bool with_known = false;
@@ -60,6 +65,9 @@ Arguments parse(const std::vector<std::string>& words) {
       arguments.seed = whole(value);
     } else if (words[k] == "--count") {
       arguments.count = whole(value);
+    } else if (words[k] == "--seeds") {
+      std::istringstream list(value);
+      for (std::string one; std::getline(list, one, ',');) arguments.seeds.push_back(whole(one));
     } else if (words[k] == "--out") {
       arguments.out = value;
     } else if (words[k] == "--seconds") {
@@ -125,9 +133,15 @@ class Report {
 
   /// A test of many cases must have met every method, set and status.
   [[nodiscard]] std::string what_is_missing() const {
-    if (arguments_->count < 1000) return {};
-    std::vector<std::string> wanted = {"verified", "certified rows checked", "pairs of methods",
-                                       "evaluated", "evaluations compared with certificates"};
+    if (arguments_->count < 1000 || !arguments_->seeds.empty()) return {};
+    std::vector<std::string> wanted = {"verified",
+                                       "certified rows checked",
+                                       "pairs of methods",
+                                       "evaluated",
+                                       "evaluations compared with certificates",
+                                       "runs for the declined alone",
+                                       "plans of a trade-off that is shown",
+                                       "paces within a horizon"};
     for (const Method& method : methods())
       wanted.push_back(fmt::format("answers: {}", method.name));
     for (const std::string_view name : EnumNames<SetKind>::names)
@@ -153,6 +167,9 @@ int run(const Arguments& arguments) {
     return EXIT_SUCCESS;
   }
   Report report(arguments);
+  for (const std::uint64_t seed : arguments.seeds)
+    report.add(seed, judge_apart(draw_case(seed), arguments.limits));
+  if (!arguments.seeds.empty()) return report.conclude();
   judge_range(arguments.seed, 1, arguments.count, arguments.limits,
               [&](std::uint64_t seed, const Verdict& verdict) { report.add(seed, verdict); });
   return report.conclude();

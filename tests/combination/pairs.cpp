@@ -24,8 +24,11 @@ bool is_allowed(const Answer& answer, const ExactOptions& wishes) {
   return !wishes.max_changes || answer.distance.changed <= *wishes.max_changes;
 }
 
-/// Whether a proved optimum among rows with the fewest changes says anything about another row.
-bool is_dearer(const Answer& optimum, const Answer& other, const ExactOptions& wishes) {
+/// Whether a proved optimum among rows with the fewest changes says anything about another row. Of
+/// plans that are shown together the first may be either, the nearest or that with fewest changes.
+bool is_dearer(const Answer& optimum, const Answer& other, const ExactOptions& wishes,
+               bool is_shown) {
+  if (is_shown && other.distance.changed > optimum.distance.changed) return false;
   const bool by_changes = wishes.sparse || wishes.trade_off;
   if (by_changes && other.distance.changed != optimum.distance.changed)
     return other.distance.changed < optimum.distance.changed && optimum.plan == 0;
@@ -50,6 +53,7 @@ bool moves(const Told& told, std::size_t query) {
 std::vector<std::string> contradictions(const Told& a, const Told& b) {
   std::vector<std::string> found;
   const ExactOptions& wishes = a.run.options.exact;
+  const bool is_shown = a.explainer->shows_trade_off();
   for (const Answer& claim : a.answers) {
     if (claim.plan > 0) continue;
     if (claim.status == Status::already_robust && promises(b) && moves(b, claim.query_index))
@@ -64,7 +68,7 @@ std::vector<std::string> contradictions(const Told& a, const Told& b) {
         found.push_back("infeasible beside an answer: " + place);
       const bool states_a_gap =
           claim.counterfactual && (claim.status == Status::optimal || claim.gap.has_value());
-      if (states_a_gap && is_allowed(other, wishes) && is_dearer(claim, other, wishes))
+      if (states_a_gap && is_allowed(other, wishes) && is_dearer(claim, other, wishes, is_shown))
         found.push_back("an optimum is dearer: " + place);
     }
   }

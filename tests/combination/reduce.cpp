@@ -91,10 +91,13 @@ std::vector<Change> all_changes(const Case& given) {
     changes.push_back([j](Case& c) { c.schema.features[j].direction = Direction::any; });
     changes.push_back([j](Case& c) { c.schema.features[j].immutable = false; });
     changes.push_back([j](Case& c) { c.schema.features[j].weight = 1; });
+    changes.push_back([j](Case& c) { c.schema.features[j].slow.reset(); });
   }
   for (const auto& [name, limits] : given.asked.constraints.features)
     changes.push_back([name = name](Case& c) { c.asked.constraints.features.erase(name); });
   changes.push_back([](Case& c) { c.asked.constraints.queries.clear(); });
+  changes.push_back([](Case& c) { c.asked.constraints.horizon.reset(); });
+  changes.push_back([](Case& c) { c.asked.declined = c.asked.shows_trade_off = false; });
   changes.push_back([](Case& c) { c.asked.constraints.range = RangePolicy::train; });
   changes.push_back([](Case& c) { c.asked.set.reset(), c.has_member = false; });
   changes.push_back([](Case& c) { c.asked.damping.reset(); });
@@ -124,6 +127,7 @@ std::string signature(const Case& given) {
   std::string text = to_yaml(given.schema) + csv_text(given.people) + given.reason_codes +
                      to_text(to_json(given.asked.constraints)) + given.asked.epsilon;
   const ExplainRequest& asked = given.asked;
+  text += fmt::format("{} {} ", asked.declined, asked.shows_trade_off);
   text += fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", asked.set.has_value(),
                       asked.damping.value_or(0), static_cast<int>(asked.cost.kind),
                       asked.cost.sparsity_weight, asked.threshold.value_or(0),

@@ -5,6 +5,25 @@
 
 namespace ellice::combination {
 
+namespace {
+
+/// As docs/reference/formats.md counts.
+double days_of(Pace::Period period) {
+  switch (period) {
+    case Pace::Period::day:
+      return 1;
+    case Pace::Period::week:
+      return 7;
+    case Pace::Period::month:
+      return 30.4375;
+    case Pace::Period::year:
+      break;
+  }
+  return 365.25;
+}
+
+}  // namespace
+
 RowOracle::RowOracle(const Constraints& constraints, const Cost& cost, const Model& model)
     : constraints_(&constraints), cost_(cost), encoder_(&model.encoder), schema_(&model.schema()) {}
 
@@ -91,6 +110,12 @@ bool RowOracle::may_become(std::size_t query, std::size_t j, double from, double
   const Direction direction = limits.direction.value_or(feature.direction);
   if (direction == Direction::increase && to < from) return false;
   if (direction == Direction::decrease && to > from) return false;
+  if (feature.slow && constraints_->horizon) {
+    const double days = days_of(constraints_->horizon->per) * constraints_->horizon->amount;
+    double most = feature.slow->amount * days / days_of(feature.slow->per);
+    if (feature.kind == FeatureKind::ordinal) most = std::floor(most * (1 + 1e-12));
+    if (std::abs(to - from) > most + 1e-11 * (most + std::abs(from))) return false;
+  }
   const auto is_listed = [&](const Value& value) {
     const double* number = std::get_if<double>(&value);
     return number != nullptr

@@ -176,4 +176,21 @@ Population draw_population(Random& random) {
   return is_readable(schema) ? population : without;
 }
 
+void draw_paces(Population& population, Random& random) {
+  const Schema without = population.schema;
+  for (std::size_t j = 0; j < population.schema.features.size(); ++j) {
+    Feature& feature = population.schema.features[j];
+    const bool has_order = feature.is_number() || feature.kind == FeatureKind::ordinal;
+    if (!has_order || once_in(random, 2)) continue;
+    const double amount =
+        feature.kind == FeatureKind::numeric
+            ? plain(population.spreads[j].width * one_of<double>(random, {0.01, 0.1, 1}))
+            : static_cast<double>(1 + random.below(3));
+    feature.slow =
+        Pace{.amount = amount,
+             .per = static_cast<Pace::Period>(random.below(EnumNames<Pace::Period>::names.size()))};
+  }
+  if (!is_readable(population.schema)) population.schema = without;
+}
+
 }  // namespace ellice::combination

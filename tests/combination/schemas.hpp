@@ -27,4 +27,7 @@ struct Population {
 /// that nobody knows.
 [[nodiscard]] Table draw_people(const Population& population, Random& random);
 
+/// Gives some features a pace. Of a stream of its own, so that cases without are as they were.
+void draw_paces(Population& population, Random& random);
+
 }  // namespace ellice::combination

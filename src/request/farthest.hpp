@@ -1,0 +1,16 @@
+#pragma once
+
+#include "ellice/core/types.hpp"
+
+namespace ellice {
+
+// Beyond this many standard deviations from the training rows squares of distances overflow.
+inline constexpr double farthest = 1e100;
+
+/// Whether a row in model space is farther away than can be computed with: neither people nor
+/// answers may be.
+[[nodiscard]] inline bool is_too_far(VectorArg z) {
+  return !z.allFinite() || (z.size() > 0 && z.lpNorm<Eigen::Infinity>() > farthest);
+}
+
+}  // namespace ellice
