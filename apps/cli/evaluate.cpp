@@ -33,9 +33,9 @@ struct EvaluateArguments {
   std::string queries = {};
   RowArguments rows = {};
   std::string shift_data = {};
-  std::vector<std::string> evaluators = {"retrain", "dropout", "awp"};
+  std::vector<std::string> evaluators = {"retrain", "bootstrap", "dropout", "awp", "ellipsoid"};
   std::vector<std::string> metrics = {};
-  std::string epsilon = "10%";
+  std::string epsilon = {};
   std::string threshold = {};
   EvaluatorOptions options = {};
   PlausibilityOptions plausibility = {};
@@ -54,9 +54,16 @@ bool is_json(const std::string& path) {
   return !(stream >> first) || first == '{' || first == '[';
 }
 
-/// The answers of one file, with one for every query.
-AnswerBatch read_answers(const std::string& path, const EvaluateArguments& arguments,
-                         const Model& model, double threshold, const Console& console) {
+/// Where answers are not certified for any: that of the paper's tables.
+constexpr const char* usual_epsilon = "10%";
+
+struct JudgedAnswers {
+  AnswerBatch batch = {};              // one for every query
+  std::optional<double> epsilon = {};  // for which they are certified
+};
+
+JudgedAnswers read_answers(const std::string& path, const EvaluateArguments& arguments,
+                           const Model& model, double threshold, const Console& console) {
   const std::string source = input_name(path);
   std::optional<std::vector<Query>> queries;
   if (!arguments.queries.empty()) {
@@ -80,8 +87,10 @@ AnswerBatch read_answers(const std::string& path, const EvaluateArguments& argum
     require_all_answers(file, source);
   }
   if (file.model_sha256 && *file.model_sha256 != model.sha256) {
-    console.warning(fmt::format("{}: these answers were made for another model than {}", source,
-                                arguments.model));
+    console.warning(
+        fmt::format("{}: these answers were made for another model than {}; `ellice compare "
+                    "OLD.json {} {}` says how far it is",
+                    source, arguments.model, arguments.model, path));
   }
   if (file.threshold && *file.threshold != threshold) {
     console.warning(
@@ -89,12 +98,13 @@ AnswerBatch read_answers(const std::string& path, const EvaluateArguments& argum
                     source, rounded(*file.threshold), rounded(threshold)));
   }
   require_input(!file.answers.empty(), "{}: there are no answers in it", source);
-  AnswerBatch batch = answer_batch(file.answers, model, threshold, arguments.explained);
-  require_input(batch.size() > 0,
+  JudgedAnswers judged{.batch = answer_batch(file.answers, model, threshold, arguments.explained),
+                       .epsilon = file.epsilon};
+  require_input(judged.batch.size() > 0,
                 "{}: there is nobody to judge: the model accepts all {} people as they are; "
                 "--rows all counts them too",
-                source, batch.accepted);
-  return batch;
+                source, judged.batch.accepted);
+  return judged;
 }
 
 /// How many rows, class included, are also among others.
@@ -167,7 +177,6 @@ OutlierFactor make_plausibility(const PlausibilityOptions& options, const Stored
 ExitStatus run_evaluate(const EvaluateArguments& arguments) {
   const Console console = begin(arguments.common);
   const std::vector<EvaluatorKind> kinds = parse_evaluators(arguments.evaluators);
-  const EpsilonRule rule = parse_epsilon_rule(arguments.epsilon);
   EvaluationSetup setup{.variant = arguments.options.variant,
                         .intervals = arguments.intervals,
                         .seeds = Random(arguments.common.seed).split(interval_stream)};
@@ -176,11 +185,16 @@ ExitStatus run_evaluate(const EvaluateArguments& arguments) {
   setup.model = &model;
   setup.threshold =
       arguments.threshold.empty() ? model.decision.threshold : parse_threshold(arguments.threshold);
-  const AnswerBatch batch =
+  const JudgedAnswers judged =
       read_answers(arguments.file, arguments, model, setup.threshold, console);
+  const AnswerBatch& batch = judged.batch;
+  const std::string own_epsilon =
+      judged.epsilon.value_or(0) > 0 ? number_text(*judged.epsilon) : std::string(usual_epsilon);
+  const EpsilonRule rule =
+      parse_epsilon_rule(arguments.epsilon.empty() ? own_epsilon : arguments.epsilon);
   std::optional<AnswerBatch> other_batch;
   if (!arguments.against.empty()) {
-    other_batch = read_answers(arguments.against, arguments, model, setup.threshold, console);
+    other_batch = read_answers(arguments.against, arguments, model, setup.threshold, console).batch;
   }
 
   const std::shared_ptr<const TrainingRows> known =
@@ -274,9 +288,10 @@ void add_evaluate(Verb& program, Job& job) {
       ->allow_extra_args(false)
       ->type_name("NAME,...")
       ->capture_default_str();
-  verb.add_option("--target-epsilon", arguments->epsilon, epsilon_help)
-      ->type_name("E")
-      ->capture_default_str();
+  verb.add_option("--target-epsilon", arguments->epsilon,
+                  fmt::format("{} (default: that of the answers, or {} where they have none)",
+                              epsilon_help, usual_epsilon))
+      ->type_name("E");
   verb.add_option(
           "--metrics", arguments->metrics,
           fmt::format("what is measured (default: all): {}", join_names(EnumNames<Measure>::names)))

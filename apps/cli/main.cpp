@@ -14,7 +14,7 @@ namespace {
 using namespace ellice;
 using namespace ellice::cli;
 
-constexpr std::array<std::string_view, 2> other_verbs = {"evaluate", "study"};
+constexpr std::array<std::string_view, 3> other_verbs = {"compare", "evaluate", "study"};
 
 bool is_other(std::string_view word) {
   return std::find(other_verbs.begin(), other_verbs.end(), word) != other_verbs.end();
@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
                       {.add = add_train},
                       {.add = add_explain},
                       {.add = add_verify},
+                      {.name = "compare", .help = compare_help},
                       {.add = add_frontier},
                       {.add = add_epsilon},
                       {.add = add_calibrate},

@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
                       {.add = add_train},
                       {.add = add_explain},
                       {.add = add_verify},
+                      {.add = add_compare},
                       {.add = add_frontier},
                       {.add = add_epsilon},
                       {.add = add_calibrate},

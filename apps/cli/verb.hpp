@@ -109,11 +109,14 @@ inline void add_format(Verb& verb, OutputFormat& format) {
   add_choice(verb, "--format", format, "form of the result");
 }
 
+inline constexpr const char* compare_help =
+    "how far a new model is from the old one, and which promises it keeps";
 inline constexpr const char* evaluate_help =
     "judge counterfactuals, ours or anybody's, by models that could be in force";
 inline constexpr const char* study_help = "run the paper's experiments: tables and figures";
 
 void add_calibrate(Verb& program, Job& job);
+void add_compare(Verb& program, Job& job);
 void add_demo(Verb& program, Job& job);
 void add_epsilon(Verb& program, Job& job);
 void add_evaluate(Verb& program, Job& job);

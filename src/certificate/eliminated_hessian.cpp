@@ -64,7 +64,7 @@ EliminatedHessian::LongVector EliminatedHessian::eliminate(const LongVector& b) 
 EliminatedHessian::LongVector EliminatedHessian::solve(const LongVector& b) const {
   LongVector x = eliminate(b);
   // Elimination alone loses as many of its 19 digits as the condition number has; each step gains
-  // back those that are left, since the residual has 31 (docs/theory.md, Result 49).
+  // back those that are left, since the residual has 31 (docs/theory.md, Result 50).
   for (int step = 0; step < 4; ++step) {
     std::vector<DoubleDouble> wide;
     for (const long double entry : x) wide.emplace_back(entry);

@@ -1,7 +1,7 @@
 #pragma once
 
 // Sums and products with about 104 bits on every processor: an unevaluated sum of two doubles
-// (docs/theory.md, Result 49, which bounds the errors). Sums of errors contain no product that a
+// (docs/theory.md, Result 50, which bounds the errors). Sums of errors contain no product that a
 // compiler could fuse with anything, so its options do not matter.
 
 #include <cmath>

@@ -53,6 +53,13 @@ Answer answer_from_json(JsonObject& record, const Model& model, const std::strin
   return answer;
 }
 
+std::optional<Promise> promise_of(JsonObject& record) {
+  if (!record.has("certificate")) return std::nullopt;
+  JsonObject certificate = record.object("certificate");
+  return Promise{.set = certificate.choice<SetKind>("set"),
+                 .epsilon = certificate.number("epsilon")};
+}
+
 /// Refuses what is there twice.
 class Seen {
  public:
@@ -73,6 +80,9 @@ void read_records(std::vector<JsonObject> records, const Model& model, const std
     require_input(seen.insert(answer), "{}: {}: query_index {}, plan {} is there already",
                   records[i].source(), place, answer.query_index, answer.plan);
     file.answers.push_back(std::move(answer));
+    const std::optional<Promise> promise = promise_of(records[i]);
+    if (promise) file.epsilon = std::max(file.epsilon.value_or(0), promise->epsilon);
+    file.promises.push_back(promise);
   }
 }
 
@@ -152,6 +162,8 @@ AnswerFile answers_from_document(const std::string& text, const Model& model,
   AnswerFile file{.model_sha256 = top.string("model_sha256"),
                   .threshold = top.object("options").number("threshold"),
                   .method = top.string("method")};
+  if (document.value("epsilon", Json()).is_object())
+    file.epsilon = top.object("epsilon").number("value");
   if (top.has("explained")) {
     const std::int64_t explained = top.integer("explained");
     if (explained < 0) top.wrong("explained", "a number of queries");

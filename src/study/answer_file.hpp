@@ -19,11 +19,20 @@
 
 namespace ellice {
 
+/// For which models a certificate speaks.
+struct Promise {
+  SetKind set = SetKind::last_layer;
+  double epsilon = 0;
+};
+
 struct AnswerFile {
   std::vector<Answer> answers = {};
+  std::vector<std::optional<Promise>> promises =
+      {};  // of answers with a certificate; our files only
   // Of our own recourse files:
   std::optional<std::string> model_sha256 = {};
   std::optional<double> threshold = {};
+  std::optional<double> epsilon = {};  // largest that the file is about
   std::string method = {};
   std::optional<std::size_t> explained = {};  // queries, by the file's own count
 };

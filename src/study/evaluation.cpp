@@ -96,6 +96,21 @@ std::optional<bool> EvaluationResult::is_robust(std::size_t answer, std::size_t 
   return measured.is_found && measured.is_valid && holds(answer, evaluator).value_or(false);
 }
 
+std::optional<std::size_t> EvaluationResult::survive_all() const {
+  const bool is_judged =
+      std::any_of(evaluators.begin(), evaluators.end(),
+                  [](const EvaluatorResult& one) { return one.summary.is_defined(); });
+  if (!is_judged) return std::nullopt;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    bool survives = true;
+    for (std::size_t k = 0; k < evaluators.size(); ++k)
+      survives = survives && is_robust(i, k).value_or(true);
+    count += survives ? 1 : 0;
+  }
+  return count;
+}
+
 EvaluationResult evaluate(const AnswerBatch& batch, const EvaluationSetup& setup,
                           const Execution& execution) {
   require(setup.model != nullptr, "an evaluation needs the model that was explained");

@@ -66,6 +66,8 @@ struct EvaluationResult {
   [[nodiscard]] std::optional<bool> holds(std::size_t answer, std::size_t evaluator) const;
   /// The same and valid; false where nothing was found, nothing where the set is empty.
   [[nodiscard]] std::optional<bool> is_robust(std::size_t answer, std::size_t evaluator) const;
+  /// How many answers are robust for every evaluator whose set is not empty; nothing where all are.
+  [[nodiscard]] std::optional<std::size_t> survive_all() const;
 };
 
 /// The same for any number of threads.

@@ -256,6 +256,8 @@ Json to_json(const EvaluationResult& evaluation, const EvaluationRequest& reques
   document["found"] = evaluation.found;
   document["valid"] = evaluation.valid;
   document["violating"] = violating(evaluation).size();
+  if (const std::optional<std::size_t> all = evaluation.survive_all())
+    document["survive_all"] = *all;
   document["left_out"] = {{"accepted", request.accepted},
                           {"unreadable", request.unreadable},
                           {"further_plans", request.further_plans}};
@@ -314,6 +316,8 @@ std::string evaluation_text(const EvaluationResult& evaluation, const Evaluation
   text += measures_text(evaluation, request);
   if (!evaluation.evaluators.empty()) {
     text += "\n" + evaluators_text(evaluation, request.intervals.confidence);
+    if (const std::optional<std::size_t> all = evaluation.survive_all())
+      text += fmt::format("survive all: {} of {}\n", grouped(*all), grouped(evaluation.rows));
   }
   const std::string more = remarks(evaluation, request);
   if (!more.empty()) text += "\n" + more;

@@ -66,16 +66,26 @@ class Evaluate(CliTestCase):
             self.assertIn(words, text)
 
     def test_judges_the_same_answers_in_every_form_alike(self):
-        reference = self.evaluate()
+        reference = self.evaluate("--target-epsilon", "2%")  # a table of answers does not say for which they were made
         for fmt in ("jsonl", "csv"):
             self.ellice("explain", "m.json", "people.csv", "--epsilon", "2%", "--range", "off", "--format", fmt, "-o",
                         "plans." + fmt, "--quiet")
         for file in ("plans.jsonl", "plans.csv", self.foreign(order=["city", "debt", "query_index", "purpose", "income"])):
-            found = self.evaluate("--queries", "people.csv", file=file)
+            found = self.evaluate("--queries", "people.csv", "--target-epsilon", "2%", file=file)
             for ours, theirs in zip(reference["results"], found["results"]):
                 ours.pop("seconds", None)
                 self.assertEqual(ours, theirs, file)
             self.assertEqual(reference["evaluators"], found["evaluators"])
+
+    def test_judges_at_the_epsilon_of_the_answers_and_says_how_many_survive_all(self):
+        found = self.evaluate("--evaluators", "ellipsoid,bootstrap")
+        plans = self.read_json("plans.json")
+        self.assertEqual(found["target_epsilon"]["value"], plans["epsilon"]["value"])
+        self.assertEqual(found["evaluators"][0]["robust"], 3)  # which is what they were certified for
+        survivors = sum(all(e["holds"] for e in row["evaluators"].values()) and row["valid"] for row in found["results"])
+        self.assertEqual(found["survive_all"], survivors)
+        self.assertIn(f"survive all: {survivors} of 3", self.ellice("evaluate", "m.json", "plans.json", "--data", "loans.csv",
+                                                                      "--evaluators", "ellipsoid,bootstrap", *FEW))
 
     def test_is_the_same_for_any_number_of_threads(self):
         runs = [self.evaluate("--evaluators", ALL, "--threads", threads) for threads in ("1", "2")]
