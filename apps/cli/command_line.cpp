@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <sstream>
 #include <type_traits>
@@ -63,6 +64,22 @@ std::string usage_fault(const CLI::App& program, const CLI::ParseError& error) {
                      suggestion(unknown.front(), verbs));
 }
 
+/// Refuses to write over a file that another argument names. `calibrate` completes its model file.
+void keep_inputs(const CLI::App& verb) {
+  const CLI::Option* const output = verb.get_option_no_throw("--output");
+  if (output == nullptr || output->count() == 0 || verb.get_name() == "calibrate") return;
+  const std::string path = output->results().front();
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return;
+  for (const CLI::Option* other : verb.get_options()) {
+    if (other == output) continue;
+    for (const std::string& input : other->results()) {
+      require(!std::filesystem::equivalent(input, path, unknown),
+              "-o {} would replace a file that is read; name another one to write", path);
+    }
+  }
+}
+
 }  // namespace
 
 std::string field_help(std::string_view text, const Range& range) {
@@ -91,7 +108,13 @@ Option* Option::check(const Check& check) {
 }
 
 Option* Option::one_of(const std::vector<std::string>& names) {
-  option_->check(CLI::IsMember(names));
+  option_->check(CLI::Validator(
+      [names](const std::string& value) {
+        return std::find(names.begin(), names.end(), value) != names.end()
+                   ? std::string()
+                   : fmt::format("there is no \"{}\"; {}", value, suggestion(value, names));
+      },
+      fmt::format("{{{}}}", fmt::join(names, ","))));
   choices_ = names;
   return this;
 }
@@ -276,6 +299,7 @@ std::vector<VerbText> CommandLine::texts() const {
 std::optional<int> CommandLine::parse(int argc, const char* const* argv) {
   try {
     app_->parse(argc, argv);
+    for (const CLI::App* verb : app_->get_subcommands()) keep_inputs(*verb);
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version

@@ -23,6 +23,33 @@ std::string duration_text(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
 }
 
+/// How far a stage is, for a log: a line every ten seconds.
+class ProgressLines {
+ public:
+  void update(const ProgressState& state) {
+    if (state.stage != stage_) {
+      stage_ = state.stage;
+      watch_ = Stopwatch();
+      last_said_ = 0;
+    }
+    const double elapsed = watch_.seconds();
+    constexpr double pause = 10;
+    if (elapsed - last_said_ < pause) return;
+    last_said_ = elapsed;
+    const std::string line =
+        state.total > 0
+            ? fmt::format("{}: {} of {} after {}\n", stage_, state.done, state.total,
+                          duration_text(elapsed))
+            : fmt::format("{}: {} after {}\n", stage_, state.done, duration_text(elapsed));
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  }
+
+ private:
+  std::string stage_;
+  Stopwatch watch_;
+  double last_said_ = 0;
+};
+
 /// Draws on one line of the terminal and wipes it at the end.
 class Bar {
  public:
@@ -88,9 +115,15 @@ void Console::say(LogLevel level, std::string_view prefix, std::string_view text
 }
 
 Progress Console::progress() const {
-  const bool draw = level_ >= LogLevel::info && ::isatty(STDERR_FILENO) == 1;
-  return [draw, bar = std::make_shared<Bar>()](const ProgressState& state) {
-    if (draw) bar->update(state);
+  if (level_ < LogLevel::info) return [](const ProgressState&) { return !stop_flag(); };
+  if (::isatty(STDERR_FILENO) == 1) {
+    return [bar = std::make_shared<Bar>()](const ProgressState& state) {
+      bar->update(state);
+      return !stop_flag();
+    };
+  }
+  return [lines = std::make_shared<ProgressLines>()](const ProgressState& state) {
+    lines->update(state);
     return !stop_flag();
   };
 }

@@ -20,6 +20,7 @@ struct EpsilonArguments {
   ProblemArguments problem = {.set = "last-layer"};
   EpsilonQuestion question = {};
   OutputFormat format = OutputFormat::table;
+  std::string output = "-";
 };
 
 std::string percent(double share) {
@@ -121,9 +122,9 @@ ExitStatus run_epsilon(const EpsilonArguments& arguments) {
   const EpsilonFindings findings =
       find_epsilons(owned, arguments.question,
                     {.threads = arguments.common.threads, .progress = console.progress()});
-  write_file("-", arguments.format == OutputFormat::json
-                      ? to_text(to_json(findings, arguments.question, owned))
-                      : visible_lines(findings_text(findings, owned.problem())));
+  write_file(arguments.output, arguments.format == OutputFormat::json
+                                   ? to_text(to_json(findings, arguments.question, owned))
+                                   : visible_lines(findings_text(findings, owned.problem())));
   for (const std::string& note : findings.notes) console.warning(note);
   return done;
 }
@@ -155,6 +156,8 @@ void add_epsilon(Verb& program, Job& job) {
   add_problem_options(verb, arguments->problem);
   add_retrain_option(verb, arguments->problem);
   add_format(verb, arguments->format);
+  verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
+      ->capture_default_str();
   add_flags(verb, arguments->common);
   verb.footer(
       "Examples:\n"

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <memory>
 
@@ -55,11 +56,16 @@ struct ExplainArguments {
   LetterArguments letters = {};
 };
 
-/// By the ending of the file that is written; a table without one that is known.
+/// By the ending of the file that is written; a table where it says nothing.
 AnswerFormat format_of(const std::string& output) {
-  const std::size_t dot = output.rfind('.');
-  if (dot == std::string::npos) return AnswerFormat::table;
-  return enum_from_name<AnswerFormat>(output.substr(dot + 1)).value_or(AnswerFormat::table);
+  const std::string ending = std::filesystem::path(output).extension().string();
+  if (ending.empty() || ending == ".txt" || ending == ".md") return AnswerFormat::table;
+  const std::optional<AnswerFormat> format = enum_from_name<AnswerFormat>(ending.substr(1));
+  require(format.has_value(),
+          "-o {}: the ending {} is not one that explain writes; give .json, .jsonl, .csv, .html or "
+          ".txt, or say with --format what it shall hold",
+          output, ending);
+  return *format;
 }
 
 /// That the two files do not stand in each other's place.

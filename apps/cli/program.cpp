@@ -1,5 +1,6 @@
 #include "program.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <new>
@@ -10,6 +11,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/version.hpp"
+#include "ellice/data/schema.hpp"
 #include "ellice/solver/cbc.hpp"
 #include "help_pages.hpp"
 #include "interruption.hpp"
@@ -49,6 +51,15 @@ std::vector<const char*> with_help_last(int argc, char** argv) {
   return words;
 }
 
+/// Throws Error{argument} with a suggestion for a verb that there is not.
+void require_verb(const CommandLine& line, const std::string& name) {
+  std::vector<std::string> names;
+  for (const VerbText& verb : line.texts())
+    if (!verb.name.empty()) names.push_back(verb.name);
+  require(std::find(names.begin(), names.end(), name) != names.end(), "there is no verb \"{}\"; {}",
+          name, suggestion(name, names));
+}
+
 /// What is made from the texts of all other verbs.
 void add_help_verbs(CommandLine& line, Job& job) {
   Verb& program = line.program();
@@ -78,8 +89,8 @@ void add_help_verbs(CommandLine& line, Job& job) {
     job = [&line, word] {
       std::vector<VerbText> texts = line.texts();
       if (!word->empty()) {
+        require_verb(line, *word);
         std::erase_if(texts, [&](const VerbText& verb) { return verb.name != *word; });
-        require(!texts.empty(), "there is no verb {}; see `ellice --help`", *word);
       }
       write_file("-", manual_page(texts, version().number));
       return done;
@@ -126,6 +137,8 @@ int run_program(int argc, char** argv, const std::vector<ListedVerb>& verbs) {
   add_help_verbs(line, job);
   const std::vector<const char*> words = with_help_last(argc, argv);
   try {
+    if (argc > 2 && std::string_view(argv[1]) == "help" && argv[2][0] != '-')
+      require_verb(line, argv[2]);
     if (const std::optional<int> status = line.parse(static_cast<int>(words.size()), words.data()))
       return *status;
     listen_for_signals();

@@ -16,6 +16,7 @@
 #include "ellice/request/query_reader.hpp"
 #include "explain/recourse_request.hpp"
 #include "report/text_table.hpp"
+#include "request/recourse_file.hpp"
 #include "row_arguments.hpp"
 #include "verb.hpp"
 
@@ -37,9 +38,10 @@ struct VerifyArguments {
 // A table names every failure, and at most so many answers that hold.
 constexpr std::size_t most_shown = 50;
 
-/// Whether an answer of this status says anything about the models of the set.
-bool makes_a_claim(Status status) {
-  return is_certified(status) || status == Status::infeasible;
+/// Whether the answer says something about the models of the set, and that was looked at.
+bool is_confirmed(const AnswerAudit& one) {
+  const bool makes_a_claim = is_certified(one.status) || one.status == Status::infeasible;
+  return one.holds() && makes_a_claim && !one.fields.empty();
 }
 
 bool is_recourse_file(const Json& document) {
@@ -64,6 +66,62 @@ People read_people(const std::string& path, const Model& model) {
   }
 }
 
+AnswerAudit audit_certificate(const Json& document, const Model& model, const Verifier& verifier,
+                              const std::string& source) {
+  const Certificate certificate = certificate_from_json(document, model, source);
+  const Verification verification = verifier.verify(certificate);
+  AnswerAudit answer{.status = Status::certified,
+                     .epsilon = certificate.epsilon,
+                     .threshold = certificate.threshold,
+                     .logit = verification.logit,
+                     .robust_logit = verification.robust_logit,
+                     .breaking_model = verification.breaking_model,
+                     .failures = verification.failures};
+  if (answer.holds()) answer.fields = {{"certificate", Standing::proved}};
+  return answer;
+}
+
+/// A record without the run around it: its certificate, and that it speaks of the record's row.
+AnswerAudit audit_record(const Json& record, const Model& model, const Verifier& verifier,
+                         const std::string& source) {
+  JsonObject object(record, source);
+  const auto status = object.choice<Status>("status");
+  AnswerAudit answer;
+  if (is_certified(status)) {
+    answer = audit_certificate(object.at("certificate"), model, verifier, source);
+    const bool is_same = record.value("counterfactual", Json()) == record["certificate"]["point"];
+    if (!is_same) answer.failures.emplace_back("the certificate is for another row");
+    if (answer.holds()) answer.fields.emplace("counterfactual", Standing::proved);
+  }
+  answer.status = status;
+  answer.query_index =
+      static_cast<std::size_t>(std::max<std::int64_t>(0, object.integer("query_index")));
+  if (object.has("plan")) answer.plan = static_cast<int>(object.integer("plan"));
+  answer.unverified.emplace_back(
+      "all but the certificate, since only a file of --format json says what was asked");
+  return answer;
+}
+
+FileAudit audit_records(const std::vector<Json>& records, const Model& model,
+                        const std::vector<const Model*>& ensemble, const StoredRows* rows,
+                        const std::string& source) {
+  require_input(!records.empty(), "{}: there are no answers in it", source);
+  const Verifier verifier(model, ensemble, rows);
+  FileAudit all;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    all.answers.push_back(
+        audit_record(records[i], model, verifier, fmt::format("{}: record {}", source, i)));
+  }
+  return all;
+}
+
+/// The set that a file, a certificate or a record is about, where it says so.
+bool is_about_true_set(const Json& document) {
+  if (!document.is_object()) return false;
+  const Json& stated = document.contains("certificate") ? document["certificate"] : document;
+  return stated.is_object() && stated.value("set", Json()) == enum_name(SetKind::true_set);
+}
+
 /// A file holds one certificate, or the answers of a whole run.
 FileAudit audit(const Json& document, const Model& model, const std::vector<const Model*>& ensemble,
                 const StoredRows* rows, const std::optional<People>& people,
@@ -74,17 +132,7 @@ FileAudit audit(const Json& document, const Model& model, const std::vector<cons
                                people ? &*people : nullptr);
   }
   require(!people, "--queries is for files of answers, and {} holds one certificate", source);
-  const Certificate certificate = certificate_from_json(document, model, source);
-  const Verification verification = Verifier(model, ensemble, rows).verify(certificate);
-  AnswerAudit answer{.status = Status::certified,
-                     .epsilon = certificate.epsilon,
-                     .threshold = certificate.threshold,
-                     .logit = verification.logit,
-                     .robust_logit = verification.robust_logit,
-                     .breaking_model = verification.breaking_model,
-                     .failures = verification.failures};
-  if (answer.holds()) answer.fields = {{"certificate", Standing::proved}};
-  return {.answers = {std::move(answer)}};
+  return {.answers = {audit_certificate(document, model, Verifier(model, ensemble, rows), source)}};
 }
 
 /// For how many records each field stands how, fields in the order of their names.
@@ -159,11 +207,10 @@ Json verification_json(const Model& model, const FileAudit& all, std::size_t fai
   document["fields"] = fields_json(all);
   document["results"] = Json::array();
   for (const AnswerAudit& one : all) {
-    const bool is_sound_without_claim = one.holds() && !makes_a_claim(one.status);
     Json result = {{"query_index", one.query_index},
                    {"plan", one.plan},
                    {"status", std::string(enum_name(one.status))},
-                   {"holds", is_sound_without_claim ? Json() : Json(one.holds())},
+                   {"holds", one.holds() && !is_confirmed(one) ? Json() : Json(one.holds())},
                    {"epsilon", one.epsilon},
                    {"threshold", one.threshold}};
     if (is_certified(one.status)) {
@@ -197,15 +244,15 @@ std::string verification_text(const FileAudit& all, std::size_t failed, bool has
     const bool has_certificate = is_certified(one.status);
     if (one.holds()) {
       certified += has_certificate ? 1 : 0;
-      proofs += one.status == Status::infeasible ? 1 : 0;
+      proofs += one.status == Status::infeasible && is_confirmed(one) ? 1 : 0;
       open += one.unverified.empty() ? 0 : 1;
       if (++shown > most_shown) continue;
     }
     table.row({std::to_string(one.query_index), std::to_string(one.plan),
                std::string(enum_name(one.status)),
-               !one.holds()                ? "FAILS"
-               : makes_a_claim(one.status) ? "holds"
-                                           : "no claim",
+               !one.holds()        ? "FAILS"
+               : is_confirmed(one) ? "holds"
+                                   : "no claim",
                rounded(one.epsilon), rounded(one.threshold),
                has_certificate ? rounded(one.robust_logit, 6) : "-", reason_for(one)});
   }
@@ -233,9 +280,11 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
   std::vector<const Model*> ensemble;
   for (const Model& other : others) ensemble.push_back(&other);
   const std::string source = input_name(arguments.file);
-  const Json document = parse_json(read_file(arguments.file), source);
-  const bool is_true =
-      document.is_object() && document.value("set", Json()) == enum_name(SetKind::true_set);
+  const std::string text = read_file(arguments.file);
+  const bool has_lines = is_json_lines(text);
+  const std::vector<Json> documents =
+      has_lines ? parse_json_lines(text, source) : std::vector{parse_json(text, source)};
+  const bool is_true = std::any_of(documents.begin(), documents.end(), is_about_true_set);
   std::shared_ptr<const TrainingRows> training;
   if (is_true || arguments.rows.given()) {
     training =
@@ -245,8 +294,10 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
                                            ? std::nullopt
                                            : std::optional(read_people(arguments.queries, model));
   const FileAudit all = as_input(source, [&] {
-    return audit(document, model, ensemble, training ? &training->fitted.rows : nullptr, people,
-                 source);
+    const StoredRows* const known = training ? &training->fitted.rows : nullptr;
+    if (!has_lines) return audit(documents.front(), model, ensemble, known, people, source);
+    require(!people, "--queries is for files of --format json, and {} holds records alone", source);
+    return audit_records(documents, model, ensemble, known, source);
   });
   if (all.is_interrupted)
     console.warning(fmt::format("{}: {}", source, missing_text(all, people.has_value())));
@@ -279,9 +330,10 @@ void add_verify(Verb& program, Job& job) {
   Verb& verb =
       *program.add_subcommand("verify", "re-check certificates without the code that issued them");
   verb.add_option("model", arguments->model, "model file")->required();
-  verb.add_option(
-          "file", arguments->file,
-          "recourse file (explain --format json) or certificate file, or - for standard input")
+  verb.add_option("file", arguments->file,
+                  "recourse file (explain --format json, or the certificates of jsonl) or "
+                  "certificate file, "
+                  "or - for standard input")
       ->required();
   verb.add_option("--ensemble", arguments->ensemble,
                   "the other model files, for answers of the set ensemble")

@@ -58,6 +58,30 @@ Json to_json(const Request& request) {
   return result;
 }
 
+bool is_json_lines(const std::string& text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string::npos) return false;
+  const std::string line =
+      text.substr(start, std::min(text.find('\n', start), text.size()) - start);
+  if (!Json::accept(line)) return false;
+  const Json first = Json::parse(line);
+  return first.is_object() && !first.contains("format");
+}
+
+std::vector<Json> parse_json_lines(const std::string& text, const std::string& source) {
+  std::vector<Json> lines;
+  std::size_t number = 0;
+  for (std::size_t first = 0; first < text.size();) {
+    const std::size_t end = std::min(text.find('\n', first), text.size());
+    const std::string line = text.substr(first, end - first);
+    ++number;
+    first = end + 1;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    lines.push_back(parse_json(line, fmt::format("{}: line {}", source, number)));
+  }
+  return lines;
+}
+
 RecourseWriter::RecourseWriter(const Request& request)
     : request_(&request), asked_(sha256_hex(canonical_text(to_json(request)))) {
   if (request.make_prover) prove_ = request.make_prover();

@@ -36,6 +36,13 @@ struct Request {
 /// Everything but the results.
 [[nodiscard]] Json to_json(const Request& request);
 
+/// Whether a text holds records one per line: the first line is a whole object, and no recourse
+/// file.
+[[nodiscard]] bool is_json_lines(const std::string& text);
+/// The lines that are not empty. Throws Error{input} naming a line that is no JSON.
+[[nodiscard]] std::vector<Json> parse_json_lines(const std::string& text,
+                                                 const std::string& source);
+
 /// The file as pieces of text: begin, then answers (in order), then end. Every record has a hash of
 /// itself and of what was asked, and the file one of all records (docs/reference/formats.md), so
 /// that whatever is changed or left out afterwards is seen.

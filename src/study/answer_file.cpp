@@ -88,32 +88,12 @@ void read_records(std::vector<JsonObject> records, const Model& model, const std
 
 AnswerFile answers_from_lines(const std::string& text, const Model& model,
                               const std::string& source) {
-  std::vector<Json> lines;
-  std::size_t number = 0;
-  for (std::size_t first = 0; first < text.size();) {
-    const std::size_t end = std::min(text.find('\n', first), text.size());
-    const std::string line = text.substr(first, end - first);
-    ++number;
-    first = end + 1;
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    lines.push_back(parse_json(line, fmt::format("{}: line {}", source, number)));
-  }
+  const std::vector<Json> lines = parse_json_lines(text, source);
   std::vector<JsonObject> records;
   for (const Json& line : lines) records.emplace_back(line, source);
   AnswerFile file;
   read_records(std::move(records), model, "record", file);
   return file;
-}
-
-/// Records one per line: the first line is a whole object, and no recourse file.
-bool is_json_lines(const std::string& text) {
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  if (start == std::string::npos) return false;
-  const std::string line =
-      text.substr(start, std::min(text.find('\n', start), text.size()) - start);
-  if (!Json::accept(line)) return false;
-  const Json first = Json::parse(line);
-  return first.is_object() && !first.contains("format");
 }
 
 /// The first few of a list of rows.

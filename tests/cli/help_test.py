@@ -26,7 +26,7 @@ class HelpTexts(CliTestCase):
             if word.startswith("--") and word.strip("-").isidentifier():
                 self.assertIn(word, page)
         self.assertIn(".SH \"ELLICE evaluate\"", self.ellice("man"))
-        self.expect_failure(WRONG_USAGE, ["there is no verb explian"], "man", "explian")
+        self.expect_failure(WRONG_USAGE, ['there is no verb "explian"', '"explain"'], "man", "explian")
         if shutil.which("groff"):
             run = subprocess.run(["groff", "-K", "utf8", "-man", "-Tutf8", "-ww", "-"], input=self.ellice("man").encode(), check=True,
                                  capture_output=True)

@@ -146,7 +146,7 @@ MISTAKES = (
     (LETTERS.replace("--id who", ""), WRONG_USAGE, "--letters needs --id", "COLUMN"),
     (LETTERS.replace("2026-05-01", "01.05.2026"), WRONG_USAGE, 'found "01.05.2026"', "expected a day as YYYY-MM-DD"),
     (LETTERS + "--valid-until 2026-02-30", WRONG_USAGE, 'found "2026-02-30"', "expected a day as YYYY-MM-DD"),
-    (LETTERS + "--language es", WRONG_USAGE, "es", "{en,de,fr}"),
+    (LETTERS + "--language es", WRONG_USAGE, "es", "en, de, fr"),
     (LETTERS.replace("--letters letters", "--letters people.csv"), FAILURE, "cannot write people.csv: Not a directory", "name another folder"),
     (LETTERS.replace("--letters letters", "--letters no/where"), FAILURE, "cannot write no/where: No such file", "name another folder"),
     # What was answered.

@@ -234,5 +234,44 @@ class Declined(CliTestCase):
         self.assertEqual(self.run_ellice("verify", "m.json", "none.json").returncode, NOT_CERTIFIED)
 
 
+class Lines(CliTestCase):
+    """Records one per line: their certificates are checked, and nothing else is said to hold."""
+
+    def setUp(self):
+        super().setUp()
+        self.train_loans()
+        self.write("people.csv", "income,debt,purpose,city\n29000,6.5,car,Köln\n30000,9,boat,Bonn\n")
+        self.ellice("explain", "m.json", "people.csv", "--epsilon", "1%", "--range", "off", "-o", "plans.jsonl")
+        text = (self.folder / "plans.jsonl").read_text(encoding="utf-8")
+        self.records = [json.loads(line) for line in text.splitlines()]
+
+    def verify(self, records, status):
+        self.write("altered.jsonl", "\n".join(map(json.dumps, records)) + "\n")
+        run = self.run_ellice("verify", "m.json", "altered.jsonl", "--format", "json")
+        self.assertEqual(run.returncode, status, run.stderr)
+        return json.loads(run.stdout)
+
+    def test_certificates_hold(self):
+        found = self.verify(self.records, DONE)
+        self.assertEqual([r["holds"] for r in found["results"]], [True, True])
+        self.assertTrue(all(r["unverified"] for r in found["results"]))
+
+    def test_another_row_or_a_smaller_one_fails(self):
+        self.records[0]["counterfactual"]["income"] -= 1000
+        self.assertEqual([r["holds"] for r in self.verify(self.records, NOT_CERTIFIED)["results"]], [False, True])
+        self.records[0]["certificate"]["point"]["income"] -= 1000
+        self.assertEqual([r["holds"] for r in self.verify(self.records, NOT_CERTIFIED)["results"]], [False, True])
+
+    def test_what_a_line_cannot_show_is_not_said_to_hold(self):
+        self.records[1] = {"query_index": 1, "plan": 0, "status": "infeasible", "query": self.records[1]["query"]}
+        found = self.verify(self.records, DONE)
+        self.assertIsNone(found["results"][1]["holds"])
+        self.assertTrue(found["results"][1]["unverified"])
+
+    def test_a_line_that_is_none_is_named(self):
+        self.write("bad.jsonl", json.dumps(self.records[0]) + "\n{\n")
+        self.expect_failure(BAD_INPUT, ["bad.jsonl", "line 2"], "verify", "m.json", "bad.jsonl")
+
+
 if __name__ == "__main__":
     unittest.main()
