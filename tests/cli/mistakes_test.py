@@ -147,8 +147,8 @@ MISTAKES = (
     (LETTERS.replace("2026-05-01", "01.05.2026"), WRONG_USAGE, 'found "01.05.2026"', "expected a day as YYYY-MM-DD"),
     (LETTERS + "--valid-until 2026-02-30", WRONG_USAGE, 'found "2026-02-30"', "expected a day as YYYY-MM-DD"),
     (LETTERS + "--language es", WRONG_USAGE, "es", "{en,de,fr}"),
-    (LETTERS.replace("--letters letters", "--letters people.csv"), FAILURE, "cannot write people.csv: Not a directory", "name another folder"),
-    (LETTERS.replace("--letters letters", "--letters no/where"), FAILURE, "cannot write no/where: No such file", "name another folder"),
+    (LETTERS.replace("--letters letters", "--letters people.csv"), BAD_INPUT, "cannot write people.csv: Not a directory", "name another folder"),
+    (LETTERS.replace("--letters letters", "--letters no/where"), BAD_INPUT, "cannot write no/where: No such file", "name another folder"),
     # What was answered.
     ("verify other.json plans.json", BAD_INPUT, "the answers are for another model", "verify them against the model that they were found for"),
     ("verify m.json loans.csv", BAD_INPUT, "loans.csv: not JSON", "is the file complete?"),
