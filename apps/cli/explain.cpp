@@ -401,7 +401,7 @@ void add_explain(Verb& program, Job& job) {
     if (!verb.gives("--format")) arguments->format = format_of(arguments->output);
     require(!verb.gives("--date") || arguments->letters.are_asked() ||
                 arguments->format == AnswerFormat::html,
-            "--date is for --letters and --format html");
+            "--date is for --letters and --format html; give one of them as well, or leave it out");
     job = [arguments] { return run_explain(*arguments); };
   });
 }

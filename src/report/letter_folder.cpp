@@ -49,7 +49,7 @@ int sync_folder(const std::string& path) {
 
 /// A folder that cannot take letters is known before there are any: no failure, a wrong folder.
 [[noreturn]] void refuse(const std::string& path, int error) {
-  fail(ErrorCode::input, "cannot write {}: {}; name a folder that is new or empty", path,
+  fail(ErrorCode::input, "cannot write {}: {}; name another folder, new or empty", path,
        std::strerror(error));
 }
 

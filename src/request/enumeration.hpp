@@ -2,7 +2,6 @@
 
 // Infeasibility that no weights of models show, but a search of all that is discrete.
 
-#include <cmath>
 #include <limits>
 
 #include "ellice/request/answer.hpp"
@@ -11,10 +10,10 @@ namespace ellice {
 
 /// The `upper_bound` of such an answer: there is no linear function that it would be the maximum
 /// of.
-inline constexpr double by_enumeration = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double by_enumeration = -std::numeric_limits<double>::infinity();
 
 [[nodiscard]] inline bool is_by_enumeration(const Infeasibility& why) {
-  return why.cases.empty() && std::isnan(why.upper_bound);
+  return why.cases.empty() && why.upper_bound == by_enumeration;
 }
 
 }  // namespace ellice

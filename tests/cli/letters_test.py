@@ -211,7 +211,7 @@ class Letters(CliTestCase):
         self.assertIn("and 1 person whose row cannot be read", run.stderr)
 
     def test_need_a_folder_of_their_own(self):
-        self.expect_failure(BAD_INPUT, ["cannot write people.csv: Not a directory", "name a folder"],
+        self.expect_failure(BAD_INPUT, ["cannot write people.csv: Not a directory", "name another folder"],
                             *self.arguments(folder="people.csv"))
         self.expect_failure(BAD_INPUT, ["cannot write no/where: No such file"], *self.arguments(folder="no/where"))
         self.letters()

@@ -22,7 +22,7 @@ class Tutorial(CliTestCase):
         shutil.copy(PROJECT / "docs" / "tutorial" / "applications.csv", self.folder / "work")
 
     def run_block(self, commands):
-        environment = os.environ | {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+        environment = os.environ | {"COLUMNS": "100", "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
         run = subprocess.run(["bash", "-eo", "pipefail", "-c", commands], cwd=self.folder / "work", env=environment, stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=100)
         return run.returncode, run.stdout.decode()
