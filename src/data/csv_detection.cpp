@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -309,7 +310,10 @@ class Detector {
     }
     for (const auto& [mark, count] : everywhere) result_.missing_values.push_back(mark);
     for (const auto& [mark, count] : among_numbers) {
-      if (!among_texts.contains(mark)) {
+      // Dashes and dots are no level that anybody means; a word may be one.
+      const bool is_word = std::any_of(mark.begin(), mark.end(),
+                                       [](unsigned char c) { return std::isalpha(c) != 0; });
+      if (!is_word || !among_texts.contains(mark)) {
         result_.missing_values.push_back(mark);
         continue;
       }

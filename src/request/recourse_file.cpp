@@ -65,7 +65,7 @@ bool is_json_lines(const std::string& text) {
       text.substr(start, std::min(text.find('\n', start), text.size()) - start);
   if (!Json::accept(line)) return false;
   const Json first = Json::parse(line);
-  return first.is_object() && !first.contains("format");
+  return first.is_object() && first.contains("query_index");
 }
 
 std::vector<Json> parse_json_lines(const std::string& text, const std::string& source) {

@@ -36,8 +36,7 @@ struct Request {
 /// Everything but the results.
 [[nodiscard]] Json to_json(const Request& request);
 
-/// Whether a text holds records one per line: the first line is a whole object, and no recourse
-/// file.
+/// Whether a text holds records one per line: the first line is one, whole.
 [[nodiscard]] bool is_json_lines(const std::string& text);
 /// The lines that are not empty. Throws Error{input} naming a line that is no JSON.
 [[nodiscard]] std::vector<Json> parse_json_lines(const std::string& text,

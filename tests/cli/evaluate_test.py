@@ -180,7 +180,7 @@ class Evaluate(CliTestCase):
     def test_suggests_names(self):
         for option, value, words in (("--evaluators", "retrian", ["retrian", "did you mean \"retrain\"?"]),
                                      ("--metrics", "l2,changd", ["changd", "did you mean \"changed\"?"]),
-                                     ("--variant", "publshed", ["--variant", "published", "corrected"]),
+                                     ("--variant", "publshed", ["--variant", "did you mean \"published\"?"]),
                                      ("--target-epsilon", "ten", ["ten"]), ("--target-epsilon", "0", ["epsilon", "> 0"])):
             self.expect_failure(WRONG_USAGE, words, "evaluate", "m.json", "plans.json", "--data", "loans.csv", option, value)
 

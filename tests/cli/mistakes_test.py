@@ -90,7 +90,6 @@ MISTAKES = (
     (EXPLAIN + "--bounds city=0:1", WRONG_USAGE, "it is binary and has no numbers", "lock it, or restrict `allowed`"),
     (EXPLAIN + "--direction debt=down", WRONG_USAGE, 'found "debt=down"', "e.g. debt=decrease"),
     (EXPLAIN + "--direction purpose=increase", WRONG_USAGE, "a categorical feature has no order", "make it ordinal, or restrict `allowed`"),
-    (EXPLAIN + "--method exat", WRONG_USAGE, "exat", "{auto,exact,network"),
     (EXPLAIN + "--method data", WRONG_USAGE, "needs the training rows", "give --data FILE.csv"),
     (EXPLAIN + "--method roar", WRONG_USAGE, "needs --delta", "e.g. --delta 0.1"),
     (EXPLAIN + "--set full", WRONG_USAGE, "is for networks with hidden layers", "use the last-layer set"),
@@ -101,7 +100,7 @@ MISTAKES = (
     (EXPLAIN + "--max-changes 0", WRONG_USAGE, 'found "0"', "expected a whole number >= 1"),
     (EXPLAIN + "--horizon soon", WRONG_USAGE, 'found "soon"', 'as in "12 months"'),
     (EXPLAIN + "--worth 20", WRONG_USAGE, 'found "20"', "as in 20%"),
-    (EXPLAIN + "--format xml", WRONG_USAGE, "xml", "{table,json,jsonl,csv,html}"),
+    (EXPLAIN + "--format xml", WRONG_USAGE, "xml", "there are: table, json, jsonl, csv, html"),
     (TRAIN + "--holdout 20%", WRONG_USAGE, 'found "20%"', "expected a finite number in [0, 1)"),
     (TRAIN + "--hidden 3", WRONG_USAGE, "hidden layers", "need --model mlp"),
     # Files that are not there, or not what they should be.

@@ -45,9 +45,11 @@ TEST(DetectFormat, KnowsHowBanksWrite) {
        {.separator = ';'}},
       {"a,b\n1,NA\nNA,2\n?,3\n", {}, {"?", "NA"}},
       {"a,b\n1,-\n-,2\n", {}, {"-"}},
-      {"a,b\nx,1\nNA,2\n", {}, {"NA"}},       // no value of any category is called so
-      {"a,b\nx,1\nnone,2\n", {}, {}},         // but this may be one
-      {"a,b\nx,none\nnone,2\nz,3\n", {}, {}}  // and then is no mark elsewhere either
+      {"a,b\nx,1\nNA,2\n", {}, {"NA"}},        // no value of any category is called so
+      {"a,b\nx,1\nnone,2\n", {}, {}},          // but this may be one
+      {"a,b\nx,none\nnone,2\nz,3\n", {}, {}},  // and then is no mark elsewhere either
+      {"a,b\nx,-\n-,2\nz,3\n", {}, {"-"}},     // a dash is no level that anybody means
+      {"a,b\nx,1\n-,2\n", {}, {}},             // unless no number is missing
   };
   for (const Case& row : cases) {
     SCOPED_TRACE(row.text);
