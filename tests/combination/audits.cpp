@@ -218,6 +218,7 @@ class Campaign {
   void run_case(std::uint64_t seed) {
     Case drawn = draw_case(seed);
     if (seed % 2 == 0) make_ill_conditioned(drawn);
+    drawn.asked.shows_trade_off = false;  // for display: no file is written of it
     try {
       trained_ = train_case(drawn);
       trained_.model = again(*trained_.model);
@@ -292,6 +293,7 @@ class Campaign {
     try {
       const Explainer explainer(request_of(drawn, trained_, run));
       const auto answers = explainer.explain(drawn.people, QueryReader::OnError::skip);
+      if (answers.empty()) return count("nobody is declined");
       text = recourse_file_text(explainer, answers);
       method = explainer.method().name;
       for (const Answer& answer : answers)
