@@ -195,7 +195,8 @@ Auditor::Radius Auditor::radius_of(const Row& row, const AnswerAudit& result) co
       start = row.certificate->worst_model.cast<long double>();
     }
     const auto cheapest = true_models_->cheapest(parts[k], asked_.threshold, &start);
-    radius.least = std::min(radius.least, static_cast<double>(cheapest.proved));
+    // A bound below 0 proves nothing, and who states it states 0.
+    radius.least = std::min(radius.least, std::max(0.0, static_cast<double>(cheapest.proved)));
     radius.most = std::min(radius.most, static_cast<double>(cheapest.excess));
   }
   return radius;

@@ -204,7 +204,8 @@ bool is_another_truth(std::string_view name, const Alteration& one, double reach
   // What is left of larger numbers that cancel.
   const bool is_sum = name.starts_with("results[].reasons.") && !name.ends_with("contribution");
   // Scores of people so many standard deviations away are known to that much.
-  const double known = std::max(1e-9, 1e-13 * reach);
+  const bool is_chance = name.find("surviv") != std::string_view::npos;
+  const double known = std::max(is_chance ? 1e-7 : 1e-9, 1e-13 * reach);
   const bool is_small = one.before.is_number() && one.after.is_number() &&
                         std::abs(one.before.get<double>() - one.after.get<double>()) < known;
   return is_question || says_less || is_wider || is_swapped || is_other_witness || is_sum ||
@@ -218,6 +219,7 @@ class Campaign {
   void run_case(std::uint64_t seed) {
     Case drawn = draw_case(seed);
     if (seed % 2 == 0) make_ill_conditioned(drawn);
+    drawn.asked.shows_trade_off = false;  // for display: no file is written of it
     try {
       trained_ = train_case(drawn);
       trained_.model = again(*trained_.model);
@@ -292,6 +294,7 @@ class Campaign {
     try {
       const Explainer explainer(request_of(drawn, trained_, run));
       const auto answers = explainer.explain(drawn.people, QueryReader::OnError::skip);
+      if (answers.empty()) return count("nobody is declined");
       text = recourse_file_text(explainer, answers);
       method = explainer.method().name;
       for (const Answer& answer : answers)
