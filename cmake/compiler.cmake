@@ -24,9 +24,8 @@ if(ELLICE_ASSERTIONS)
   add_compile_definitions(EIGEN_INITIALIZE_MATRICES_BY_NAN _GLIBCXX_ASSERTIONS)
 endif()
 
-# The headers that nearly every source includes are parsed once. GCC takes one precompiled header for all levels of
-# optimisation, but not for another -g, -fpic or -fpie; Clang wants the same level, too, which it has without a
-# release's cold sources. Other compilers parse.
+# The headers that nearly every source includes are parsed once, for all that is compiled with the same optimisation,
+# -g, -fpic and -fpie. Other compilers parse.
 set(ELLICE_PRECOMPILED
   <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <limits> <map> <memory> <mutex> <numeric> <optional>
   <set> <span> <string> <string_view> <utility> <vector>
@@ -66,9 +65,52 @@ function(ellice_share_precompiled target owner)
   endif()
 endfunction()
 
-# What runs once for a command, not once for a row or a step of a solver: compiled fast rather than to run fast.
+# What runs once for a command, not once for a row or a step of a solver, is compiled fast rather than to run fast. GCC
+# compiles every source with the optimisation of its precompiled header, whatever its own options say, so these have one
+# of their own: in a release they are an object library, `<target>_cold`, whose objects are the target's.
+set(ELLICE_COLD_APART FALSE)
+if(CMAKE_BUILD_TYPE STREQUAL Release)
+  set(ELLICE_COLD_APART TRUE)
+endif()
+
+# The target, and all of it, is cold; `owner` is another that is, whose precompiled header it shares.
+function(ellice_cold_target target owner)
+  if(ELLICE_COLD_APART)
+    target_compile_options(${target} PRIVATE -Og)
+    ellice_share_precompiled(${target} ${owner}_cold)
+  else()
+    ellice_share_precompiled(${target} ${owner})
+  endif()
+endfunction()
+
+# Prepares a library for ellice_cold, after its own libraries and definitions are known.
+function(ellice_divide target)
+  if(NOT ELLICE_COLD_APART)
+    return()
+  endif()
+  add_library(${target}_cold OBJECT)
+  target_compile_features(${target}_cold PRIVATE cxx_std_20)
+  target_include_directories(${target}_cold PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  get_target_property(libraries ${target} LINK_LIBRARIES)
+  target_link_libraries(${target}_cold PRIVATE ${libraries})
+  target_compile_definitions(${target}_cold PRIVATE $<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>)
+  set_target_properties(${target}_cold PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  if(ARGN)
+    ellice_cold_target(${target}_cold ${ARGN})
+  else()
+    target_compile_options(${target}_cold PRIVATE -Og)
+    ellice_precompile(${target}_cold)
+  endif()
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_cold>)
+endfunction()
+
+# These sources of a library that ellice_divide prepared are cold.
 function(ellice_cold target)
-  set_property(SOURCE ${ARGN} TARGET_DIRECTORY ${target} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+  if(ELLICE_COLD_APART)
+    target_sources(${target}_cold PRIVATE ${ARGN})
+  else()
+    target_sources(${target} PRIVATE ${ARGN})
+  endif()
 endfunction()
 
 find_program(ELLICE_CCACHE ccache)
