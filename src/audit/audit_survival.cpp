@@ -71,10 +71,10 @@ class SurvivalAudit {
 
   [[nodiscard]] double margin() const { return margin_; }
   /// What solving with H in double precision may lose, relatively.
-  [[nodiscard]] double tolerance() const {
-    const double condition = model_->curvature.hessian.norm() * inverse_.norm();
-    return least_tolerance + lost_digits * condition;
+  [[nodiscard]] double lost_by_solve() const {
+    return lost_digits * model_->curvature.hessian.norm() * inverse_.norm();
   }
+  [[nodiscard]] double tolerance() const { return least_tolerance + lost_by_solve(); }
   /// Of Φ(u), u = margin/deviation, with φ(u) < 0.4 and |u|·φ(u) < 0.25: a margin that is left of
   /// larger terms is off by a share of these, however small the deviation is; and the deviation, a
   /// norm √(vᵀMv) of v = H⁻¹x̃, by as much of √‖M‖·‖v‖ as the solve may lose of v.
@@ -83,7 +83,7 @@ class SurvivalAudit {
     const double terms = theta_.cwiseProduct(x_).cwiseAbs().sum() + std::abs(asked_->threshold);
     const double most = std::sqrt(moments.norm() / rows_) * (inverse_ * x_).norm();
     return tolerance() + 0.4 * lost_digits * terms / deviation +
-           0.25 * tolerance() * most / this->deviation(moments);
+           0.25 * lost_by_solve() * most / this->deviation(moments);
   }
   [[nodiscard]] Matrix covariance(const Matrix& moments) const {
     return inverse_ * moments * inverse_ / rows_;
@@ -265,7 +265,7 @@ void check_fresh(const SurvivalAudit& audit, const Sampling& sampling, JsonObjec
   if (!shifts) return;
   const auto& middle = (*shifts)[Sampling::middle];
   compare("selection_shift", shift, middle.value,
-          audit.tolerance() * (1 + std::abs(audit.margin()) + middle.size));
+          audit.tolerance() * (1 + std::abs(audit.margin())) + audit.lost_by_solve() * middle.size);
   std::array<double, 2> ends = {};
   double allowed = 0;
   const std::array<Sampling::Estimate, 2> outer = {Sampling::bold, Sampling::cautious};
@@ -273,7 +273,7 @@ void check_fresh(const SurvivalAudit& audit, const Sampling& sampling, JsonObjec
     const auto& one = (*shifts)[outer[k]];
     const double spread_of = audit.deviation(sampling.fresh[outer[k]].moments) * root;
     ends[k] = accepted(audit.margin() - one.value, spread_of);
-    const double of_shift = spread_of > 0 ? 0.4 * audit.tolerance() * one.size / spread_of : 0;
+    const double of_shift = spread_of > 0 ? 0.4 * audit.lost_by_solve() * one.size / spread_of : 0;
     allowed =
         std::max(allowed, audit.tolerance(spread_of, sampling.fresh[outer[k]].moments) + of_shift);
   }

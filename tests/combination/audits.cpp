@@ -204,8 +204,7 @@ bool is_another_truth(std::string_view name, const Alteration& one, double reach
   // What is left of larger numbers that cancel.
   const bool is_sum = name.starts_with("results[].reasons.") && !name.ends_with("contribution");
   // Scores of people so many standard deviations away are known to that much.
-  const bool is_chance = name.find("surviv") != std::string_view::npos;
-  const double known = std::max(is_chance ? 1e-7 : 1e-9, 1e-13 * reach);
+  const double known = std::max(1e-9, 1e-13 * reach);
   const bool is_small = one.before.is_number() && one.after.is_number() &&
                         std::abs(one.before.get<double>() - one.after.get<double>()) < known;
   return is_question || says_less || is_wider || is_swapped || is_other_witness || is_sum ||
