@@ -99,8 +99,7 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
   const Schema& schema = request.problem.model->schema();
   if (options_.format == AnswerFormat::json) file_.write(writer_.begin());
   if (options_.format == AnswerFormat::csv) {
-    file_.write(recourse_csv_header(schema, options_.has_id ? IdColumn::present : IdColumn::absent,
-                                    guard_));
+    file_.write(recourse_csv_header(schema, columns(), guard_));
   }
   if (options_.format == AnswerFormat::html) {
     page_ = std::make_unique<HtmlReport>(*request.problem.model, page_options(request, options_));
@@ -143,8 +142,7 @@ void AnswerSink::write(const Answer& given) {
       file_.write(compact_text(to_json(answer, schema)) + "\n");
       break;
     case AnswerFormat::csv:
-      file_.write(recourse_csv_row(answer, schema,
-                                   options_.has_id ? IdColumn::present : IdColumn::absent, guard_));
+      file_.write(recourse_csv_row(answer, schema, columns(), guard_));
       break;
     case AnswerFormat::html:
       page_->add(answer, curve_of(answer));

@@ -21,6 +21,7 @@
 #include "report/batch_summary.hpp"
 #include "report/formula_guard.hpp"
 #include "report/html.hpp"
+#include "report/recourse_csv.hpp"
 #include "report/trade_off.hpp"
 #include "request/recourse_file.hpp"
 
@@ -50,10 +51,13 @@ namespace ellice::cli {
 
 struct TableOptions {
   bool spreadsheet_safe = false;
+  bool certificates = false;
 
   static void fields(auto& self, auto&& visit) {
     visit("spreadsheet_safe", self.spreadsheet_safe, any_value(),
           "in CSV, put an apostrophe before cells that a spreadsheet would take for formulas");
+    visit("certificates", self.certificates, any_value(),
+          "in CSV, a last column with the certificates, for verify");
   }
 };
 
@@ -99,6 +103,9 @@ class AnswerSink {
   [[nodiscard]] std::size_t protected_refusals() const { return protected_refusals_; }
 
  private:
+  [[nodiscard]] CsvColumns columns() const {
+    return {.has_id = options_.has_id, .has_certificates = options_.table.certificates};
+  }
   void write(const Answer& answer);
   /// The plans of one person, which are a trade-off, for people.
   void write_trade_off(std::vector<Answer> plans);

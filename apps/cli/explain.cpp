@@ -103,6 +103,8 @@ ExplainRequest make_request(const ExplainArguments& arguments, const Console& co
           "--nearest does not go with --trade-off");
   require(!arguments.table.spreadsheet_safe || arguments.format == AnswerFormat::csv,
           "--spreadsheet-safe is for --format csv");
+  require(!arguments.table.certificates || arguments.format == AnswerFormat::csv,
+          "--certificates is for --format csv; JSON has them anyway");
   ExplainRequest request =
       read_request(arguments.model, arguments.problem, arguments.rows, arguments.common);
   if (!arguments.refit.empty()) request.model = refitted(arguments, request, console);

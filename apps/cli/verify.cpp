@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "ellice/model/model_file.hpp"
 #include "ellice/request/query_reader.hpp"
 #include "explain/recourse_request.hpp"
+#include "report/formula_guard.hpp"
 #include "report/text_table.hpp"
 #include "request/recourse_file.hpp"
 #include "row_arguments.hpp"
@@ -100,6 +102,58 @@ AnswerAudit audit_record(const Json& record, const Model& model, const Verifier&
   answer.unverified.emplace_back(
       "all but the certificate, since only a file of --format json says what was asked");
   return answer;
+}
+
+/// The rows of a table that `explain --certificates` wrote, as the records that it would have been.
+std::vector<Json> records_of_table(const std::string& path, const Model& model) {
+  CsvReader table(path);
+  const Schema& schema = model.schema();
+  const auto column = [&](const std::string& name) {
+    const auto found = std::find(table.header().begin(), table.header().end(), name);
+    require_input(found != table.header().end(),
+                  "{}: there is no column {}; `explain --format csv --certificates` writes it",
+                  table.name(), name);
+    return static_cast<std::size_t>(found - table.header().begin());
+  };
+  const auto own = [&](std::string name) {
+    while (schema.find(name)) name += '_';
+    return column(name);
+  };
+  const std::size_t index = own("query_index");
+  const std::size_t plan = own("plan");
+  const std::size_t status = own("status");
+  const std::size_t certificate = own("certificate");
+  std::vector<std::size_t> features;
+  for (const Feature& feature : schema.features) features.push_back(column(feature.name));
+  std::vector<Json> records;
+  std::span<const std::string_view> cells;
+  while (table.next(cells)) {
+    const std::string place = fmt::format("{}: line {}", table.name(), table.line());
+    const auto whole = [&](std::size_t cell) {
+      double number = 0;
+      require_input(parse_number(cells[cell], number) && number >= 0 && number < 1e15 &&
+                        number == std::floor(number),
+                    "{}: {} is \"{}\", expected a whole number", place, table.header()[cell],
+                    cells[cell]);
+      return static_cast<std::int64_t>(number);
+    };
+    Json record = {{"query_index", whole(index)},
+                   {"plan", whole(plan)},
+                   {"status", std::string(cells[status])}};
+    if (!cells[certificate].empty()) {
+      record["certificate"] = parse_json(std::string(cells[certificate]), place);
+      for (std::size_t j = 0; j < features.size(); ++j) {
+        const std::string_view cell = cells[features[j]];
+        double number = 0;
+        record["counterfactual"][schema.features[j].name] =
+            schema.features[j].is_number() && parse_number(cell, number)
+                ? Json(number)
+                : Json(std::string(without_guard(cell)));
+      }
+    }
+    records.push_back(std::move(record));
+  }
+  return records;
 }
 
 FileAudit audit_records(const std::vector<Json>& records, const Model& model,
@@ -280,10 +334,12 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
   std::vector<const Model*> ensemble;
   for (const Model& other : others) ensemble.push_back(&other);
   const std::string source = input_name(arguments.file);
-  const std::string text = read_file(arguments.file);
-  const bool has_lines = is_json_lines(text);
-  const std::vector<Json> documents =
-      has_lines ? parse_json_lines(text, source) : std::vector{parse_json(text, source)};
+  const bool has_table = arguments.file.ends_with(".csv");
+  const std::string text = has_table ? std::string() : read_file(arguments.file);
+  const bool has_lines = has_table || is_json_lines(text);
+  const std::vector<Json> documents = has_table   ? records_of_table(arguments.file, model)
+                                      : has_lines ? parse_json_lines(text, source)
+                                                  : std::vector{parse_json(text, source)};
   const bool is_true = std::any_of(documents.begin(), documents.end(), is_about_true_set);
   std::shared_ptr<const TrainingRows> training;
   if (is_true || arguments.rows.given()) {
@@ -331,7 +387,7 @@ void add_verify(Verb& program, Job& job) {
       *program.add_subcommand("verify", "re-check certificates without the code that issued them");
   verb.add_option("model", arguments->model, "model file")->required();
   verb.add_option("file", arguments->file,
-                  "recourse file (explain --format json, or the certificates of jsonl) or "
+                  "recourse file (explain --format json, or the certificates of jsonl and csv) or "
                   "certificate file, "
                   "or - for standard input")
       ->required();

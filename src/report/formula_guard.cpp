@@ -11,6 +11,10 @@ bool is_formula(std::string_view cell) {
   return !parse_number(cell, number);
 }
 
+std::string_view without_guard(std::string_view cell) {
+  return cell.starts_with('\'') && is_formula(cell.substr(1)) ? cell.substr(1) : cell;
+}
+
 std::string FormulaGuard::cell(std::string_view text) {
   if (!is_formula(text)) return csv_cell(text);
   if (found_++ == 0) first_ = text;

@@ -10,6 +10,9 @@ namespace ellice {
 /// one of = + - @, a tab or a carriage return, and is no plain number.
 [[nodiscard]] bool is_formula(std::string_view cell);
 
+/// The text behind an apostrophe that a guard has put before a formula; any other as it is.
+[[nodiscard]] std::string_view without_guard(std::string_view cell);
+
 /// Texts on their way into cells: counts those that are formulas, and disarms them on request by an
 /// apostrophe before them, which spreadsheets take for "text".
 class FormulaGuard {

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/core/number_text.hpp"
+#include "ellice/data/csv.hpp"
 
 namespace ellice {
 
@@ -29,27 +31,28 @@ std::string line(const std::vector<std::string>& cells) {
 
 }  // namespace
 
-std::string recourse_csv_header(const Schema& schema, IdColumn id, FormulaGuard& guard) {
+std::string recourse_csv_header(const Schema& schema, CsvColumns columns, FormulaGuard& guard) {
   const auto own = [&](std::string name) {
     while (schema.find(name)) name += '_';
     return guard.cell(name);
   };
   std::vector<std::string> cells = {own("query_index"), own("plan")};
-  if (id == IdColumn::present) cells.push_back(own("id"));
+  if (columns.has_id) cells.push_back(own("id"));
   cells.push_back(own("status"));
   for (const Feature& feature : schema.features) cells.push_back(guard.cell(feature.name));
   for (const char* name : {"distance_l2", "distance_l1", "distance_weighted", "changed", "logit",
                            "robust_logit", "gap", "message", "reason"}) {
     cells.push_back(own(name));
   }
+  if (columns.has_certificates) cells.push_back(own("certificate"));
   return line(cells);
 }
 
-std::string recourse_csv_row(const Answer& answer, const Schema& schema, IdColumn id,
+std::string recourse_csv_row(const Answer& answer, const Schema& schema, CsvColumns columns,
                              FormulaGuard& guard) {
   std::vector<std::string> cells = {std::to_string(answer.query_index),
                                     std::to_string(answer.plan)};
-  if (id == IdColumn::present) cells.push_back(guard.cell(answer.id.value_or("")));
+  if (columns.has_id) cells.push_back(guard.cell(answer.id.value_or("")));
   cells.emplace_back(enum_name(answer.status));
   if (answer.counterfactual) {
     require(answer.counterfactual->size() == schema.features.size(),
@@ -68,6 +71,10 @@ std::string recourse_csv_row(const Answer& answer, const Schema& schema, IdColum
   cells.push_back(answer.gap ? number_cell(*answer.gap) : "");
   cells.push_back(guard.cell(answer.message));
   cells.push_back(guard.cell(answer.reason));
+  if (columns.has_certificates) {
+    cells.push_back(
+        answer.certificate ? csv_cell(compact_text(to_json(*answer.certificate, schema))) : "");
+  }
   return line(cells);
 }
 

@@ -38,9 +38,9 @@ AnswerColumns::AnswerColumns(RowSource& table, const Schema& schema) : table_(&t
     if (const std::optional<std::size_t> cell = own(name, schema)) numbers_[name] = *cell;
   }
   std::set<std::size_t> hidden;
-  for (const char* const name :
-       {"query_index", "plan", "status", "seconds", "id", "distance_l2", "distance_l1",
-        "distance_weighted", "changed", "logit", "robust_logit", "gap", "message", "reason"}) {
+  for (const char* const name : {"query_index", "plan", "status", "seconds", "id", "distance_l2",
+                                 "distance_l1", "distance_weighted", "changed", "logit",
+                                 "robust_logit", "gap", "message", "reason", "certificate"}) {
     if (const std::optional<std::size_t> cell = own(name, schema)) hidden.insert(*cell);
   }
   const std::vector<std::string>& header = table.header();

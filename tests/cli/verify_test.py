@@ -1,5 +1,7 @@
 """What verify says of whole files: altered ones fail, and what it cannot check it names."""
+import csv
 import hashlib
+import io
 import json
 import unittest
 
@@ -267,6 +269,23 @@ class Lines(CliTestCase):
         found = self.verify(self.records, DONE)
         self.assertIsNone(found["results"][1]["holds"])
         self.assertTrue(found["results"][1]["unverified"])
+
+    def test_tables_with_certificates_are_the_same(self):
+        explain = ("explain", "m.json", "people.csv", "--epsilon", "1%", "--range", "off")
+        self.ellice(*explain, "--certificates", "-o", "plans.csv")
+        found = json.loads(self.ellice("verify", "m.json", "plans.csv", "--format", "json"))
+        self.assertEqual([r["holds"] for r in found["results"]], [True, True])
+        table = list(csv.DictReader(io.StringIO((self.folder / "plans.csv").read_text(encoding="utf-8"))))
+        table[1]["income"] = str(float(table[1]["income"]) - 1000)
+        with (self.folder / "altered.csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, table[0])
+            writer.writeheader()
+            writer.writerows(table)
+        run = self.run_ellice("verify", "m.json", "altered.csv", "--format", "json")
+        self.assertEqual(run.returncode, NOT_CERTIFIED)
+        self.assertEqual([r["holds"] for r in json.loads(run.stdout)["results"]], [True, False])
+        self.ellice(*explain, "-o", "bare.csv")
+        self.expect_failure(BAD_INPUT, ["bare.csv", "no column certificate", "--certificates"], "verify", "m.json", "bare.csv")
 
     def test_a_line_that_is_none_is_named(self):
         self.write("bad.jsonl", json.dumps(self.records[0]) + "\n{\n")

@@ -345,9 +345,9 @@ class Judge {
     const Schema& schema = trained_.model->schema();
     const Appraiser appraiser(*trained_.model, problem.epsilon, problem.threshold, problem.set);
     FormulaGuard guard(case_->seed % 3 == 0);
-    std::string text = recourse_csv_header(schema, IdColumn::absent, guard);
+    std::string text = recourse_csv_header(schema, CsvColumns{}, guard);
     for (const Answer& answer : told.answers) {
-      text += recourse_csv_row(answer, schema, IdColumn::absent, guard);
+      text += recourse_csv_row(answer, schema, CsvColumns{}, guard);
       text += recourse_text(answer, appraiser, {.all_features = case_->seed % 2 == 0});
     }
     text += to_html(*trained_.model,

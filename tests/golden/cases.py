@@ -37,7 +37,7 @@ ONE_LOGIT = [
     Case("recourse/words.json", "explain @words:applicant --epsilon 1%"),
     Case("recourse/lending.jsonl", "explain @lending:borrower --epsilon 1%"),
     Case("recourse/lending.csv", "explain @lending --epsilon 1%"),
-    Case("recourse/lending-safe.csv", "explain @lending:borrower --epsilon 1% --spreadsheet-safe"),
+    Case("recourse/lending-safe.csv", "explain @lending:borrower --epsilon 1% --spreadsheet-safe --certificates"),
     Case("recourse/lending-ids.json", "explain @lending:lending-ids --epsilon 2% --id id --on-error skip"),
     Case("recourse/lending-infeasible.json", "explain @lending --epsilon 1% --lock income,debt,savings"),
     Case("recourse/lending-plain.json", "explain @lending:borrower --epsilon 0 --method exact --dataset lending"),

@@ -41,9 +41,9 @@ TEST(RecourseCsv, ReadsBackAsTheAnswersItWasWrittenFrom) {
   FormulaGuard guard;
   const auto example = lending_example(9, 0.03);
   const Schema& schema = example.model.schema();
-  std::string text = recourse_csv_header(schema, IdColumn::present, guard);
+  std::string text = recourse_csv_header(schema, CsvColumns{.has_id = true}, guard);
   for (const Answer& answer : example.answers) {
-    text += recourse_csv_row(answer, schema, IdColumn::present, guard);
+    text += recourse_csv_row(answer, schema, CsvColumns{.has_id = true}, guard);
   }
   const auto rows = read_back(text);
   ASSERT_EQ(rows.size(), example.answers.size());
@@ -85,8 +85,8 @@ TEST(RecourseCsv, QuotesWhatMustBeQuoted) {
   schema.features = {{.name = "job, \"title\"", .kind = FeatureKind::categorical}};
   Answer answer{.id = "x\ny", .message = "a \"b\", c"};
   answer.counterfactual = RawRow{std::string("clerk, senior")};
-  auto rows = read_back(recourse_csv_header(schema, IdColumn::present, guard) +
-                        recourse_csv_row(answer, schema, IdColumn::present, guard));
+  auto rows = read_back(recourse_csv_header(schema, CsvColumns{.has_id = true}, guard) +
+                        recourse_csv_row(answer, schema, CsvColumns{.has_id = true}, guard));
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0]["job, \"title\""], "clerk, senior");
   EXPECT_EQ(rows[0]["id"], "x\ny");
@@ -97,11 +97,11 @@ TEST(RecourseCsv, HasNoColumnForIdsWhereThereAreNone) {
   FormulaGuard guard;
   Schema schema;
   schema.features = {{.name = "a"}};
-  const std::string header = recourse_csv_header(schema, IdColumn::absent, guard);
+  const std::string header = recourse_csv_header(schema, CsvColumns{}, guard);
   EXPECT_EQ(header,
             "query_index,plan,status,a,distance_l2,distance_l1,distance_weighted,changed,logit,"
             "robust_logit,gap,message,reason\n");
-  EXPECT_EQ(recourse_csv_row({.query_index = 7}, schema, IdColumn::absent, guard),
+  EXPECT_EQ(recourse_csv_row({.query_index = 7}, schema, CsvColumns{}, guard),
             "7,0,not_found,,,,,,,,,,\n");
 }
 
@@ -110,8 +110,8 @@ TEST(RecourseCsv, GivesWayToAFeatureOfTheSameName) {
   Schema schema;
   schema.features = {{.name = "status"}, {.name = "status_"}};
   auto rows = read_back(
-      recourse_csv_header(schema, IdColumn::absent, guard) +
-      recourse_csv_row({.counterfactual = RawRow{1.5, 2.5}}, schema, IdColumn::absent, guard));
+      recourse_csv_header(schema, CsvColumns{}, guard) +
+      recourse_csv_row({.counterfactual = RawRow{1.5, 2.5}}, schema, CsvColumns{}, guard));
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0]["status"], "1.5");
   EXPECT_EQ(rows[0]["status_"], "2.5");
@@ -123,7 +123,7 @@ TEST(RecourseCsv, WritesNoNumberThatIsNotFinite) {
   Schema schema;
   schema.features = {{.name = "a"}};
   Answer answer{.counterfactual = RawRow{1.0}, .gap = INFINITY};
-  EXPECT_EQ(recourse_csv_row(answer, schema, IdColumn::absent, guard),
+  EXPECT_EQ(recourse_csv_row(answer, schema, CsvColumns{}, guard),
             "0,0,not_found,1,0,0,0,0,0,0,,,\n");
 }
 
@@ -153,8 +153,8 @@ TEST(RecourseCsv, DisarmsNamesLevelsIdentifiersAndMessages) {
   answer.counterfactual = RawRow{std::string("-level"), -5.0};
   answer.reason = "+reason";
   FormulaGuard guard(true);
-  const std::string text = recourse_csv_header(schema, IdColumn::present, guard) +
-                           recourse_csv_row(answer, schema, IdColumn::present, guard);
+  const std::string text = recourse_csv_header(schema, CsvColumns{.has_id = true}, guard) +
+                           recourse_csv_row(answer, schema, CsvColumns{.has_id = true}, guard);
   EXPECT_EQ(guard.found(), 5U);
   auto rows = read_back(text);
   ASSERT_EQ(rows.size(), 1U);

@@ -110,10 +110,9 @@ TEST_F(AnswerFiles, OfOurOwnCsvAreReadBack) {
   };
   const Schema& schema = mixed.model.schema();
   for (const Answer& answer : answers) {
-    rows.push_back(split(recourse_csv_row(answer, schema, IdColumn::absent, guard)));
+    rows.push_back(split(recourse_csv_row(answer, schema, CsvColumns{}, guard)));
   }
-  const std::vector<std::string> names =
-      split(recourse_csv_header(schema, IdColumn::absent, guard));
+  const std::vector<std::string> names = split(recourse_csv_header(schema, CsvColumns{}, guard));
   expect_same(read_table(names, rows));
   // The distances tell that two queries have changed places.
   std::swap(queries[0].raw, queries[3].raw);
