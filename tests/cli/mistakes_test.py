@@ -157,7 +157,7 @@ MISTAKES = (
     (LETTERS.replace("--letters letters", "--letters no/where"), BAD_INPUT, "cannot write no/where: No such file", "name another folder"),
     # What was answered.
     ("verify other.json plans.json", BAD_INPUT, "the answers are for another model", "verify them against the model that they were found for"),
-    ("verify m.json loans.csv", BAD_INPUT, "loans.csv: not JSON", "is the file complete?"),
+    ("verify m.json loans.csv", BAD_INPUT, "loans.csv: there is no column query_index", "`explain --format csv --certificates` writes it"),
     ("verify m.json plans.json", BAD_INPUT, "plans.json: not JSON", "is the file complete?", cut("plans.json")),
     ("verify m.json plans.json", BAD_INPUT, "plans.json: version: found 9", "use the program that wrote it",
      altered("plans.json", lambda plans: plans.update(version=9))),
