@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -66,14 +67,21 @@ TEST(ExactSearch, IsNotBeatenByAGridInTwoDimensions) {
     for (const Answer& answer : solve(problem, random_queries(model, 12, 4))) {
       if (answer.status == Status::already_robust) continue;
       const Vector query = plain::numbers(model.schema(), answer.query);
+      // A grid, and what cheapest rows often have: the person's own number, or a bound.
+      std::array<std::vector<double>, 2> values;
+      for (const std::size_t j : {0U, 1U}) {
+        constexpr int steps = 400;
+        const auto column = static_cast<Index>(j);
+        const double least = model.encoder.min()(column);
+        for (int k = 0; k <= steps; ++k)
+          values[j].push_back(least + (model.encoder.max()(column) - least) * k / steps);
+        values[j].push_back(query(column));
+        if (const auto most = model.schema().features[j].max) values[j].push_back(*most);
+      }
       double best = std::numeric_limits<double>::infinity();
-      constexpr int steps = 400;
-      for (int a = 0; a <= steps; ++a) {
-        for (int b = 0; b <= steps; ++b) {
-          const Vector raw{{model.encoder.min()(0) +
-                                (model.encoder.max()(0) - model.encoder.min()(0)) * a / steps,
-                            model.encoder.min()(1) +
-                                (model.encoder.max()(1) - model.encoder.min()(1)) * b / steps}};
+      for (const double first : values[0]) {
+        for (const double second : values[1]) {
+          const Vector raw{{first, second}};
           const double cost = plain::cost(problem.cost, model, query, raw);
           if (cost >= best || !plain::fault(problem, answer.query_index, query, raw).empty())
             continue;
