@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 
+#include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/core/number_text.hpp"
 #include "ellice/data/csv.hpp"
@@ -68,6 +70,23 @@ PageOptions page_options(const Request& request, const SinkOptions& own) {
 }
 
 }  // namespace
+
+AnswerFormat format_of(const std::string& output) {
+  const std::string ending = std::filesystem::path(output).extension().string();
+  if (ending.empty() || ending == ".txt" || ending == ".md") return AnswerFormat::table;
+  const std::optional<AnswerFormat> format = enum_from_name<AnswerFormat>(ending.substr(1));
+  if (!format) {
+    std::string known;
+    for (const std::string_view name : EnumNames<AnswerFormat>::names)
+      if (name != enum_name(AnswerFormat::table)) known += fmt::format(".{}, ", name);
+    known.replace(known.size() - 2, 2, " or .txt");
+    fail(ErrorCode::argument,
+         "-o {}: the ending {} is not one that explain writes; give {}, or say with --format what "
+         "it shall hold",
+         output, ending, known);
+  }
+  return *format;
+}
 
 AnswersAt answers_at(const Explainer& explainer, int threads) {
   if (!explainer.method().automatic) return {};  // methods of others may take minutes

@@ -39,6 +39,9 @@ struct ellice::EnumNames<ellice::cli::AnswerFormat> {
 
 namespace ellice::cli {
 
+/// By the ending of the file that is written; a table where it says nothing.
+[[nodiscard]] AnswerFormat format_of(const std::string& output);
+
 /// Tables and pages show rounded rows, and the rounded row is the one that is certified there.
 [[nodiscard]] inline bool rounds_for_display(AnswerFormat format) {
   return format == AnswerFormat::table || format == AnswerFormat::html;

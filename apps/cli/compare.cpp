@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -25,6 +26,15 @@ struct CompareArguments {
   std::string output = "-";
 };
 
+/// By the file, or, where it holds records alone, by their certificates.
+bool are_for(const AnswerFile& plans, const Model& model) {
+  if (plans.model_sha256 && *plans.model_sha256 != model.sha256) return false;
+  return std::all_of(plans.promises.begin(), plans.promises.end(),
+                     [&](const std::optional<Promise>& promise) {
+                       return !promise || promise->model_sha256 == model.sha256;
+                     });
+}
+
 ExitStatus run_compare(const CompareArguments& arguments) {
   const Console console = begin(arguments.common);
   const Model before = read_model(arguments.before);
@@ -33,7 +43,7 @@ ExitStatus run_compare(const CompareArguments& arguments) {
   if (!arguments.plans.empty()) {
     const std::string source = input_name(arguments.plans);
     plans = answers_from_json(read_file(arguments.plans), before, source);
-    require_input(!plans->model_sha256 || *plans->model_sha256 == before.sha256,
+    require_input(are_for(*plans, before),
                   "{}: these plans were made for another model than {}; give the one they were "
                   "made for first, then the new one",
                   source, arguments.before);

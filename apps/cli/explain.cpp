@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <memory>
 
@@ -55,18 +54,6 @@ struct ExplainArguments {
   std::string output = "-";
   LetterArguments letters = {};
 };
-
-/// By the ending of the file that is written; a table where it says nothing.
-AnswerFormat format_of(const std::string& output) {
-  const std::string ending = std::filesystem::path(output).extension().string();
-  if (ending.empty() || ending == ".txt" || ending == ".md") return AnswerFormat::table;
-  const std::optional<AnswerFormat> format = enum_from_name<AnswerFormat>(ending.substr(1));
-  require(format.has_value(),
-          "-o {}: the ending {} is not one that explain writes; give .json, .jsonl, .csv, .html or "
-          ".txt, or say with --format what it shall hold",
-          output, ending);
-  return *format;
-}
 
 /// That the two files do not stand in each other's place.
 void check_order(const ExplainArguments& arguments) {

@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "core/as_input.hpp"
 #include "ellice/audit/audit.hpp"
@@ -96,9 +98,14 @@ AnswerAudit audit_record(const Json& record, const Model& model, const Verifier&
     if (answer.holds()) answer.fields.emplace("counterfactual", Standing::proved);
   }
   answer.status = status;
-  answer.query_index =
-      static_cast<std::size_t>(std::max<std::int64_t>(0, object.integer("query_index")));
-  if (object.has("plan")) answer.plan = static_cast<int>(object.integer("plan"));
+  const std::int64_t index = object.integer("query_index");
+  if (index < 0) object.wrong("query_index", "a row number, from 0");
+  answer.query_index = static_cast<std::size_t>(index);
+  if (object.has("plan")) {
+    const std::int64_t plan = object.integer("plan");
+    if (!std::in_range<int>(plan) || plan < 0) object.wrong("plan", "a number, from 0");
+    answer.plan = static_cast<int>(plan);
+  }
   answer.unverified.emplace_back(
       "all but the certificate, since only a file of --format json says what was asked");
   return answer;
@@ -162,9 +169,13 @@ FileAudit audit_records(const std::vector<Json>& records, const Model& model,
   require_input(!records.empty(), "{}: there are no answers in it", source);
   const Verifier verifier(model, ensemble, rows);
   FileAudit all;
+  std::set<std::pair<std::size_t, int>> seen;
   for (std::size_t i = 0; i < records.size(); ++i) {
-    all.answers.push_back(
-        audit_record(records[i], model, verifier, fmt::format("{}: record {}", source, i)));
+    AnswerAudit one =
+        audit_record(records[i], model, verifier, fmt::format("{}: record {}", source, i));
+    if (!seen.emplace(one.query_index, one.plan).second)
+      one.failures.emplace_back("there is a record of this query and plan already");
+    all.answers.push_back(std::move(one));
   }
   return all;
 }

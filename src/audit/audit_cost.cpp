@@ -12,6 +12,20 @@ bool counts_as_one(const Feature& feature) {
 
 }  // namespace
 
+CostTerms terms_of(CostKind kind) {
+  switch (kind) {
+    case CostKind::l2:
+      return {.squares = true};
+    case CostKind::l1:
+      return {.absolutes = true};
+    case CostKind::l1_l2:
+      return {.squares = true, .absolutes = true};
+    case CostKind::mixed:
+      break;
+  }
+  return {.squares = true, .counts_categories = true, .is_root = true};
+}
+
 Vector weights_by_column(const Encoder& encoder) {
   Vector result(encoder.columns());
   const std::vector<Feature>& features = encoder.schema().features;
@@ -23,6 +37,7 @@ Vector weights_by_column(const Encoder& encoder) {
 
 double cost_of_move(const Cost& cost, const Encoder& encoder, VectorArg from, VectorArg to) {
   const std::vector<Feature>& features = encoder.schema().features;
+  const CostTerms terms = terms_of(cost.kind);
   long double total = 0;
   long double changed = 0;
   for (std::size_t j = 0; j < features.size(); ++j) {
@@ -37,12 +52,12 @@ double cost_of_move(const Cost& cost, const Encoder& encoder, VectorArg from, Ve
     }
     if (!(absolutes > 0)) continue;
     changed += 1;
-    const bool is_one = cost.kind == CostKind::mixed && counts_as_one(features[j]);
-    long double term = cost.kind == CostKind::l1 ? absolutes : squares;
-    if (cost.kind == CostKind::l1_l2) term += absolutes;
+    const bool is_one = terms.counts_categories && counts_as_one(features[j]);
+    long double term = terms.squares ? squares : 0;
+    if (terms.absolutes) term += absolutes;
     total += features[j].weight * (is_one ? 1.0L : term);
   }
-  if (cost.kind == CostKind::mixed) total = std::sqrt(total);
+  if (terms.is_root) total = std::sqrt(total);
   return static_cast<double>(total + cost.sparsity_weight * changed);
 }
 

@@ -103,8 +103,7 @@ class SurvivalAudit {
   /// while the person's own logit stays. Nothing where the answer is not a nearest point.
   [[nodiscard]] std::optional<Matrix> motion(const std::vector<Index>& loose) const {
     const Vector weights = audit::weights_by_column(model_->encoder);
-    const bool squares = asked_->cost.kind != CostKind::l1;
-    const bool kinks = asked_->cost.kind == CostKind::l1 || asked_->cost.kind == CostKind::l1_l2;
+    const audit::CostTerms terms = audit::terms_of(asked_->cost.kind);
     const auto size = static_cast<Index>(loose.size());
     const Vector solved = inverse_ * x_;
     const double length = x_.dot(solved);
@@ -114,8 +113,8 @@ class SurvivalAudit {
       const Index i = loose[static_cast<std::size_t>(k)];
       const double move = x_(i) - x0_(i);
       slope(k) = worst(i);
-      curvature(k) = squares ? 2 * weights(i) : 0;
-      pull(k) = curvature(k) * move + (kinks ? std::copysign(weights(i), move) : 0);
+      curvature(k) = terms.squares ? 2 * weights(i) : 0;
+      pull(k) = curvature(k) * move + (terms.absolutes ? std::copysign(weights(i), move) : 0);
     }
     const double multiplier = slope.dot(pull) / slope.squaredNorm();
     const double residual = (pull - multiplier * slope).norm() / pull.norm();
@@ -156,7 +155,7 @@ class SurvivalAudit {
       result[k] = {.value = person(k), .size = std::abs(person(k))};
     if (!is_first_answer_moved) return result;
     if (has_discrete(model_->schema()) || asked_->cost.sparsity_weight != 0) return std::nullopt;
-    const bool kinks = asked_->cost.kind == CostKind::l1 || asked_->cost.kind == CostKind::l1_l2;
+    const bool kinks = audit::terms_of(asked_->cost.kind).absolutes;
     const std::vector<Index> loose =
         loose_coordinates(*constraints_, x_.head(x_.size() - 1), kinks);
     if (loose.empty()) return std::nullopt;

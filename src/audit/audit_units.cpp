@@ -23,9 +23,9 @@ bool Units::make(const std::vector<FeatureValues>& all) {
               .count = asked_->encoder->column_count(j),
               .charge = asked_->cost.sparsity_weight};
     const Feature& feature = asked_->encoder->schema().features[j];
-    const CostKind kind = asked_->cost.kind;
-    unit.square = kind == CostKind::l1 ? 0 : feature.weight;
-    unit.absolute = kind == CostKind::l1 || kind == CostKind::l1_l2 ? feature.weight : 0;
+    const CostTerms terms = terms_of(asked_->cost.kind);
+    unit.square = terms.squares ? feature.weight : 0;
+    unit.absolute = terms.absolutes ? feature.weight : 0;
     if (all[j].keeps_own) add_value(unit, all[j].own);
     unit.is_ordered = feature.kind != FeatureKind::categorical;
     unit.above = unit.below = unit.values.size();
@@ -63,7 +63,7 @@ void Units::add_value(Unit& unit, double raw) const {
   const Vector z = asked_->encoder->encode(row);
   const Vector& query = asked_->constraints->query();
   double cost = cost_of_move(asked_->cost, *asked_->encoder, query, z);
-  if (asked_->cost.kind == CostKind::mixed) cost *= cost;
+  if (terms_of(asked_->cost.kind).is_root) cost *= cost;
   if (cost < asked_->claimed)
     unit.values.push_back(
         {.raw = raw, .move = (z - query).segment(unit.first, unit.count), .cost = cost});

@@ -55,7 +55,8 @@ bool Auditor::claims_fewest(const AnswerAudit& result) const {
 }
 
 bool Auditor::is_enumerable(const AnswerAudit& result) const {
-  const bool is_separable = asked_.cost.kind != CostKind::mixed || asked_.cost.sparsity_weight == 0;
+  const bool is_separable =
+      !audit::terms_of(asked_.cost.kind).is_root || asked_.cost.sparsity_weight == 0;
   // Further plans leave out what earlier ones change together.
   return is_separable && (result.plan == 0 || asked_.trade_off || asked_.plans_differ);
 }
@@ -192,7 +193,8 @@ bool Auditor::check_numbers(double gap, const Row& row, const audit::RowConstrai
   if (bounds.proved >= claimed - spent) return true;
   const auto as_gap = [&](double one) {
     const double all = std::max(0.0, one + spent);
-    return 1 - (asked_.cost.kind == CostKind::mixed ? std::sqrt(all) : all) / result.cost;
+    const bool is_root = audit::terms_of(asked_.cost.kind).is_root;
+    return 1 - (is_root ? std::sqrt(all) : all) / result.cost;
   };
   if (bounds.found < claimed - spent) {
     result.failures.push_back(
@@ -209,7 +211,7 @@ bool Auditor::check_numbers(double gap, const Row& row, const audit::RowConstrai
 
 double Auditor::claimed_cost(double gap, const AnswerAudit& result) const {
   const double least = result.cost * std::max(0.0, 1 - gap - gap_tolerance);
-  return asked_.cost.kind == CostKind::mixed ? least * least : least;
+  return audit::terms_of(asked_.cost.kind).is_root ? least * least : least;
 }
 
 audit::ColumnCost Auditor::cost_of_numbers(const Row& row, const audit::RowConstraints& constraints,
@@ -217,11 +219,10 @@ audit::ColumnCost Auditor::cost_of_numbers(const Row& row, const audit::RowConst
   const Encoder& encoder = model_->encoder;
   const Vector weights = audit::weights_by_column(encoder);
   const Vector none = Vector::Zero(weights.size());
-  const CostKind kind = asked_.cost.kind;
-  audit::ColumnCost cost{
-      .query = constraints.query(),
-      .squares = kind != CostKind::l1 ? weights : none,
-      .absolutes = kind == CostKind::l1 || kind == CostKind::l1_l2 ? weights : none};
+  const audit::CostTerms terms = audit::terms_of(asked_.cost.kind);
+  audit::ColumnCost cost{.query = constraints.query(),
+                         .squares = terms.squares ? weights : none,
+                         .absolutes = terms.absolutes ? weights : none};
   for (std::size_t j = 0; j < constraints.values().size(); ++j) {
     if (!constraints.values()[j].has_others()) continue;
     double own = 0;
@@ -232,7 +233,7 @@ audit::ColumnCost Auditor::cost_of_numbers(const Row& row, const audit::RowConst
       cost.squares(i) = cost.absolutes(i) = 0;
     }
     const Feature& feature = encoder.schema().features[j];
-    const bool counts_once = kind == CostKind::mixed && is_category(feature) && own > 0;
+    const bool counts_once = terms.counts_categories && is_category(feature) && own > 0;
     spent += counts_once ? feature.weight : own;
   }
   return cost;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/stop.hpp"
+#include "data/feature_facts.hpp"
 #include "data/folds.hpp"
 #include "data/labeller.hpp"
 #include "data/number_format.hpp"
@@ -240,9 +241,8 @@ void fill_with_median(Dataset& data) {
     }
     require_input(!present.empty(), "{}: column \"{}\": all cells are empty; add it to drop",
                   data.source, feature.name);
-    const bool has_order = feature.is_number() || feature.kind == FeatureKind::ordinal;
     const double fill =
-        has_order ? lower_median(present) : most_frequent(present, feature.levels.size());
+        has_order(feature) ? lower_median(present) : most_frequent(present, feature.levels.size());
     for (double& value : column) {
       if (std::isnan(value)) value = fill;
     }

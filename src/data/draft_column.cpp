@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/digit.hpp"
 #include "data/labeller.hpp"
 #include "data/number_format.hpp"
 #include "ellice/data/csv.hpp"
@@ -10,10 +11,6 @@
 namespace ellice {
 
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 /// «2024-02-29», «29.2.2024», «2/29/24», with a time behind it or not: three groups of one to four
 /// digits, one or two groups of which have two at most, between the same marks.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "data/digit.hpp"
 #include "ellice/data/csv.hpp"
 
 namespace ellice {
@@ -16,10 +17,6 @@ struct Interval {
   double to = unbounded;
   std::string level = {};
 };
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 /// The numbers of a text, without signs: «1-4» is 1 and 4.
 std::vector<double> numbers_of(std::string_view text) {

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "data/value_json.hpp"
 #include "ellice/core/json.hpp"
 
 namespace ellice {
@@ -47,10 +48,6 @@ double raw_of(const Feature& feature, const Value& value) {
          *level, suggestion(*level, feature.levels));
   }
   return static_cast<double>(*index);
-}
-
-Json value_to_json(const Value& value) {
-  return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
 /// The value of one feature in a JSON object of features.

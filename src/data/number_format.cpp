@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "data/digit.hpp"
 #include "ellice/data/csv.hpp"
 
 namespace ellice {
@@ -10,10 +11,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> blanks = {" ", "\t", "\u00A0", "\u202F"};
 constexpr std::array<std::string_view, 2> apostrophes = {"'", "\u2019"};
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 bool is_sign(char c) {
   return c == '+' || c == '-';

@@ -5,15 +5,13 @@
 #include <cmath>
 #include <optional>
 
+#include "data/digit.hpp"
 #include "ellice/core/error.hpp"
 
 namespace ellice {
 
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }

@@ -1,5 +1,7 @@
 #include "data/schema_rules.hpp"
 
+#include "data/feature_facts.hpp"
+
 namespace ellice {
 
 namespace {
@@ -7,15 +9,13 @@ namespace {
 /// A move that the feature can make; sets what «rises» and «falls» mean by themselves.
 void check_move(const YamlEntry& item, const std::string& text, const Move& move, bool condition,
                 const Schema& schema) {
-  std::vector<std::string> names;
-  for (const Feature& feature : schema.features) names.push_back(feature.name);
   const std::optional<std::size_t> found = schema.find(move.feature);
   if (!found) {
     item.fault("rule \"{}\": no feature \"{}\"; {}", text, move.feature,
-               suggestion(move.feature, names));
+               suggestion(move.feature, feature_names(schema)));
   }
   const Feature& feature = schema.features[*found];
-  const bool ordered = feature.is_number() || feature.kind == FeatureKind::ordinal;
+  const bool ordered = has_order(feature);
   switch (move.kind) {
     case Move::Kind::rises:
     case Move::Kind::falls:

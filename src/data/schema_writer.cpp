@@ -6,16 +6,13 @@
 #include <cctype>
 
 #include "data/schema_format.hpp"
+#include "data/value_json.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/schema.hpp"
 
 namespace ellice {
 
 namespace {
-
-Json value_to_json(const Value& value) {
-  return std::visit([](const auto& held) { return Json(held); }, value);
-}
 
 bool has_usual_levels(const Feature& feature) {
   return feature.kind == FeatureKind::binary &&

@@ -103,12 +103,8 @@ std::string why_not_baseline(const Method& method, const BaselineOptions& option
 
 std::string why_out_of_range(const MethodOptions& options) {
   try {
-    validate(options.exact, "exact");
-    validate(options.data, "data");
-    validate(options.network, "network");
-    validate(options.gradient, "gradient");
-    validate(options.greedy, "greedy");
-    validate(options.gumbel, "gumbel");
+    MethodOptions::groups(options,
+                          [](std::string_view name, const auto& own) { validate(own, name); });
     validate(options.baseline, "baseline");
   } catch (const Error& error) {
     return error.what();
@@ -119,8 +115,9 @@ std::string why_out_of_range(const MethodOptions& options) {
 }  // namespace
 
 void MethodOptions::set_seed(std::uint64_t seed) {
-  network.seed = seed;
-  gumbel.seed = seed;
+  groups(*this, [&](std::string_view /*name*/, auto& own) {
+    if constexpr (requires { own.seed; }) own.seed = seed;
+  });
   baseline.seed = seed;
 }
 

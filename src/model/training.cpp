@@ -24,11 +24,6 @@ constexpr std::uint64_t fold_validation_stream = 102;
 constexpr double default_validation = 0.2;  // of networks
 constexpr int default_folds = 5;            // of models without hidden layers
 
-bool has_hidden_layers(const TrainingOptions& options) {
-  return options.model == NetworkKind::mlp ||
-         (options.model == NetworkKind::softmax && !options.network.hidden.empty());
-}
-
 LabelledRows labelled(const RowMatrix& encoded, const Dataset& data) {
   return {.features = &encoded,
           .labels = &data.labels,

@@ -39,10 +39,6 @@ Hidden hidden_layers(double columns, double outputs, const std::vector<int>& uni
   return hidden;
 }
 
-bool has_hidden_layers(const TrainingOptions& options) {
-  return options.model != NetworkKind::logistic && !options.network.hidden.empty();
-}
-
 double outputs_of(const TrainingOptions& options, Index classes) {
   return options.model == NetworkKind::softmax ? static_cast<double>(classes) : 1;
 }

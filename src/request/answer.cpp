@@ -1,15 +1,12 @@
 #include "ellice/request/answer.hpp"
 
+#include "data/value_json.hpp"
 #include "ellice/core/json.hpp"
 #include "request/enumeration.hpp"
 
 namespace ellice {
 
 namespace {
-
-Json value_to_json(const Value& value) {
-  return std::visit([](const auto& v) { return Json(v); }, value);
-}
 
 Json proof_to_json(const InfeasibilityProof& proof) {
   Json result = {{"upper_bound", proof.upper_bound}};

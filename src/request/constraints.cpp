@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "core/as_input.hpp"
+#include "data/feature_facts.hpp"
 #include "data/yaml_entry.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
@@ -17,12 +18,6 @@ namespace ellice {
 namespace {
 
 using Limits = std::map<std::string, FeatureLimits>;
-
-std::vector<std::string> feature_names(const Schema& schema) {
-  std::vector<std::string> names;
-  for (const Feature& feature : schema.features) names.push_back(feature.name);
-  return names;
-}
 
 void validate_limits(const Limits& limits, const Schema& schema) {
   for (const auto& [name, limit] : limits) {

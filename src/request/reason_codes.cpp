@@ -1,5 +1,6 @@
 #include "ellice/request/reason_codes.hpp"
 
+#include "data/feature_facts.hpp"
 #include "data/yaml_entry.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
@@ -7,12 +8,6 @@
 namespace ellice {
 
 namespace {
-
-std::vector<std::string> feature_names(const Schema& schema) {
-  std::vector<std::string> names;
-  for (const Feature& feature : schema.features) names.push_back(feature.name);
-  return names;
-}
 
 ReasonCode read_code(const YamlRecord& record) {
   ReasonCode result{.code = record.at("code", "a reason code").filled_text("a reason code")};
@@ -23,10 +18,6 @@ ReasonCode read_code(const YamlRecord& record) {
 
 ReasonCode read_code(const YamlEntry& entry) {
   return read_code(YamlRecord(entry, {"code", "text"}, "a map with code and text"));
-}
-
-bool has_order(const Feature& feature) {
-  return feature.is_number() || feature.kind == FeatureKind::ordinal;
 }
 
 FeatureCodes read_feature(const YamlEntry& entry, const Feature& feature) {

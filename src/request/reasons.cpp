@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "data/feature_facts.hpp"
 #include "data/spelling.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
@@ -16,10 +17,6 @@ namespace {
 
 // A contribution that is smaller than this share of all of them is rounding.
 constexpr double negligible = 1e-12;
-
-bool has_order(const Feature& feature) {
-  return feature.is_number() || feature.kind == FeatureKind::ordinal;
-}
 
 /// Numbers at their training mean, which standardising makes 0; levels in equal parts.
 Vector centre_of(const Encoder& encoder) {

@@ -31,6 +31,11 @@ constexpr std::string_view far_and_nothing =
     "the query lies so far from the training rows that rounding decides: nothing was found, and "
     "nothing is ruled out";
 
+// Why the fewest changes may be fewer still.
+constexpr std::string_view limit_doubt = "fewer changes were not ruled out within the node limit";
+constexpr std::string_view rounding_doubt =
+    "fewer changes may suffice where values are not rounded for display";
+
 /// What ½D·Δ² + c·|Δ| + charge stand for, per unit of a feature's weight.
 struct Prices {
   double quadratic = 0;
@@ -97,7 +102,7 @@ struct MixedExact::Layout {
 struct MixedExact::Found {
   MixedResult result = {};
   Vector raw = {};
-  bool fewest_proved = true;
+  std::string_view doubt = {};  // of --sparse: why fewer changes are not ruled out, if they are not
 };
 
 MixedExact::MixedExact(const Problem& problem, const Assembler& assembler,
@@ -230,7 +235,7 @@ MixedExact::Found MixedExact::fewest(MixedProblem mixed) const {
                                         [](const MixedUnit& unit) { return unit.stays; });
   if (question_->is_conic() && question_->is_single() && mixed.rules.empty() && all_may_stay) {
     FewestChanges fewest = solve_fewest(question_->cones().front(), mixed);
-    return {.result = std::move(fewest.result), .fewest_proved = fewest.proved};
+    return {.result = std::move(fewest.result), .doubt = fewest.proved ? "" : limit_doubt};
   }
   const std::size_t most = mixed.max_changes.value_or(mixed.units.size());
   Found found;
@@ -238,9 +243,9 @@ MixedExact::Found MixedExact::fewest(MixedProblem mixed) const {
     mixed.max_changes = changes;
     found.result = solve(mixed);
     if (found.result.found) return found;
-    if (found.result.status == MixedStatus::limit) found.fewest_proved = false;
+    if (found.result.status == MixedStatus::limit) found.doubt = limit_doubt;
   }
-  if (!found.fewest_proved) found.result.status = MixedStatus::limit;
+  if (!found.doubt.empty()) found.result.status = MixedStatus::limit;
   return found;
 }
 
@@ -254,7 +259,7 @@ MixedExact::Found MixedExact::search(const FeasibleSet& feasible, const Plans& e
     const double bound = std::min(best.result.lower_bound, found.result.lower_bound);
     const bool limited =
         best.result.status == MixedStatus::limit || found.result.status == MixedStatus::limit;
-    const bool proved = best.fewest_proved && found.fewest_proved;
+    const std::string_view doubt = best.doubt.empty() ? found.doubt : best.doubt;
     const auto changes = [&](const Found& one) -> Index {
       if (!options_.sparse || !one.result.found) return 0;  // no row to count in
       return (one.raw.array() != feasible.query_raw().array()).count();
@@ -269,7 +274,7 @@ MixedExact::Found MixedExact::search(const FeasibleSet& feasible, const Plans& e
     const std::size_t nodes = best.result.nodes + found.result.nodes;
     if (better) best = std::move(found);
     best.result.nodes = nodes;
-    best.fewest_proved = proved;
+    best.doubt = doubt;
     best.result.lower_bound = options_.sparse && !equal ? winner : bound;
     if (limited) best.result.status = MixedStatus::limit;
   }
@@ -312,11 +317,20 @@ MixedExact::Found MixedExact::search_branch(const FeasibleSet& feasible, const P
   if (!rounded.result.found) {
     grids = lay_out(feasible, true);
     rounded = search(problem_for(grids, feasible, earlier, margin));
-    if (!rounded.result.found) return rounded;
+    if (!rounded.result.found) {
+      // Other branches may have rows, and none of them is nearest if one between the grids is.
+      rounded.result.lower_bound = found.result.lower_bound;
+      if (options_.sparse) rounded.doubt = rounding_doubt;
+      return rounded;
+    }
   }
   rounded.raw = row(grids, feasible, rounded.result.point);
   rounded.result.lower_bound = std::min(found.result.lower_bound, rounded.result.objective);
-  rounded.fewest_proved = found.fewest_proved;
+  const auto changes = [&](const Vector& raw) {
+    return (raw.array() != feasible.query_raw().array()).count();
+  };
+  const bool takes_more = options_.sparse && changes(rounded.raw) > changes(found.raw);
+  rounded.doubt = takes_more ? rounding_doubt : found.doubt;
   return rounded;
 }
 
@@ -338,6 +352,8 @@ MixedExact::Outcome MixedExact::answer(Answer& result, const FeasibleSet& feasib
       return passes ? Outcome::answered : Outcome::blocked;
     }
     if (!found.result.found) {
+      // That the wider margins have none proves nothing: there was one, if only before rounding.
+      if (margin != margins.front()) return Outcome::blocked;
       if (found.result.status == MixedStatus::infeasible) return Outcome::impossible;
       result.message =
           fmt::format("nothing was found in {} parts of the search; `node_limit` allows more",
@@ -352,8 +368,8 @@ MixedExact::Outcome MixedExact::answer(Answer& result, const FeasibleSet& feasib
       continue;
     }
     result.message.clear();
-    if (!found.fewest_proved) {
-      result.message = "fewer changes were not ruled out within the node limit";
+    if (!found.doubt.empty()) {
+      result.message = found.doubt;
       return Outcome::answered;
     }
     const bool square_root = prices_of(problem_->cost.kind).is_root;

@@ -216,7 +216,8 @@ WorstHead TrueSet::worst_from(const Vector& a, Iterate start) const {
   result.proved =
       at.theta.dot(a) + slack / at.tau - 1e-15 * at.theta.cwiseProduct(a).cwiseAbs().sum();
   // Convexity brings a model that is a little outside back into the set.
-  const double share = std::min(1.0, (epsilon_ - rows_->rounding) / at.excess);
+  const double inside = epsilon_ - rows_->rounding;
+  const double share = at.excess > inside ? inside / at.excess : 1;
   result.model = rows_->minimiser + share * (at.theta - rows_->minimiser);
   result.attained = result.model.dot(a);
   result.stationary = std::move(at.theta);

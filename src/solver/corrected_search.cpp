@@ -96,7 +96,9 @@ class Search {
       supports_.push_back(oracle_->at(k, point));
       const Support& at = supports_.back();
       const double own = at.proved - problem_->threshold - problem_->margin * scale(at);
-      if (!(own >= result.surplus)) result = {.surplus = own, .scale = scale(at)};
+      // What is not a number stays, whatever other parts have.
+      if (!std::isnan(result.surplus) && !(own >= result.surplus))
+        result = {.surplus = own, .scale = scale(at)};
       least = std::min(least, at.value);
     }
     for (Index k = 0; k < oracle_->parts(); ++k) {

@@ -5,6 +5,7 @@
 #include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "solver/mixed_search.hpp"
+#include "solver/rule_rounding.hpp"
 
 namespace ellice {
 
@@ -148,7 +149,7 @@ std::optional<Cut> MixedSearch::violated_cut(VectorArg x) {
     const double sign = value > rule.upper ? -1 : 1;
     const double bound = value > rule.upper ? rule.upper : rule.lower;
     const double need = sign * (bound - rule.coefficients.dot(problem_->query));
-    result = make_cut(sign * rule.coefficients, need - rule.tolerance - rounding(need));
+    result = make_cut(sign * rule.coefficients, need - rule.tolerance - rule_rounding(need));
   }
   return result;
 }

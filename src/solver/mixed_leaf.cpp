@@ -6,7 +6,9 @@
 
 #include "core/stop.hpp"
 #include "solver/corrected_search.hpp"
+#include "solver/hash_mix.hpp"
 #include "solver/mixed_search.hpp"
+#include "solver/rule_rounding.hpp"
 
 namespace ellice {
 
@@ -22,11 +24,6 @@ constexpr std::size_t first_seed_nodes = 5000;
 constexpr std::size_t seed_nodes = 500;
 // On a cone's extent, after one whose answer did not pass.
 constexpr double caution = 1.01;
-
-std::uint64_t mixed_with(std::uint64_t hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-  return hash ^ (hash >> 29);
-}
 
 }  // namespace
 
@@ -154,7 +151,7 @@ std::optional<Cut> MixedSearch::make_cut(const IntersectionProblem& box, const C
     tolerance +=
         std::abs(weights.rules[static_cast<Index>(r)]) / size * problem_->rules[r].tolerance;
   const double need = -plane[d] - plane.head(d).dot(problem_->query);
-  return make_cut(plane.head(d), need - tolerance - rounding(need));
+  return make_cut(plane.head(d), need - tolerance - rule_rounding(need));
 }
 
 void MixedSearch::add_relaxed_cut(MixedNode& node) {

@@ -85,9 +85,6 @@ class MixedSearch {
 
   [[nodiscard]] Judged evaluate(VectorArg x);
   [[nodiscard]] Cut make_cut(const Support& at) const;
-  /// What rounding may take from a rule's half-space: a grid may lie exactly on it, and answers
-  /// keep no distance from rules as they do from cones.
-  [[nodiscard]] static double rounding(double need) { return 1e-11 * (1 + std::abs(need)); }
   /// The half-space gradientᵀ(x − query) ≥ need.
   [[nodiscard]] Cut make_cut(Vector gradient, double need) const;
   [[nodiscard]] std::optional<Cut> make_cut(const IntersectionProblem& box,

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/infinity.hpp"
+#include "solver/rule_rounding.hpp"
 
 namespace ellice {
 
@@ -15,10 +16,6 @@ constexpr double settled = 1e-7;  // of cost and s
 constexpr int most_idle_steps = 5;
 constexpr double largest_growth = 10;  // of the multiplier in a step
 constexpr double stiffness = 100;      // of a rule's penalty, against the curvature along it
-
-double rounding(double need) {
-  return 1e-11 * (1 + std::abs(need));
-}
 
 }  // namespace
 
@@ -95,8 +92,8 @@ bool NumberRelaxation::breaks_rules(const NumberFrame& frame) {
       most += std::max(along * frame.lower[i], along * frame.upper[i]);
     }
     const LinearRule& rule = layout_->rules()[r];
-    const bool is_above = least > rule.upper + rule.tolerance + rounding(least);
-    if (!is_above && !(most < rule.lower - rule.tolerance - rounding(most))) continue;
+    const bool is_above = least > rule.upper + rule.tolerance + rule_rounding(least);
+    if (!is_above && !(most < rule.lower - rule.tolerance - rule_rounding(most))) continue;
     proof_ = is_above ? Proof::rule_above : Proof::rule_below;
     proof_rule_ = r;
     return true;
@@ -133,7 +130,7 @@ bool NumberRelaxation::evaluate(const NumberFrame& frame, const std::vector<doub
     if (weights_[r] == 0) continue;
     const LinearRule& rule = layout_->rules()[r];
     double over = frame.activity[r] - (weights_[r] > 0 ? rule.upper : rule.lower);
-    const double slack = rule.tolerance + rounding(over);
+    const double slack = rule.tolerance + rule_rounding(over);
     for (std::size_t j = 0; j < n; ++j) over += frame.rules[r * n + j] * y[j];
     bound_ += weights_[r] * over - std::abs(weights_[r]) * slack;
   }

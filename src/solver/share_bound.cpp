@@ -4,18 +4,10 @@
 #include <cmath>
 #include <functional>
 
+#include "solver/rule_rounding.hpp"
 #include "solver/share_relaxation.hpp"
 
 namespace ellice {
-
-namespace {
-
-// A grid may lie exactly on a rule, and answers keep no distance from rules as they do from cones.
-double rounding(double need) {
-  return 1e-11 * (1 + std::abs(need));
-}
-
-}  // namespace
 
 // The change with the least cost − pull·Δ.
 double ShareRelaxation::best_move(const NumberUnit& unit, double pull) {
@@ -70,7 +62,7 @@ bool ShareRelaxation::evaluate(const ShareNode& node, double m, Worths& worths, 
     const LinearRule& rule = layout_->rules()[r];
     const double over = layout_->activity(r) - (weights_[r] > 0 ? rule.upper : rule.lower);
     const double weight = scale * weights_[r];
-    sum += weight * over - std::abs(weight) * (rule.tolerance + rounding(over));
+    sum += weight * over - std::abs(weight) * (rule.tolerance + rule_rounding(over));
   }
   // The most that the half-space's value can be, with as many changes as may be.
   double reach = excess;

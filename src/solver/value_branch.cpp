@@ -4,18 +4,10 @@
 #include <cmath>
 
 #include "core/infinity.hpp"
+#include "solver/hash_mix.hpp"
 #include "solver/value_search.hpp"
 
 namespace ellice {
-
-namespace {
-
-std::uint64_t mixed_with(std::uint64_t hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-  return hash ^ (hash >> 29);
-}
-
-}  // namespace
 
 // An option is out; its share goes to the first that is left.
 void ValueSearch::close(ShareNode& node, const ListUnit& list, std::size_t option) const {

@@ -56,8 +56,17 @@ Answer answer_from_json(JsonObject& record, const Model& model, const std::strin
 std::optional<Promise> promise_of(JsonObject& record) {
   if (!record.has("certificate")) return std::nullopt;
   JsonObject certificate = record.object("certificate");
-  return Promise{.set = certificate.choice<SetKind>("set"),
-                 .epsilon = certificate.number("epsilon")};
+  Promise promise{.model_sha256 = certificate.string("model_sha256"),
+                  .set = certificate.choice<SetKind>("set"),
+                  .epsilon = certificate.number("epsilon"),
+                  .threshold = certificate.number("threshold")};
+  if (certificate.has("damping")) promise.damping = certificate.number("damping");
+  if (certificate.has("acceptable")) {
+    promise.acceptable = certificate.strings("acceptable");
+  } else if (certificate.has("target")) {
+    promise.acceptable = {certificate.string("target")};
+  }
+  return promise;
 }
 
 /// Refuses what is there twice.

@@ -19,10 +19,14 @@
 
 namespace ellice {
 
-/// For which models a certificate speaks.
+/// For which models a certificate speaks, and what it says of them.
 struct Promise {
+  std::string model_sha256 = {};
   SetKind set = SetKind::last_layer;
   double epsilon = 0;
+  double threshold = 0;
+  std::optional<double> damping = {};
+  std::vector<std::string> acceptable = {};  // of many classes: any of them will do
 };
 
 struct AnswerFile {

@@ -5,8 +5,10 @@
 #include <map>
 
 #include "certificate/plain_objective.hpp"
+#include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
+#include "ellice/sets/set_choice.hpp"
 #include "report/text_table.hpp"
 
 namespace ellice {
@@ -40,35 +42,62 @@ class Pair {
                   fmt::join(before.decision.classes, ", "), fmt::join(now.decision.classes, ", "));
   }
 
-  struct Verdict {
-    std::size_t decision = 0;  // 1 for yes; of many classes the one that wins
-    double margin = 0;         // of yes, or of the class that won before
-  };
-  [[nodiscard]] Verdict before(const RawRow& row) const {
-    return verdict(before_, before_.encoder.encode(row), std::nullopt);
+  /// 1 for yes; of many classes the one that wins.
+  [[nodiscard]] std::size_t before(const RawRow& row) const {
+    return decision(before_, before_.encoder.encode(row));
   }
   /// Throws Error{input} where the new model does not know a level.
-  [[nodiscard]] Verdict now(const RawRow& row, std::size_t decision) const {
-    RawRow reordered;
-    for (const std::size_t index : order_) reordered.push_back(row[index]);
-    return verdict(now_, now_.encoder.encode(reordered), decision);
+  [[nodiscard]] std::size_t now(const RawRow& row) const { return decision(now_, seen_now(row)); }
+
+  /// What a promise is about; without one, of many classes, the one that wins.
+  [[nodiscard]] std::vector<std::size_t> wanted(const RawRow& row,
+                                                const std::optional<Promise>& promise) const {
+    if (before_.network.outputs() == 1) return {1};
+    if (!promise || promise->acceptable.empty()) return {before(row)};
+    const std::vector<std::string>& classes = before_.decision.classes;
+    std::vector<std::size_t> result;
+    for (const std::string& name : promise->acceptable) {
+      const auto found = std::find(classes.begin(), classes.end(), name);
+      require_input(found != classes.end(), "a certificate is for the class {}; there are: {}",
+                    name, fmt::join(classes, ", "));
+      result.push_back(static_cast<std::size_t>(found - classes.begin()));
+    }
+    return result;
+  }
+
+  /// The logit from the threshold on, or the lead of what is wanted over everything else.
+  [[nodiscard]] double margin_before(const RawRow& row,
+                                     const std::vector<std::size_t>& wanted) const {
+    return margin(before_, before_.encoder.encode(row), wanted);
+  }
+  [[nodiscard]] double margin_now(const RawRow& row, const std::vector<std::size_t>& wanted) const {
+    return margin(now_, seen_now(row), wanted);
   }
 
  private:
-  [[nodiscard]] static Verdict verdict(const Model& model, VectorArg z,
-                                       std::optional<std::size_t> winner) {
-    if (model.network.outputs() == 1) {
-      const double margin = model.logit(z) - model.decision.threshold;
-      return {.decision = margin >= 0 ? std::size_t{1} : std::size_t{0}, .margin = margin};
-    }
-    const Vector scores = model.network.scores(z);
+  [[nodiscard]] Vector seen_now(const RawRow& row) const {
+    RawRow reordered;
+    for (const std::size_t index : order_) reordered.push_back(row[index]);
+    return now_.encoder.encode(reordered);
+  }
+  [[nodiscard]] static std::size_t decision(const Model& model, VectorArg z) {
+    if (model.network.outputs() == 1) return model.logit(z) >= model.decision.threshold ? 1 : 0;
     Index best = 0;
-    scores.maxCoeff(&best);
-    const Index of = winner ? static_cast<Index>(*winner) : best;
-    double rival = -std::numeric_limits<double>::infinity();
-    for (Index k = 0; k < scores.size(); ++k)
-      if (k != of) rival = std::max(rival, scores(k));
-    return {.decision = static_cast<std::size_t>(best), .margin = scores(of) - rival};
+    model.network.scores(z).maxCoeff(&best);
+    return static_cast<std::size_t>(best);
+  }
+  [[nodiscard]] static double margin(const Model& model, VectorArg z,
+                                     const std::vector<std::size_t>& wanted) {
+    if (model.network.outputs() == 1) return model.logit(z) - model.decision.threshold;
+    const Vector scores = model.network.scores(z);
+    double best = -infinity;
+    double rival = -infinity;
+    for (Index k = 0; k < scores.size(); ++k) {
+      const auto at = std::find(wanted.begin(), wanted.end(), static_cast<std::size_t>(k));
+      double& side = at != wanted.end() ? best : rival;
+      side = std::max(side, scores(k));
+    }
+    return best - rival;
   }
 
   const Model& before_;
@@ -139,8 +168,8 @@ ModelChange change_between(const Model& before, const Model& now, const StoredRo
   ModelChange change;
   const MovedHead moved = moved_head(before, now);
   if (moved.theta) {
-    const Vector delta = *moved.theta - before.network.head();
-    change.distance = delta.dot(before.curvature.hessian * delta) / 2;
+    change.move = *moved.theta - before.network.head();
+    change.distance = change.move->dot(before.curvature.hessian * *change.move) / 2;
   } else {
     change.without_distance = moved.reason;
   }
@@ -154,39 +183,49 @@ ModelChange change_between(const Model& before, const Model& now, const StoredRo
   const bool has_classes = before.network.outputs() > 1;
   for (Index i = 0; i < rows->encoded.rows(); ++i) {
     const RawRow row = before.encoder.decode(rows->encoded.row(i).transpose());
-    const std::size_t old = pair.before(row).decision;
-    const std::size_t other = pair.now(row, old).decision;
+    const std::size_t old = pair.before(row);
+    const std::size_t other = pair.now(row);
     if (other != old) ++(has_classes || other == 1 ? turned.to_yes : turned.to_no);
   }
   change.turned = turned;
   return change;
 }
 
-/// Whether the new model is one of those for which the certificate speaks.
-bool is_promised(const Promise& promise, const ModelChange& change) {
+/// Whether the new model is one of those for which the certificate speaks, and what it says of them
+/// is a yes of the new one.
+bool is_promised(const Promise& promise, const ModelChange& change, const Model& before,
+                 const Model& now) {
+  const double needed = now.network.outputs() == 1 ? now.decision.threshold : 0;
+  if (promise.threshold < needed) return false;
   switch (promise.set) {
-    case SetKind::last_layer:
-      return change.distance && *change.distance <= promise.epsilon;
+    case SetKind::last_layer: {
+      if (!change.move) return false;
+      // Another damping makes another ellipsoid.
+      const Matrix hessian = damped_hessian(before, promise.damping);
+      return change.move->dot(hessian * *change.move) / 2 <= promise.epsilon;
+    }
     case SetKind::true_set:
       return change.excess && *change.excess <= promise.epsilon;
-    default:
-      return false;
+    case SetKind::full:
+    case SetKind::isotropic:
+    case SetKind::ensemble:
+      break;
   }
+  return false;
 }
 
 PlanOutcome outcome_of(const Answer& answer, const std::optional<Promise>& promise,
-                       const ModelChange& change, const Pair& pair) {
+                       bool is_promised, const Pair& pair) {
   const RawRow& row = *answer.counterfactual;
-  const Pair::Verdict old = pair.before(row);
+  const std::vector<std::size_t> wanted = pair.wanted(row, promise);
   PlanOutcome outcome{.query_index = answer.query_index,
                       .plan = answer.plan,
                       .promise = promise,
-                      .is_promised = promise && is_promised(*promise, change),
-                      .old_margin = old.margin};
+                      .is_promised = is_promised,
+                      .old_margin = pair.margin_before(row, wanted)};
   try {
-    const Pair::Verdict now = pair.now(row, old.decision);
-    outcome.new_margin = now.margin;
-    outcome.holds = now.decision == old.decision;
+    outcome.new_margin = pair.margin_now(row, wanted);
+    outcome.holds = std::find(wanted.begin(), wanted.end(), pair.now(row)) != wanted.end();
   } catch (const Error& error) {
     outcome.reason = error.what();
   }
@@ -246,7 +285,8 @@ ModelComparison compare_models(const Model& before, const Model& now, const Stor
     if (!is_certified(answer.status) || !answer.counterfactual) continue;
     const std::optional<Promise> promise =
         i < plans->promises.size() ? plans->promises[i] : std::nullopt;
-    comparison.plans.push_back(outcome_of(answer, promise, comparison.change, pair));
+    const bool promised = promise && is_promised(*promise, comparison.change, before, now);
+    comparison.plans.push_back(outcome_of(answer, promise, promised, pair));
   }
   return comparison;
 }

@@ -24,6 +24,7 @@ struct ModelChange {
   /// ½ΔᵀHΔ, with the new head in the old model's coordinates (theory.md, Result 49).
   std::optional<double> distance = {};
   std::string without_distance = {};  // why there is none
+  std::optional<Vector> move = {};    // Δ, where there is a distance
   std::optional<double> excess = {};  // L(new) − L(old) on the old rows, where they are known
   std::optional<TurnedRows> turned = {};
 };

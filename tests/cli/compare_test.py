@@ -106,6 +106,68 @@ class Compare(CliTestCase):
             self.assertRegex(run.stdout, rf"(?m)^ *{query} ")
         self.assertIn("ellice explain", run.stderr)
 
+    def test_another_damping_is_another_set(self):
+        layer = self.old["network"]["layers"][0]
+        delta = [a - b for a, b in zip(moved(self.old, self.new), layer["weights"][0] + layer["bias"])]
+        damping = 0.1
+        damped = self.distance() + (damping - self.old["training"]["l2"]) / 2 * math.fsum(d * d for d in delta)
+        self.assertGreater(0.99 * damped, 1.01 * self.distance())
+        for times, is_promised in ((0.99, False), (1.01, True)):
+            self.ellice("explain", "old.json", "old.csv", "--declined", "--epsilon", repr(times * damped), "--damping",
+                        repr(damping), "-o", "plans.json")
+            run = self.run_ellice("compare", "old.json", "new.json", "plans.json", "--format", "json")
+            plans = json.loads(run.stdout)["plans"]
+            self.assertGreater(len(plans), 20)
+            self.assertEqual({plan["promised"] for plan in plans}, {is_promised})
+            if is_promised:
+                self.assertTrue(all(plan["holds"] for plan in plans))
+
+    def test_a_plan_for_less_than_a_yes_is_none(self):
+        self.ellice("explain", "old.json", "old.csv", "--declined", "--epsilon", repr(1.01 * self.distance()),
+                    "--threshold", "-1.5", "-o", "plans.json")
+        found = self.compare("old.json", "new.json", "plans.json", status=NOT_CERTIFIED)
+        answers = {a["query_index"]: a for a in self.read_json("plans.json")["results"]}
+        refused = [p for p in found["plans"] if p["old_margin"] < 0]
+        self.assertGreater(len(refused), 5)
+        for plan in found["plans"]:
+            self.assertEqual(plan["holds"], logit(self.new, answers[plan["query_index"]]["counterfactual"]) >= 0)
+            self.assertFalse(plan["promised"])
+
+    def test_any_acceptable_class_keeps_a_promise(self):
+        def graded(seed):
+            draw = random.Random(seed)
+            lines = ["x,y,grade"]
+            for _ in range(300):
+                x, y = draw.gauss(0, 1), draw.gauss(0, 1)
+                score = x + y + draw.gauss(0, 1.5)
+                lines.append(f"{x:.3f},{y:.3f},{'low' if score < -0.8 else 'medium' if score < 0.8 else 'high'}")
+            return "\n".join(lines) + "\n"
+
+        def winner(model, row):
+            z = [(row[n] - m) / s for n, m, s in zip(*(model["encoder"][k] for k in ("columns", "mean", "scale")))]
+            layer = model["network"]["layers"][0]
+            scores = [math.fsum(w * v for w, v in zip(weights, z)) + b for weights, b in zip(layer["weights"], layer["bias"])]
+            return model["decision"]["classes"][scores.index(max(scores))]
+
+        self.write("s.yaml", "target: {column: grade, favourable: high}\nfeatures:\n  x: {kind: numeric}\n  y: {kind: numeric}\n")
+        for name, seed in (("a", 1), ("b", 2)):
+            self.write(f"{name}.csv", graded(seed))
+            self.ellice("train", f"{name}.csv", "--schema", "s.yaml", "--model", "softmax", "-o", f"{name}.json")
+        self.ellice("explain", "a.json", "a.csv", "--epsilon", "1e-6", "--target", "medium,high", "-o", "plans.json")
+        old, new = self.read_json("a.json"), self.read_json("b.json")
+        found = json.loads(self.run_ellice("compare", "a.json", "b.json", "plans.json", "--format", "json").stdout)
+        answers = {a["query_index"]: a["counterfactual"] for a in self.read_json("plans.json")["results"]}
+        other = 0
+        for plan in found["plans"]:
+            row = answers[plan["query_index"]]
+            self.assertEqual(plan["holds"], winner(new, row) != "low")
+            other += plan["holds"] and winner(new, row) != winner(old, row)
+        self.assertGreater(other, 0)
+
+    def test_records_of_another_model_are_refused(self):
+        self.explain("1%", "plans.jsonl")
+        self.expect_failure(BAD_INPUT, ["plans.jsonl", "another model"], "compare", "new.json", "old.json", "plans.jsonl")
+
     def test_objective_and_decisions_on_the_old_rows(self):
         found = self.compare("old.json", "new.json", "--data", "old.csv")
         table = [line.split(",") for line in rows(1).splitlines()[1:]]

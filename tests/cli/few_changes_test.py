@@ -1,12 +1,68 @@
 """Few changes, the trade-off and several plans from the command line."""
 import csv
 import io
+import json
 import os
+import random
 import re
 import subprocess
 import unittest
 
 from cli_test_case import CliTestCase, DONE, PROGRAM, WRONG_USAGE
+
+
+class RoundedForPeople(CliTestCase):
+    """Tables and pages round; what is nearest, or has the fewest changes, between rounded values stays in sight."""
+
+    def setUp(self):
+        super().setUp()
+        draw = random.Random(3)
+        lines = ["x,y,job,ok"]
+        for _ in range(600):
+            x, y, job = draw.gauss(50, 20), draw.gauss(20, 8), draw.choice("ab")
+            score = 0.02 * (x - 50) + 0.1 * (y - 20) + (2 if job == "b" else -2) + draw.gauss(0, 1)
+            lines.append(f"{x:.3f},{y:.0f},{job},{'yes' if score > 0 else 'no'}")
+        self.write("d.csv", "\n".join(lines) + "\n")
+
+    def train(self, kind, rule=""):
+        self.write("s.yaml", "target: {column: ok, favourable: yes}\nfeatures:\n  x: {kind: numeric}\n"
+                   f"  y: {{kind: {kind}}}\n  job: {{kind: categorical, levels: [a, b], weight: 0.05}}\n{rule}")
+        self.ellice("train", "d.csv", "--schema", "s.yaml", "-o", "m.json")
+
+    def explain(self, *options):
+        return self.ellice("explain", "m.json", "q.csv", "--epsilon", "0.002", "--quiet", *options)
+
+    def answer(self, *options):
+        return json.loads(self.explain("--format", "json", *options))["results"][0]
+
+    def test_more_changes_than_are_needed_are_not_called_the_fewest(self):
+        self.train("numeric")
+        low, high = -30.0, 30.0
+        for _ in range(40):  # y at which x alone has to rise to 50.72, which is on no grid for people
+            y = (low + high) / 2
+            self.write("q.csv", f"x,y,job\n45.2,{y!r},b\n")
+            found = self.answer("--lock", "y,job")
+            high, low = (y, low) if found["status"] == "already_robust" or (
+                "counterfactual" in found and found["counterfactual"]["x"] < 50.72) else (high, y)
+        self.write("q.csv", f"x,y,job\n45.2,{high!r},b\n")
+        limits = ("--lock", "job", "--bounds", "x=:50.75", "--bounds", f"y=:{high + 0.2!r}", "--sparse")
+        exact = self.answer(*limits)
+        self.assertEqual((exact["status"], exact["distance"]["changed"]), ("optimal", 1))
+        text = self.explain("--nearest", *limits)
+        self.assertIn("certified plan · 2 changes", text)
+        self.assertNotIn("nearest certified plan", text)
+        self.assertNotIn("proved to be the nearest", self.explain("--nearest", "--format", "html", *limits))
+
+    def test_what_a_case_without_rounded_rows_would_save_is_not_denied(self):
+        self.train("integer", 'constraints: ["if job changes then x rises by at least 0.5"]\n')
+        self.write("q.csv", "x,y,job\n50.2,18,a\n")
+        limits = ("--bounds", "x=50:50.75")
+        exact = self.answer(*limits)
+        self.assertEqual(exact["counterfactual"]["job"], "b")
+        page = self.explain("--nearest", "--format", "html", *limits)
+        saved = re.search(r"at most <span[^>]*>([0-9.]+) %</span> could be saved", page)
+        self.assertIsNotNone(saved)
+        self.assertGreater(float(saved[1]), 90)
 
 
 class FewChanges(CliTestCase):

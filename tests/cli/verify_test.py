@@ -287,6 +287,15 @@ class Lines(CliTestCase):
         self.ellice(*explain, "-o", "bare.csv")
         self.expect_failure(BAD_INPUT, ["bare.csv", "no column certificate", "--certificates"], "verify", "m.json", "bare.csv")
 
+    def test_a_record_that_is_there_twice_fails(self):
+        found = self.verify([*self.records, self.records[0]], NOT_CERTIFIED)
+        self.assertEqual([r["holds"] for r in found["results"]], [True, True, False])
+
+    def test_numbers_that_are_none_of_a_record_are_refused(self):
+        for key, value in (("query_index", -7), ("plan", -1), ("plan", 2**32 + 3)):
+            self.write("bad.jsonl", json.dumps({**self.records[0], key: value}) + "\n")
+            self.expect_failure(BAD_INPUT, ["bad.jsonl", key, str(value)], "verify", "m.json", "bad.jsonl")
+
     def test_a_line_that_is_none_is_named(self):
         self.write("bad.jsonl", json.dumps(self.records[0]) + "\n{\n")
         self.expect_failure(BAD_INPUT, ["bad.jsonl", "line 2"], "verify", "m.json", "bad.jsonl")
