@@ -7,6 +7,8 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+#include <Eigen/QR>
 
 #define ELLICE_EIGEN_KERNELS(linkage)                                                           \
   namespace Eigen::internal {                                                                   \
@@ -53,7 +55,33 @@
       const EigenBase<MatrixXd>&, int);                                                         \
   }
 
+#define ELLICE_EIGEN_FACTORS(linkage)                                                              \
+  namespace Eigen {                                                                                \
+  using MatrixXl = Matrix<long double, Dynamic, Dynamic>;                                          \
+  linkage template void internal::evaluateProductBlockingSizesHeuristic<double, double, 1>(Index&, \
+                                                                                           Index&, \
+                                                                                           Index&, \
+                                                                                           Index); \
+  linkage template void internal::evaluateProductBlockingSizesHeuristic<double, double, 4>(Index&, \
+                                                                                           Index&, \
+                                                                                           Index&, \
+                                                                                           Index); \
+  linkage template void HouseholderQR<MatrixXd>::computeInPlace();                                 \
+  linkage template void ColPivHouseholderQR<MatrixXd>::computeInPlace();                           \
+  linkage template void CompleteOrthogonalDecomposition<MatrixXd>::computeInPlace();               \
+  linkage template void CompleteOrthogonalDecomposition<MatrixXd>::_solve_impl(const VectorXd&,    \
+                                                                               VectorXd&) const;   \
+  linkage template void FullPivLU<MatrixXd>::computeInPlace();                                     \
+  linkage template void PartialPivLU<MatrixXd>::compute();                                         \
+  linkage template void PartialPivLU<MatrixXl>::compute();                                         \
+  linkage template void LDLT<MatrixXd>::_solve_impl_transposed<true>(const VectorXd&,              \
+                                                                     VectorXd&) const;             \
+  linkage template LLT<MatrixXl>& LLT<MatrixXl>::compute(const EigenBase<MatrixXl>&);              \
+  linkage template LDLT<MatrixXl>& LDLT<MatrixXl>::compute(const EigenBase<MatrixXl>&);            \
+  }
+
 #if EIGEN_VERSION_AT_LEAST(3, 4, 0) && \
     !EIGEN_VERSION_AT_LEAST(3, 4, 90)  // they have no stable names
 ELLICE_EIGEN_KERNELS(extern)
+ELLICE_EIGEN_FACTORS(extern)
 #endif

@@ -15,51 +15,16 @@ namespace ellice::problem_zoo {
 
 /// Gaussian rows around a centre per class, near enough to overlap; classes c0, c1, …, the last one
 /// favourable.
-inline Dataset class_dataset(Index rows, Index columns, Index classes, std::uint64_t seed,
-                             double spread = 1.2) {
-  const Random random(seed);
-  std::vector<Vector> centres;
-  for (Index k = 0; k < classes; ++k) {
-    centres.push_back(spread * random.split(static_cast<std::uint64_t>(k)).normal_vector(columns));
-  }
-  Dataset data;
-  data.raw = RowMatrix(rows, columns);
-  for (Index i = 0; i < rows; ++i) {
-    Random stream = random.split(1000 + static_cast<std::uint64_t>(i));
-    const Index k = i % classes;
-    data.raw.row(i) =
-        (centres[static_cast<std::size_t>(k)] + stream.normal_vector(columns)).transpose();
-    data.labels.push_back(static_cast<int>(k));
-  }
-  for (Index k = 0; k < classes; ++k) data.classes.push_back("c" + std::to_string(k));
-  data.schema.target = {
-      .column = "kind", .favourable = data.classes.back(), .classes = data.classes};
-  for (Index j = 0; j < columns; ++j) {
-    data.schema.features.push_back({.name = "x" + std::to_string(j)});
-  }
-  data.source = "generated rows";
-  data.sha256 = std::string(64, '0');
-  return data;
-}
+Dataset class_dataset(Index rows, Index columns, Index classes, std::uint64_t seed,
+                      double spread = 1.2);
 
 /// Softmax regression, or with hidden units a network whose last layer is at its optimum.
-inline TrainingOptions softmax_options(double l2 = 1e-2, std::vector<int> hidden = {}) {
-  TrainingOptions options{.model = NetworkKind::softmax, .l2 = l2, .folds = 0};
-  options.refit = !hidden.empty();
-  options.network.hidden = std::move(hidden);
-  return options;
-}
+TrainingOptions softmax_options(double l2 = 1e-2, std::vector<int> hidden = {});
 
-inline Model class_model(Index columns, Index classes, std::uint64_t seed, double l2 = 1e-2,
-                         std::vector<int> hidden = {}) {
-  return train(class_dataset(240, columns, classes, seed), {},
-               softmax_options(l2, std::move(hidden)))
-      .model;
-}
+Model class_model(Index columns, Index classes, std::uint64_t seed, double l2 = 1e-2,
+                  std::vector<int> hidden = {});
 
 /// That class `winner` beats all others.
-inline SetChoice winning(const Model& model, Index winner) {
-  return {.contest = make_contest(model, winner)};
-}
+SetChoice winning(const Model& model, Index winner);
 
 }  // namespace ellice::problem_zoo

@@ -2,58 +2,28 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/LU>
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include "ellice/audit/audit.hpp"
 #include "ellice/core/json.hpp"
 #include "request/recourse_file.hpp"
 #include "search/exact_search.hpp"
-#include "support/hashes.hpp"
 
 namespace ellice::problem_zoo {
 
-inline std::vector<Answer> solve(const Problem& problem, const std::vector<Query>& queries,
-                                 int threads = 1) {
-  return ExactSearch(problem).generate(queries, {.threads = threads});
-}
+std::vector<Answer> solve(const Problem& problem, const std::vector<Query>& queries,
+                          int threads = 1);
 
 /// The file that `explain` would write.
-inline Json recourse_file(const Problem& problem, const std::vector<Answer>& answers,
-                          const ExactOptions& options = {}) {
-  const Request request{.problem = problem,
-                        .rule = {.text = "test"},
-                        .method = "exact",
-                        .method_options = Json{{"exact", fields_to_json(options)}}};
-  RecourseWriter writer(request);
-  std::string text = writer.begin();
-  for (const Answer& answer : answers) text += writer.answer(answer);
-  text += writer.end();
-  return without_hashes(parse_json(text, "r.json"));
-}
+Json recourse_file(const Problem& problem, const std::vector<Answer>& answers,
+                   const ExactOptions& options = {});
 
 /// Checks that file as `verify` would.
-inline void expect_audited(const Problem& problem, const std::vector<Answer>& answers,
-                           const ExactOptions& options = {}) {
-  const auto audits =
-      audit_recourse_file(recourse_file(problem, answers, options), *problem.model, "r.json");
-  ASSERT_EQ(audits.size(), answers.size());
-  for (const AnswerAudit& audit : audits) {
-    EXPECT_TRUE(audit.holds()) << audit.query_index << ": " << audit.failures.front();
-  }
-}
+void expect_audited(const Problem& problem, const std::vector<Answer>& answers,
+                    const ExactOptions& options = {});
 
 /// The robust logit from the definition, by a dense inverse in extended precision.
-inline double plain_robust_logit(const Model& model, double epsilon, const Vector& z) {
-  using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
-  const LongMatrix inverse = LongMatrix(model.curvature.hessian.cast<long double>()).inverse();
-  Eigen::Matrix<long double, Eigen::Dynamic, 1> x(z.size() + 1);
-  x << z.cast<long double>(), 1.0L;
-  const Eigen::Matrix<long double, Eigen::Dynamic, 1> theta =
-      model.network.head().cast<long double>();
-  return static_cast<double>(theta.dot(x) - std::sqrt(2 * epsilon * x.dot(inverse * x)));
-}
+double plain_robust_logit(const Model& model, double epsilon, const Vector& z);
 
 }  // namespace ellice::problem_zoo

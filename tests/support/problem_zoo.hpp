@@ -2,7 +2,6 @@
 
 // Shared instances: every method meets the same problems.
 
-#include <Eigen/QR>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -16,18 +15,7 @@ namespace ellice::problem_zoo {
 
 /// Symmetric positive definite with eigenvalues spread evenly, by their logarithms, over 1 …
 /// 1/condition.
-inline Matrix random_hessian(Index size, double condition, Random random) {
-  Matrix gaussian(size, size);
-  for (Index j = 0; j < size; ++j) gaussian.col(j) = random.normal_vector(size);
-  const Matrix basis = Eigen::HouseholderQR<Matrix>(gaussian).householderQ();
-  Vector values(size);
-  for (Index i = 0; i < size; ++i) {
-    const double share = size > 1 ? static_cast<double>(i) / static_cast<double>(size - 1) : 0;
-    values(i) = std::pow(condition, -share);
-  }
-  const Matrix h = basis * values.asDiagonal() * basis.transpose();
-  return (h + h.transpose()) / 2;
-}
+Matrix random_hessian(Index size, double condition, Random random);
 
 struct EllipsoidSpec {
   Index dimension = 8;
@@ -41,17 +29,7 @@ struct EllipsoidProblem {
   Vector x_tilde;  // last entry 1
 };
 
-inline EllipsoidProblem random_ellipsoid(const EllipsoidSpec& spec) {
-  const Random random(spec.seed);
-  Random center = random.split(1);
-  Random point = random.split(2);
-  Vector x_tilde = point.normal_vector(spec.dimension);
-  x_tilde(spec.dimension - 1) = 1;
-  return {.set = Ellipsoid(center.normal_vector(spec.dimension),
-                           random_hessian(spec.dimension, spec.condition, random.split(3)),
-                           spec.epsilon),
-          .x_tilde = x_tilde};
-}
+EllipsoidProblem random_ellipsoid(const EllipsoidSpec& spec);
 
 struct Labelled {
   RowMatrix features = {};
@@ -60,20 +38,6 @@ struct Labelled {
 
 /// Correlated Gaussian rows labelled by a noisy linear model: never separable for a few hundred
 /// rows.
-inline Labelled random_rows(Index rows, Index columns, std::uint64_t seed) {
-  const Random random(seed);
-  Random truth = random.split(1);
-  const Vector w = truth.normal_vector(columns);
-  const Vector shared = truth.normal_vector(columns) / 2;
-  Labelled result{.features = RowMatrix(rows, columns)};
-  for (Index i = 0; i < rows; ++i) {
-    Random stream = random.split(1000 + static_cast<std::uint64_t>(i));
-    result.features.row(i) = (stream.normal_vector(columns) + stream.normal() * shared).transpose();
-    const double p =
-        sigmoid(result.features.row(i).dot(w) / std::sqrt(static_cast<double>(columns)) + 0.3);
-    result.labels.push_back(stream.uniform() < p ? 1 : 0);
-  }
-  return result;
-}
+Labelled random_rows(Index rows, Index columns, std::uint64_t seed);
 
 }  // namespace ellice::problem_zoo

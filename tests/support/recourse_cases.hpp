@@ -10,33 +10,13 @@
 namespace ellice::problem_zoo {
 
 /// A linear model of numeric features x0, x1, … whose schema can be changed before it is trained.
-inline Model numeric_model(Index columns, std::uint64_t seed,
-                           const std::function<void(Schema&)>& change = {}, double l2 = 1e-2) {
-  Dataset data = numeric_dataset(random_rows(400, columns, seed));
-  if (change) change(data.schema);
-  return train(data, {}, {.l2 = l2, .folds = 0}).model;
-}
+Model numeric_model(Index columns, std::uint64_t seed,
+                    const std::function<void(Schema&)>& change = {}, double l2 = 1e-2);
 
 /// Rows of a data set as queries.
-inline std::vector<Query> queries_of(const Dataset& data, Index count) {
-  std::vector<Query> queries;
-  for (Index i = 0; i < std::min(count, data.rows()); ++i) {
-    queries.push_back({.index = static_cast<std::size_t>(i), .raw = data.raw.row(i)});
-  }
-  return queries;
-}
+std::vector<Query> queries_of(const Dataset& data, Index count);
 
 /// Random people for a numeric model.
-inline std::vector<Query> random_queries(const Model& model, std::size_t count,
-                                         std::uint64_t seed) {
-  Random random(seed);
-  std::vector<Query> queries;
-  for (std::size_t i = 0; i < count; ++i) {
-    queries.push_back(
-        {.index = i,
-         .raw = random.normal_vector(static_cast<Index>(model.schema().features.size()))});
-  }
-  return queries;
-}
+std::vector<Query> random_queries(const Model& model, std::size_t count, std::uint64_t seed);
 
 }  // namespace ellice::problem_zoo
