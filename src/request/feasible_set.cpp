@@ -94,6 +94,13 @@ FeasibleSet FeasibleSet::without_display_steps() const {
   return result;
 }
 
+FeasibleSet FeasibleSet::with_display_steps_of(const FeasibleSet& other) const {
+  FeasibleSet result = *this;
+  result.display_steps_ = other.display_steps_;
+  result.build();
+  return result;
+}
+
 FeasibleSet FeasibleSet::holding(VectorArg raw) const {
   FeasibleSet result = *this;
   for (std::size_t j = 0; j < ranges_.size(); ++j) {

@@ -131,6 +131,11 @@ class FeasibleSet {
 
   /// The same set with the schema's grids alone.
   [[nodiscard]] FeasibleSet without_display_steps() const;
+  /// The same set, or branch, with the display steps of another.
+  [[nodiscard]] FeasibleSet with_display_steps_of(const FeasibleSet& other) const;
+  [[nodiscard]] bool has_display_steps() const { return !display_steps_.empty(); }
+  /// Whether a feature has no value left.
+  [[nodiscard]] bool is_empty() const;
 
   /// Which constraints a row (raw numbers) breaks, in words; empty for a row of the set.
   [[nodiscard]] std::vector<std::string> violations(VectorArg raw) const;
@@ -155,7 +160,6 @@ class FeasibleSet {
   void build_boxes();
   void apply_decisions(std::size_t feature, FeatureRange& range) const;
   void apply(const Move& move, bool is_true, std::size_t feature, FeatureRange& range) const;
-  [[nodiscard]] bool is_empty() const;
   /// Whether a row does what a move says.
   [[nodiscard]] bool does(const Move& move, VectorArg raw, bool condition) const;
   void mark_lifted(const NamedConstraint& constraint);

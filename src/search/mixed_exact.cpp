@@ -251,10 +251,18 @@ MixedExact::Found MixedExact::fewest(MixedProblem mixed) const {
 
 MixedExact::Found MixedExact::search(const FeasibleSet& feasible, const Plans& earlier,
                                      double margin) const {
-  const std::vector<FeasibleSet> branches = feasible.branches();
-  Found best = search_branch(branches.front(), earlier, margin);
+  // Parts that hold rows between the display grids alone count, too: what they prove of the
+  // nearest.
+  const bool rounds = feasible.has_display_steps();
+  const std::vector<FeasibleSet> branches =
+      rounds ? feasible.without_display_steps().branches() : feasible.branches();
+  const auto search_part = [&](const FeasibleSet& branch) {
+    return search_branch(branch, rounds ? branch.with_display_steps_of(feasible) : branch, earlier,
+                         margin);
+  };
+  Found best = search_part(branches.front());
   for (std::size_t b = 1; b < branches.size(); ++b) {
-    Found found = search_branch(branches[b], earlier, margin);
+    Found found = search_part(branches[b]);
     // What is proved of every branch is proved of all.
     const double bound = std::min(best.result.lower_bound, found.result.lower_bound);
     const bool limited =
@@ -281,17 +289,26 @@ MixedExact::Found MixedExact::search(const FeasibleSet& feasible, const Plans& e
   return best;
 }
 
-MixedExact::Found MixedExact::search_branch(const FeasibleSet& feasible, const Plans& earlier,
+MixedExact::Found MixedExact::search_branch(const FeasibleSet& unrounded,
+                                            const FeasibleSet& feasible, const Plans& earlier,
                                             double margin) const {
   const auto search = [&](MixedProblem mixed) {
     if (options_.sparse) return fewest(std::move(mixed));
     return Found{.result = solve(mixed)};
   };
-  const Layout layout = lay_out(feasible, false);
-  Found found = search(problem_for(layout, feasible, earlier, margin));
+  const Layout layout = lay_out(unrounded, false);
+  Found found = search(problem_for(layout, unrounded, earlier, margin));
   if (!found.result.found) return found;
-  found.raw = row(layout, feasible, found.result.point);
+  found.raw = row(layout, unrounded, found.result.point);
   if (feasible.violations(found.raw).empty() || !feasible.has_grid()) return found;
+  // Other branches may have rows, and none of them is nearest if one between the grids is.
+  const auto none_on_the_grids = [&](Found nothing) {
+    nothing.result.lower_bound = found.result.lower_bound;
+    if (options_.sparse) nothing.doubt = rounding_doubt;
+    return nothing;
+  };
+  if (feasible.is_empty())
+    return none_on_the_grids({.result = {.status = MixedStatus::infeasible}});
 
   // Numbers go to their display grids while everything else does what was found, or nothing.
   Layout grids = lay_out(feasible, true);
@@ -306,7 +323,9 @@ MixedExact::Found MixedExact::search_branch(const FeasibleSet& feasible, const P
         unit.options.erase(unit.options.begin() + static_cast<std::ptrdiff_t>(k));
         grids.levels[u].erase(grids.levels[u].begin() + static_cast<std::ptrdiff_t>(k));
       }
-    } else if (layout.units[u].has_grid()) {
+    } else if (std::any_of(layout.units.begin(), layout.units.end(), [&](const MixedUnit& other) {
+                 return other.column == unit.column && other.has_grid();
+               })) {
       unit.step.reset();
       unit.values = {stays ? feasible.query()(unit.column) : now(0)};
     }
@@ -317,12 +336,7 @@ MixedExact::Found MixedExact::search_branch(const FeasibleSet& feasible, const P
   if (!rounded.result.found) {
     grids = lay_out(feasible, true);
     rounded = search(problem_for(grids, feasible, earlier, margin));
-    if (!rounded.result.found) {
-      // Other branches may have rows, and none of them is nearest if one between the grids is.
-      rounded.result.lower_bound = found.result.lower_bound;
-      if (options_.sparse) rounded.doubt = rounding_doubt;
-      return rounded;
-    }
+    if (!rounded.result.found) return none_on_the_grids(std::move(rounded));
   }
   rounded.raw = row(grids, feasible, rounded.result.point);
   rounded.result.lower_bound = std::min(found.result.lower_bound, rounded.result.objective);

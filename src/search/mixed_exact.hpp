@@ -43,8 +43,9 @@ class MixedExact {
   /// The best of the feasible set's branches.
   [[nodiscard]] Found search(const FeasibleSet& feasible, const Plans& earlier,
                              double margin) const;
-  [[nodiscard]] Found search_branch(const FeasibleSet& feasible, const Plans& earlier,
-                                    double margin) const;
+  /// `feasible` is the branch with its display grids, `unrounded` without.
+  [[nodiscard]] Found search_branch(const FeasibleSet& unrounded, const FeasibleSet& feasible,
+                                    const Plans& earlier, double margin) const;
   [[nodiscard]] Found fewest(MixedProblem mixed) const;
   [[nodiscard]] MixedResult solve(const MixedProblem& mixed) const;
   /// A search by which nothing is proved, for queries from which moves are too long to prove
