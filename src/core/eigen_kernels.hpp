@@ -66,6 +66,8 @@
                                                                                            Index&, \
                                                                                            Index&, \
                                                                                            Index); \
+  linkage template void internal::call_dense_assignment_loop(                                      \
+      VectorXd&, const VectorXd&, const internal::assign_op<double, double>&);                     \
   linkage template void HouseholderQR<MatrixXd>::computeInPlace();                                 \
   linkage template void ColPivHouseholderQR<MatrixXd>::computeInPlace();                           \
   linkage template void CompleteOrthogonalDecomposition<MatrixXd>::computeInPlace();               \
