@@ -12,7 +12,7 @@ from cli_test_case import CliTestCase, DONE, PROGRAM, WRONG_USAGE
 
 
 class RoundedForPeople(CliTestCase):
-    """Tables and pages round; that fewer changes suffice between rounded values stays in sight."""
+    """Tables and pages round; what is nearest, or has the fewest changes, between rounded values stays in sight."""
 
     def setUp(self):
         super().setUp()
@@ -24,9 +24,9 @@ class RoundedForPeople(CliTestCase):
             lines.append(f"{x:.3f},{y:.0f},{job},{'yes' if score > 0 else 'no'}")
         self.write("d.csv", "\n".join(lines) + "\n")
 
-    def train(self):
+    def train(self, kind, rule=""):
         self.write("s.yaml", "target: {column: ok, favourable: yes}\nfeatures:\n  x: {kind: numeric}\n"
-                   "  y: {kind: numeric}\n  job: {kind: categorical, levels: [a, b], weight: 0.05}\n")
+                   f"  y: {{kind: {kind}}}\n  job: {{kind: categorical, levels: [a, b], weight: 0.05}}\n{rule}")
         self.ellice("train", "d.csv", "--schema", "s.yaml", "-o", "m.json")
 
     def explain(self, *options):
@@ -36,7 +36,7 @@ class RoundedForPeople(CliTestCase):
         return json.loads(self.explain("--format", "json", *options))["results"][0]
 
     def test_more_changes_than_are_needed_are_not_called_the_fewest(self):
-        self.train()
+        self.train("numeric")
         low, high = -30.0, 30.0
         for _ in range(40):  # y at which x alone has to rise to 50.72, which is on no grid for people
             y = (low + high) / 2
@@ -52,6 +52,17 @@ class RoundedForPeople(CliTestCase):
         self.assertIn("certified plan · 2 changes", text)
         self.assertNotIn("nearest certified plan", text)
         self.assertNotIn("proved to be the nearest", self.explain("--nearest", "--format", "html", *limits))
+
+    def test_what_a_case_without_rounded_rows_would_save_is_not_denied(self):
+        self.train("integer", 'constraints: ["if job changes then x rises by at least 0.5"]\n')
+        self.write("q.csv", "x,y,job\n50.2,18,a\n")
+        limits = ("--bounds", "x=50:50.75")
+        exact = self.answer(*limits)
+        self.assertEqual(exact["counterfactual"]["job"], "b")
+        page = self.explain("--nearest", "--format", "html", *limits)
+        saved = re.search(r"at most <span[^>]*>([0-9.]+) %</span> could be saved", page)
+        self.assertIsNotNone(saved)
+        self.assertGreater(float(saved[1]), 90)
 
 
 class FewChanges(CliTestCase):
