@@ -29,7 +29,13 @@ LetterMessages messages_of(const LetterArguments& arguments) {
 Template page_of(const LetterArguments& arguments) {
   if (arguments.page.empty())
     return {default_letter_template(), "the template of letters", letter_fields()};
-  return {read_file(arguments.page), input_name(arguments.page), letter_fields()};
+  const std::string page = read_file(arguments.page);
+  require_input(
+      page.find("{{") != std::string::npos,
+      "{}: there is no field in it, and every letter would be the same; put {{{{#plan}}}} "
+      "and others where they belong (docs/reference/formats.md, Letters)",
+      input_name(arguments.page));
+  return {page, input_name(arguments.page), letter_fields()};
 }
 
 std::string iso_text(const Date& date) {

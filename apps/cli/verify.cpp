@@ -55,7 +55,7 @@ bool is_recourse_file(const Json& document) {
 
 /// Those who asked, as `explain` read them.
 People read_people(const std::string& path, const Model& model) {
-  CsvReader source(path);
+  CsvReader source(path, model.schema().format);
   QueryReader reader(model, source, std::nullopt, QueryReader::OnError::skip);
   People people;
   constexpr std::size_t block_rows = 4096;

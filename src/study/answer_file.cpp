@@ -151,6 +151,7 @@ AnswerFile answers_from_document(const std::string& text, const Model& model,
   AnswerFile file{.model_sha256 = top.string("model_sha256"),
                   .threshold = top.object("options").number("threshold"),
                   .method = top.string("method")};
+  file.declined = document["options"].value("declined", Json()) == true;
   if (document.value("epsilon", Json()).is_object())
     file.epsilon = top.object("epsilon").number("value");
   if (top.has("explained")) {
@@ -257,8 +258,9 @@ void complete_answers(AnswerFile& file, const std::vector<Query>& queries, const
 void require_all_answers(const AnswerFile& file, const std::string& source) {
   std::set<std::size_t> answered;
   for (const Answer& answer : file.answers) answered.insert(answer.query_index);
-  const std::size_t last = answered.empty() ? 0 : *answered.rbegin() + 1;
-  const std::size_t explained = std::max(last, file.explained.value_or(0));
+  // Who was accepted has a number and no answer where only the declined were asked about.
+  const std::size_t last = answered.empty() || file.declined ? 0 : *answered.rbegin() + 1;
+  const std::size_t explained = std::max({last, file.explained.value_or(0), answered.size()});
   const std::size_t missing = explained - answered.size();  // each is below `explained`
   std::vector<std::size_t> lacking;  // the first few: an index may be anything
   for (std::size_t i = 0; i < explained && lacking.size() < std::min(missing, most_shown + 1); ++i)

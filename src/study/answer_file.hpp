@@ -39,6 +39,7 @@ struct AnswerFile {
   std::optional<double> epsilon = {};  // largest that the file is about
   std::string method = {};
   std::optional<std::size_t> explained = {};  // queries, by the file's own count
+  bool declined = false;                      // who was accepted was not asked about
 };
 
 /// A recourse file, or its records one per line. Throws Error{input} naming the place.

@@ -87,6 +87,15 @@ class Evaluate(CliTestCase):
         self.assertIn(f"survive all: {survivors} of 3", self.ellice("evaluate", "m.json", "plans.json", "--data", "loans.csv",
                                                                       "--evaluators", "ellipsoid,bootstrap", *FEW))
 
+    def test_a_file_of_the_declined_alone_lacks_nobody(self):
+        self.ellice("explain", "m.json", "people.csv", "--declined", "--epsilon", "2%", "--range", "off", "-o", "declined.json", "--quiet")
+        found = self.evaluate("--evaluators", "ellipsoid", file="declined.json")
+        self.assertEqual((found["rows"], found["found"]), (3, 3))
+        document = self.read_json("declined.json")
+        document["results"].pop()
+        self.write("fewer.json", document)
+        self.expect_failure(BAD_INPUT, ["fewer.json", "no answer any more"], "evaluate", "m.json", "fewer.json", "--data", "loans.csv")
+
     def test_is_the_same_for_any_number_of_threads(self):
         runs = [self.evaluate("--evaluators", ALL, "--threads", threads) for threads in ("1", "2")]
         self.assertEqual(*runs)

@@ -152,6 +152,7 @@ MISTAKES = (
     (LETTERS.replace("--id who", ""), WRONG_USAGE, "--letters needs --id", "COLUMN"),
     (LETTERS.replace("2026-05-01", "01.05.2026"), WRONG_USAGE, 'found "01.05.2026"', "expected a day as YYYY-MM-DD"),
     (LETTERS + "--valid-until 2026-02-30", WRONG_USAGE, 'found "2026-02-30"', "expected a day as YYYY-MM-DD"),
+    (LETTERS + "--letter-template empty.html", BAD_INPUT, "there is no field in it", "put {{#plan}}", {"empty.html": ""}),
     (LETTERS + "--language es", WRONG_USAGE, "es", "en, de, fr"),
     (LETTERS.replace("--letters letters", "--letters people.csv"), BAD_INPUT, "cannot write people.csv: Not a directory", "name another folder"),
     (LETTERS.replace("--letters letters", "--letters no/where"), BAD_INPUT, "cannot write no/where: No such file", "name another folder"),

@@ -6,7 +6,7 @@ import json
 import unittest
 
 from certificate_test import encode
-from cli_test_case import BAD_INPUT, DONE, NOT_CERTIFIED, CliTestCase
+from cli_test_case import BAD_INPUT, DONE, LOANS, NOT_CERTIFIED, CliTestCase
 
 
 class Verify(CliTestCase):
@@ -234,6 +234,20 @@ class Declined(CliTestCase):
         self.assertEqual(self.read_json("none.json")["results"], [])
         self.assertEqual(self.run_ellice("verify", "m.json", "none.json", "--queries", "rich.csv").returncode, DONE)
         self.assertEqual(self.run_ellice("verify", "m.json", "none.json").returncode, NOT_CERTIFIED)
+
+
+class Spelling(CliTestCase):
+    def test_people_are_read_as_the_schema_says(self):
+        self.train_loans()
+        schema = self.read_json("m.json")["schema"]
+        self.write("bank.csv", "income;debt;purpose;city;approved\n" + "\n".join(
+            ";".join([a.replace("000", ".000"), b.replace(".", ","), c, d, e])
+            for a, b, c, d, e in (line.split(",") for line in LOANS.splitlines()[1:])) + "\n")
+        schema["format"] = {"separator": ";", "decimal": ",", "thousands": "."}
+        self.write("bank.yaml", json.dumps(schema))
+        self.ellice("train", "bank.csv", "--schema", "bank.yaml", "-o", "bank.json")
+        self.ellice("explain", "bank.json", "bank.csv", "--epsilon", "1%", "-o", "plans.json")
+        self.assertIn("0 fail", self.ellice("verify", "bank.json", "plans.json", "--queries", "bank.csv"))
 
 
 class Lines(CliTestCase):
