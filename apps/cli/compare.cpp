@@ -76,8 +76,7 @@ void add_compare(Verb& program, Job& job) {
                   "recourse file of the old model (explain --format json or jsonl)");
   add_row_options(verb, arguments->rows, "Training rows of the old model");
   add_format(verb, arguments->format);
-  verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
-      ->capture_default_str();
+  add_output(verb, arguments->output);
   add_flags(verb, arguments->common);
   verb.footer(
       "Examples:\n"

@@ -156,8 +156,7 @@ void add_epsilon(Verb& program, Job& job) {
   add_problem_options(verb, arguments->problem);
   add_retrain_option(verb, arguments->problem);
   add_format(verb, arguments->format);
-  verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
-      ->capture_default_str();
+  add_output(verb, arguments->output);
   add_flags(verb, arguments->common);
   verb.footer(
       "Examples:\n"

@@ -315,8 +315,7 @@ void add_evaluate(Verb& program, Job& job) {
   add_flags(verb, arguments->plausibility, {}, "Metrics");
   add_flags(verb, arguments->intervals, {}, "Metrics");
   add_format(verb, arguments->format);
-  verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
-      ->capture_default_str();
+  add_output(verb, arguments->output);
   add_flags(verb, arguments->common);
   verb.footer(
       "Robust is an answer that every model of a set accepts; the share is of all people "

@@ -359,8 +359,7 @@ void add_explain(Verb& program, Job& job) {
   verb.add_flag("--all-features", arguments->all_features, "show unchanged features too (table)");
   add_choice(verb, "--format", arguments->format,
              "form of the result; table and html round to sensible digits");
-  verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
-      ->capture_default_str();
+  add_output(verb, arguments->output);
   add_letter_options(verb, arguments->letters);
   add_flags(verb, arguments->table);
   add_flags(verb, arguments->common);

@@ -111,8 +111,7 @@ void add_frontier(Verb& program, Job& job) {
   add_retrain_option(verb, arguments->problem);
   add_row_options(verb, arguments->rows, "Training rows (better starts for networks)");
   add_format(verb, arguments->format);
-  verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
-      ->capture_default_str();
+  add_output(verb, arguments->output);
   add_flags(verb, arguments->common);
   verb.footer(
       "Examples:\n"

@@ -196,8 +196,7 @@ void add_schema(Verb& program, Job& job) {
   verb.add_option("--format", arguments->format, "form of the result")
       ->one_of({"yaml", "json"})
       ->capture_default_str();
-  verb.add_option("-o,--output", arguments->output, "file to write, or - for standard output")
-      ->capture_default_str();
+  add_output(verb, arguments->output);
   add_flags(verb, arguments->common);
   verb.footer(
       "Examples:\n"

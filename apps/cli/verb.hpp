@@ -109,6 +109,12 @@ inline void add_format(Verb& verb, OutputFormat& format) {
   add_choice(verb, "--format", format, "form of the result");
 }
 
+/// -o for a verb that writes one file, or to standard output.
+inline void add_output(Verb& verb, std::string& output) {
+  verb.add_option("-o,--output", output, "file to write, or - for standard output")
+      ->capture_default_str();
+}
+
 inline constexpr const char* compare_help =
     "how far a new model is from the old one, and which promises it keeps";
 inline constexpr const char* evaluate_help =

@@ -122,10 +122,6 @@ std::size_t query_index(const std::string& key, const std::function<void()>& ref
   return index;
 }
 
-}  // namespace
-
-namespace {
-
 double days_of(Pace::Period period) {
   switch (period) {
     case Pace::Period::day:
