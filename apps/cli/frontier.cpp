@@ -15,7 +15,7 @@ namespace ellice::cli {
 
 namespace {
 
-constexpr std::size_t block_rows = 4096;
+constexpr std::size_t frontier_rows = 4096;
 
 struct FrontierArguments {
   CommonOptions common = {};
@@ -52,7 +52,7 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   std::size_t traced = 0;
   const FinishedScope finished(true);
   while (!is_stop_requested()) {
-    const QueryBlock block = reader.next(block_rows);
+    const QueryBlock block = reader.next(frontier_rows);
     rows += block.size();
     if (block.size() == 0) break;
     for (const FrontierCurve& curve : frontier.trace(block.queries, execution)) {

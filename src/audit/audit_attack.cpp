@@ -11,10 +11,10 @@ namespace ellice {
 namespace {
 
 // Lines are halved twenty times, and rounding may decide the last of these.
-constexpr double tolerance = 1e-6;
+constexpr double attack_tolerance = 1e-6;
 
-bool agree(double stated, double found, double scale) {
-  return std::abs(stated - found) <= tolerance * (scale + std::abs(found));
+bool agree_roughly(double stated, double found, double scale) {
+  return std::abs(stated - found) <= attack_tolerance * (scale + std::abs(found));
 }
 
 }  // namespace
@@ -29,16 +29,16 @@ void check_attack(JsonObject stated, const Model& model, const AuditRequest& ask
   stated.finish();
   const auto fault = [&](std::string text) { failures.push_back("attack: " + std::move(text)); };
   if (broken != (logit < asked.threshold)) fault("broken does not go with its logit");
-  if (excess > certificate.epsilon * (1 + tolerance) + 1e-12)
+  if (excess > certificate.epsilon * (1 + attack_tolerance) + 1e-12)
     fault(fmt::format("its network is {} above the optimum, but {} was the limit", excess,
                       certificate.epsilon));
   if (rows == nullptr) return;
   const Attack own =
       attack(model, labelled(*rows), certificate.epsilon, certificate.encoded, asked.threshold);
   const double scale = 1e-3 * std::abs(model.logit(certificate.encoded));
-  if (!agree(logit, own.logit, scale))
+  if (!agree_roughly(logit, own.logit, scale))
     fault(fmt::format("logit is {}, found again {}", logit, own.logit));
-  if (!agree(excess, own.excess, certificate.epsilon))
+  if (!agree_roughly(excess, own.excess, certificate.epsilon))
     fault(fmt::format("excess_objective is {}, found again {}", excess, own.excess));
   if (direction != own.direction)
     fault(fmt::format("direction is {}, found again {}", enum_name(direction),

@@ -8,7 +8,7 @@ namespace ellice::audit {
 
 namespace {
 
-constexpr int most_rounds = 10;
+constexpr int hint_rounds = 10;
 constexpr int sweeps_per_round = 3;
 constexpr int bisections = 40;
 
@@ -56,7 +56,7 @@ Hint Relaxation::solve(const Decisions& decisions, const Hint* from) {
   double price = from != nullptr && from->price > 0 ? from->price : 1;
   double low = 0;
   double high = std::numeric_limits<double>::infinity();
-  for (int round = 0; round < most_rounds; ++round) {
+  for (int round = 0; round < hint_rounds; ++round) {
     for (int k = 0; k < sweeps_per_round; ++k) sweep(decisions, price);
     if (consider(decisions, price)) return best_;
     (margin() < 0 ? low : high) = price;

@@ -10,7 +10,7 @@ namespace ellice::audit {
 
 namespace {
 
-constexpr long double tolerance = 1e-9L;
+constexpr long double proof_tolerance = 1e-9L;
 // What is left of a coefficient by cancellation, relative to what it was summed from.
 constexpr long double cancelled = 1e-12L;
 // Of its terms: what a sum in double precision is known to.
@@ -36,7 +36,7 @@ bool ProofChecker::Stated::is_bound_over(const Box& box) const {
     const double side = plane(i) > 0 ? box.upper(i) : box.lower(i);
     if (std::isfinite(side)) terms += size(i) * std::abs(side);
   }
-  return std::abs(upper_bound - bound) <= tolerance * scale + summed * terms;
+  return std::abs(upper_bound - bound) <= proof_tolerance * scale + summed * terms;
 }
 
 LongVector ProofChecker::member_of_set(const LongVector& theta, std::size_t member) {
@@ -119,7 +119,8 @@ void ProofChecker::add_models(JsonObject& proof, Stated& stated) {
     stated.plane += weight * plane;
     stated.total += weight;
   }
-  if (std::abs(stated.total - 1) > tolerance) fault("the weights of the models do not add up to 1");
+  if (std::abs(stated.total - 1) > proof_tolerance)
+    fault("the weights of the models do not add up to 1");
 }
 
 LongVector ProofChecker::seen(const LongVector& theta, std::size_t member) const {

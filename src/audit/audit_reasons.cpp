@@ -10,12 +10,12 @@ namespace ellice {
 
 namespace {
 
-constexpr double tolerance = 1e-9;
+constexpr double reason_tolerance = 1e-9;
 
 /// To 1e-9, or 1e-12 of `scale` where the numbers are what larger ones leave over.
 bool agree(double stored, double recomputed, double scale) {
   return std::abs(stored - recomputed) <=
-         tolerance * std::max({std::abs(stored), std::abs(recomputed), 1e-3 * scale});
+         reason_tolerance * std::max({std::abs(stored), std::abs(recomputed), 1e-3 * scale});
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ ReasonAudit::ReasonAudit(const Model& model, double threshold,
   if (of_rows && rows == nullptr) return;
   const ReasonReference own = make_reference(model, threshold, of_rows ? rows : nullptr);
   if (own.kind != stated->kind || own.rows != stated->rows ||
-      (own.point - stated->point).cwiseAbs().maxCoeff() > tolerance) {
+      (own.point - stated->point).cwiseAbs().maxCoeff() > reason_tolerance) {
     fault_ = fmt::format("reasons: the reference is not {}", describe(own));
   }
 }
@@ -72,7 +72,7 @@ void ReasonAudit::check_items(JsonObject reasons, const RawRow& query,
     const std::optional<std::size_t> j = check_item(item, query, all, failures);
     if (!j) return;
     const double contribution = all(static_cast<Index>(*j));
-    if (!listed.insert(*j).second || contribution < last - tolerance * scale)
+    if (!listed.insert(*j).second || contribution < last - reason_tolerance * scale)
       fault("items are not in order of size, each feature once");
     last = contribution;
     sum += contribution;
@@ -82,7 +82,7 @@ void ReasonAudit::check_items(JsonObject reasons, const RawRow& query,
   // Whatever is left out counts less than what is listed, or nothing if there was room.
   const double bound = listed.size() < most_reasons ? 0 : last;
   for (std::size_t j = 0; j < query.size(); ++j) {
-    if (!listed.contains(j) && all(static_cast<Index>(j)) < bound - tolerance * scale) {
+    if (!listed.contains(j) && all(static_cast<Index>(j)) < bound - reason_tolerance * scale) {
       fault(fmt::format("{} counts more against the person than what is listed",
                         model_->schema().features[j].name));
       break;

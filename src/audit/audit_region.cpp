@@ -12,8 +12,8 @@ namespace ellice::audit {
 namespace {
 
 // A largest ε is known well enough if its two bounds differ by this share.
-constexpr double closed = 1e-8;
-constexpr int most_rounds = 12;
+constexpr double closed_bracket = 1e-8;
+constexpr int region_rounds = 12;
 
 class Search {
  public:
@@ -27,7 +27,7 @@ class Search {
     if (!inside.nu) return {};
     const Climb climb(*cones_, threshold_, chart_);
     double epsilon = near;
-    for (int round = 0; round < most_rounds; ++round) {
+    for (int round = 0; round < region_rounds; ++round) {
       climb.run(epsilon, *inside.nu, [&](const ConicPoint& centre) {
         consider(centre, epsilon);
         return is_closed();
@@ -40,7 +40,9 @@ class Search {
   }
 
  private:
-  [[nodiscard]] bool is_closed() const { return best_.admitted <= best_.attained * (1 + closed); }
+  [[nodiscard]] bool is_closed() const {
+    return best_.admitted <= best_.attained * (1 + closed_bracket);
+  }
 
   void consider(const ConicPoint& centre, double epsilon) {
     const Vector point = chart_.point(centre.y.head(chart_.size()));

@@ -11,9 +11,9 @@ namespace ellice::audit {
 
 namespace {
 
-constexpr int most_rounds = 30;
+constexpr int contest_rounds = 30;
 constexpr int most_halvings = 12;
-constexpr double closed = 1e-8;
+constexpr double closed_contest = 1e-8;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ class TrueModels::ContestSearch {
 
   [[nodiscard]] Reach run(Vector point) {
     const std::optional<Vector> inside = chart_.inside().nu;
-    for (int round = 0; round < most_rounds; ++round) {
+    for (int round = 0; round < contest_rounds; ++round) {
       const double before = best_.attained;
       double attained = visit(point);
       for (const Weights& weights : weights_) {
@@ -43,8 +43,8 @@ class TrueModels::ContestSearch {
         point = (point + best_.point) / 2;
         attained = visit(point);
       }
-      const bool is_settled = !(best_.attained > before * (1 + closed));
-      const bool is_closed = best_.admitted <= best_.attained * (1 + closed);
+      const bool is_settled = !(best_.attained > before * (1 + closed_contest));
+      const bool is_closed = best_.admitted <= best_.attained * (1 + closed_contest);
       if (is_settled || is_closed || !inside) break;
       point = next(point, *inside, attained);
     }

@@ -16,7 +16,7 @@ namespace ellice {
 
 namespace {
 
-constexpr double tolerance = 1e-9;
+constexpr double stated_tolerance = 1e-9;
 
 /// Gaps and infeasibility can be proved for linear models only.
 bool is_provable(const Model& model, const SetChoice& set) {
@@ -33,7 +33,7 @@ bool is_provable(const Model& model, const SetChoice& set) {
 
 bool Auditor::agree(double stored, double recomputed, double floor) {
   return std::abs(stored - recomputed) <=
-         tolerance * std::max({std::abs(stored), std::abs(recomputed), floor});
+         stated_tolerance * std::max({std::abs(stored), std::abs(recomputed), floor});
 }
 
 Auditor::Auditor(const Model& model, AuditRequest asked, std::string source)

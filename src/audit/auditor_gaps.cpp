@@ -18,9 +18,9 @@ namespace {
 // computed from the answer as written.
 constexpr double gap_tolerance = 1e-8;
 // Certified rows keep this share of the terms of their score from the threshold.
-constexpr double certificate_margin = 1e-12;
+constexpr double certified_margin = 1e-12;
 
-bool is_category(const Feature& feature) {
+bool has_levels(const Feature& feature) {
   return feature.kind == FeatureKind::categorical || feature.kind == FeatureKind::binary;
 }
 
@@ -233,7 +233,7 @@ audit::ColumnCost Auditor::cost_of_numbers(const Row& row, const audit::RowConst
       cost.squares(i) = cost.absolutes(i) = 0;
     }
     const Feature& feature = encoder.schema().features[j];
-    const bool counts_once = terms.counts_categories && is_category(feature) && own > 0;
+    const bool counts_once = terms.counts_categories && has_levels(feature) && own > 0;
     spent += counts_once ? feature.weight : own;
   }
   return cost;
@@ -259,7 +259,7 @@ Auditor::WorstThere Auditor::worst_at(const Row& row, const AnswerAudit& result)
     }
   }
   const double size = static_cast<double>(terms) + std::abs(result.threshold);
-  found.needed = result.threshold + certificate_margin * size;
+  found.needed = result.threshold + certified_margin * size;
   if (!true_models_) found.clear = extended_rounding(result) * size;
   return found;
 }

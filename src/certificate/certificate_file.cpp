@@ -8,8 +8,8 @@ namespace ellice {
 
 namespace {
 
-constexpr std::string_view format_name = "ellice.certificate";
-constexpr int newest_version = 1;
+constexpr std::string_view certificate_format = "ellice.certificate";
+constexpr int certificate_version = 1;
 
 void check_class(const JsonObject& object, std::string_view key, const std::string& name,
                  const Model& model) {
@@ -43,7 +43,7 @@ void read_rivals(JsonObject& object, const Model& model, Certificate& certificat
 }  // namespace
 
 Json to_json(const Certificate& certificate, const Schema& schema) {
-  Json result = make_envelope(format_name, newest_version);
+  Json result = make_envelope(certificate_format, certificate_version);
   result["model_sha256"] = certificate.model_sha256;
   result["set"] = std::string(enum_name(certificate.set));
   result["epsilon"] = certificate.epsilon;
@@ -85,7 +85,7 @@ Json to_json(const Certificate& certificate, const Schema& schema) {
 Certificate certificate_from_json(const Json& value, const Model& model, const std::string& source,
                                   const std::string& path) {
   JsonObject object(value, source, path);
-  object.envelope(format_name, newest_version);
+  object.envelope(certificate_format, certificate_version);
   Certificate certificate{.model_sha256 = object.string("model_sha256")};
   if (certificate.model_sha256 != model.sha256) {
     fail(

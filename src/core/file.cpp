@@ -11,29 +11,13 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/descriptor.hpp"
 #include "core/temporary_files.hpp"
 #include "ellice/core/error.hpp"
 
 namespace ellice {
 
 namespace {
-
-/// Closes what it holds, whatever happens in between.
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  Descriptor(Descriptor&&) = delete;
-  Descriptor& operator=(Descriptor&&) = delete;
-  [[nodiscard]] int get() const { return value_; }
-
- private:
-  int value_;
-};
 
 /// False with errno set when not everything could be written.
 bool write_all(int descriptor, std::string_view text) {
@@ -77,8 +61,7 @@ std::string input_name(const std::string& path) {
 }
 
 std::string read_file(const std::string& path) {
-  const Descriptor file(path == "-" ? ::dup(STDIN_FILENO)
-                                    : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
   std::array<char, 1 << 16> buffer{};
   while (file.get() >= 0) {

@@ -128,4 +128,12 @@ std::string shortened(std::string_view text, std::size_t longest) {
   return std::string(text.substr(0, end)) + "…";
 }
 
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
 }  // namespace ellice

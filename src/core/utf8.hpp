@@ -22,4 +22,7 @@ namespace ellice {
 /// The same for text of several lines, whose ends stay.
 [[nodiscard]] std::string visible_lines(std::string_view text);
 
+/// The text with its ASCII letters small, whatever the locale; other letters stay.
+[[nodiscard]] std::string lower_case(std::string_view text);
+
 }  // namespace ellice

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/descriptor.hpp"
 #include "data/csv_encoding.hpp"
 #include "data/csv_scanner.hpp"
 #include "ellice/core/error.hpp"
@@ -17,22 +18,6 @@
 namespace ellice {
 
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() {
-    if (value_ > STDIN_FILENO) ::close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  Descriptor(Descriptor&&) = delete;
-  Descriptor& operator=(Descriptor&&) = delete;
-  [[nodiscard]] int get() const { return value_; }
-
- private:
-  int value_;
-};
 
 /// The bytes of a file, counted and hashed as they pass.
 class HashedFile {

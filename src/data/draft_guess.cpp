@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "core/utf8.hpp"
 #include "data/draft_intervals.hpp"
 #include "data/draft_words.hpp"
 #include "ellice/core/error.hpp"
@@ -22,13 +23,6 @@ constexpr double nearly_all = 0.95;
 constexpr double mostly_distinct = 0.9;
 constexpr std::size_t enough_values = 5;  // to speak of a grid
 constexpr std::size_t enough_rows = 10;   // to speak of an identifier of numbers
-
-std::string lower_case(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
 
 std::string by_name(const WordMatch& match) {
   return fmt::format("{}, by \"{}\" in its name", match.meaning, match.word);

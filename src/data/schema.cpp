@@ -1,9 +1,9 @@
 #include "ellice/data/schema.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 
+#include "core/utf8.hpp"
 #include "ellice/core/number_text.hpp"
 
 namespace ellice {
@@ -11,12 +11,6 @@ namespace ellice {
 namespace {
 
 constexpr std::string_view no_break_space = "\xC2\xA0";
-
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
 
 /// The number of insertions, deletions and replacements of one character and of swaps of two
 /// neighbours that turn a into b.

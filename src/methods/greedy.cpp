@@ -9,14 +9,13 @@
 #include "search/allowed_row.hpp"
 #include "search/branch_answers.hpp"
 #include "search/robust_constraints.hpp"
+#include "search/tolerances.hpp"
 #include "solver/adam.hpp"
 #include "solver/augmented_descent.hpp"
 
 namespace ellice {
 
 namespace {
-
-constexpr double search_margin = 1e-9;
 
 /// One query's point, the features let go so far and their optimisation.
 class Growth {

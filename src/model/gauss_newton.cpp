@@ -7,13 +7,11 @@
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "model/network_pass.hpp"
+#include "model/row_chunks.hpp"
 
 namespace ellice {
 
 namespace {
-
-// Rows whose derivatives are multiplied together.
-constexpr Index block_rows = 256;
 
 /// The rows √(φ″(f(xᵢ))/n)·J(xᵢ)ᵀ from `first` on: G = Σ rowᵀ·row.
 void weighted_jacobians(NetworkPass& pass, RowMatrixArg rows, VectorArg weights, Index first,

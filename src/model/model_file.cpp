@@ -14,8 +14,8 @@ namespace ellice {
 
 namespace {
 
-constexpr std::string_view format_name = "ellice.model";
-constexpr int newest_version = 1;
+constexpr std::string_view model_format = "ellice.model";
+constexpr int model_version = 1;
 
 Json network_to_json(const Network& network) {
   Json layers = Json::array();
@@ -294,7 +294,7 @@ void check_objective(const Model& model, JsonObject training) {
 
 Model read_document(const Json& value, const std::string& source) {
   JsonObject object(value, source);
-  object.envelope(format_name, newest_version);
+  object.envelope(model_format, model_version);
   const Schema schema = schema_from_json(object.at("schema"), source);
   Model model{.encoder = Encoder::from_json(object.at("encoder"), schema, source)};
   const Index columns = model.encoder.columns();
@@ -320,7 +320,7 @@ Model read_document(const Json& value, const std::string& source) {
 }  // namespace
 
 Json to_json(const Model& model) {
-  Json result = make_envelope(format_name, newest_version);
+  Json result = make_envelope(model_format, model_version);
   result["schema"] = to_json(model.schema());
   result["encoder"] = model.encoder.to_json();
   result["network"] = network_to_json(model.network);

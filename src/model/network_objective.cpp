@@ -13,7 +13,7 @@ namespace ellice {
 namespace {
 
 // 128 rows of 32 units are 32 kB.
-constexpr Index block_rows = 128;
+constexpr Index cached_rows = 128;
 
 /// z ← φ(z + bias) for each row, in one pass.
 template <Activation kind>
@@ -105,16 +105,16 @@ void NetworkObjective::prepare(const Network& network) {
   activations_.resize(hidden);
   adjoints_.resize(hidden);
   for (std::size_t l = 0; l < hidden; ++l) {
-    activations_[l].resize(block_rows, network.layers[l].bias.size());
-    adjoints_[l].resize(block_rows, network.layers[l].bias.size());
+    activations_[l].resize(cached_rows, network.layers[l].bias.size());
+    adjoints_[l].resize(cached_rows, network.layers[l].bias.size());
   }
   if (is_softmax()) {
-    class_scores_.resize(block_rows, network.outputs());
+    class_scores_.resize(cached_rows, network.outputs());
     const int largest = *std::max_element(labels_->begin(), labels_->end());
     require(largest < network.outputs(), "label {} must be < {}, the outputs of the network",
             largest, network.outputs());
   } else {
-    scores_.resize(block_rows);
+    scores_.resize(cached_rows);
   }
 }
 
@@ -137,15 +137,15 @@ double NetworkObjective::evaluate(const Network& network, const std::vector<Inde
   prepare(network);
   if (gradient != nullptr) gradient->setZero(network.parameters());
   if (batch != nullptr) {
-    batch_rows_.resize(block_rows, rows_->cols());
-    batch_signs_.resize(block_rows);
-    batch_labels_.resize(static_cast<std::size_t>(block_rows));
+    batch_rows_.resize(cached_rows, rows_->cols());
+    batch_signs_.resize(cached_rows);
+    batch_labels_.resize(static_cast<std::size_t>(cached_rows));
   }
   const Index count = batch == nullptr ? rows_->rows() : static_cast<Index>(batch->size());
   double sum = 0;
-  for (Index start = 0; start < count; start += block_rows) {
+  for (Index start = 0; start < count; start += cached_rows) {
     check_stop();
-    const Index rows = std::min(block_rows, count - start);
+    const Index rows = std::min(cached_rows, count - start);
     if (batch != nullptr) {
       for (Index i = 0; i < rows; ++i) {
         const Index row = (*batch)[static_cast<std::size_t>(start + i)];

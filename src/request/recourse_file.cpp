@@ -6,7 +6,7 @@ namespace ellice {
 
 namespace {
 
-constexpr int newest_version = 1;
+constexpr int recourse_version = 1;
 
 /// The lines of a text, each but the first indented.
 std::string indented(const std::string& text, std::size_t spaces) {
@@ -27,7 +27,7 @@ std::string without_line_end(std::string text) {
 
 Json to_json(const Request& request) {
   const Problem& problem = request.problem;
-  Json result = make_envelope(recourse_format, newest_version);
+  Json result = make_envelope(recourse_format, recourse_version);
   result["model_sha256"] = problem.model->sha256;
   result["epsilon"] = {{"value", problem.epsilon}, {"rule", request.rule.text}};
   result["set"] = std::string(enum_name(problem.set.kind));

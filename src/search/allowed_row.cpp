@@ -5,12 +5,11 @@
 #include <limits>
 #include <optional>
 
+#include "search/tolerances.hpp"
+
 namespace ellice {
 
 namespace {
-
-// What differs from a grid value by less than this share of the step is meant to be there.
-constexpr double grid_tolerance = 1e-6;
 
 double to_range(const FeatureRange& range, double value, int side) {
   const double low = range.keeps ? std::min(range.lower, range.query) : range.lower;

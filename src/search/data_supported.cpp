@@ -16,7 +16,7 @@ namespace ellice {
 namespace {
 
 // Queries that are searched together.
-constexpr std::size_t block_queries = 128;
+constexpr std::size_t supported_queries = 128;
 // A search over fewer rows than this is set up in less time than it takes.
 constexpr Index rows_worth_keeping = 2000;
 
@@ -212,7 +212,7 @@ std::vector<Answer> DataSupported::generate(const std::vector<Query>& queries,
             queries[i].raw.size(), features);
     const Group* group = group_of(queries[i].raw);
     const auto [entry, is_new] = open.try_emplace(group, blocks.size());
-    if (is_new || blocks[entry->second].places.size() == block_queries) {
+    if (is_new || blocks[entry->second].places.size() == supported_queries) {
       entry->second = blocks.size();
       blocks.push_back({.group = group});
     }

@@ -8,20 +8,18 @@
 #include "core/stop.hpp"
 #include "request/cost_prices.hpp"
 #include "search/allowed_row.hpp"
+#include "search/tolerances.hpp"
 #include "solver/augmented_descent.hpp"
 
 namespace ellice {
 
 namespace {
 
-constexpr double search_margin = 1e-9;
-constexpr Index some_rows = 4000;
 constexpr std::size_t near_rows = 4;
 // An assignment whose estimate exceeds the best cost by this factor is not solved.
 constexpr double hopeless = 2;
 // Grids whose step is shorter than this in units of the cost are rounded, not branched on.
 constexpr double coarse_step = 0.02;
-constexpr double grid_tolerance = 1e-6;
 // Assignments whose whole numbers are branched on, and where nothing is robust, those kept.
 constexpr std::size_t branched = 4;
 constexpr std::size_t kept_widest = 3;
@@ -99,8 +97,8 @@ std::vector<Vector> DiscreteSearch::row_points(double kappa) const {
   if (context_.rows == nullptr) return {};
   const FeasibleSet& feasible = *context_.feasible;
   const Encoder& encoder = feasible.encoder();
-  RowFilter filter{.must_lie_inside =
-                       std::vector<bool>(static_cast<std::size_t>(encoder.columns()), false)};
+  StartFilter filter{.must_lie_inside =
+                         std::vector<bool>(static_cast<std::size_t>(encoder.columns()), false)};
   Box box = feasible.relaxed();
   for (std::size_t j = 0; j < feasible.ranges().size(); ++j) {
     if (!is_category(encoder.schema().features[j])) continue;

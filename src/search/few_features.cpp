@@ -6,15 +6,15 @@
 
 #include "core/stop.hpp"
 #include "search/allowed_row.hpp"
+#include "search/tolerances.hpp"
 
 namespace ellice {
 
 namespace {
 
-constexpr double search_margin = 1e-9;
 constexpr std::size_t beam_width = 5;
 constexpr std::size_t most_sets = 6;
-constexpr int most_rounds = 12;
+constexpr int growth_rounds = 12;
 constexpr double least_gain = 1e-6;
 constexpr double far = 100;  // stands for an infinite bound, in units of the model
 constexpr std::array<double, 4> shares = {1, 0.5, 0.2, 0.05};
@@ -81,7 +81,7 @@ FewFeatures::Reached FewFeatures::reach(Features features, Vector start) {
   Reached result{.features = std::move(features), .point = std::move(start)};
   result.margin = constraints_.smallest(result.point);
   const Schema& schema = context_.feasible->encoder().schema();
-  for (int round = 0; round < most_rounds && result.margin < 0; ++round) {
+  for (int round = 0; round < growth_rounds && result.margin < 0; ++round) {
     check_stop();
     const double before = result.margin;
     for (const std::size_t j : result.features) {

@@ -19,7 +19,7 @@ namespace {
 // all training rows, less near: a proof close to it takes long to find.
 constexpr double conic_width = 1e-6;
 constexpr double searched_width = 2e-3;
-constexpr int most_rounds = 40;
+constexpr int hint_rounds = 40;
 // By how much the steps grow and shrink between them.
 constexpr double stride = 4;
 
@@ -297,7 +297,7 @@ class Explanation {
     double width = question_->is_conic() ? conic_width : searched_width;
     double step = width;
     std::vector<ReachPlane> planes;  // hold at larger ε, too, and at no smaller one
-    for (int round = 0; round < most_rounds; ++round) {
+    for (int round = 0; round < hint_rounds; ++round) {
       check_stop();
       const double next = result.lower ? std::max(*result.lower * (1 + step), least) : least;
       if (!(next < result.upper)) break;

@@ -14,11 +14,11 @@ namespace ellice {
 
 namespace {
 
-constexpr int most_searches = 3;
+constexpr int most_polishes = 3;
 // How often all features of a row are looked at for a change that can be taken back.
 constexpr int most_retreats = 8;
 // A little more than a certificate asks for; more where writing and reading loses it.
-constexpr std::array<double, 3> margins = {1e-9, 1e-7, 1e-5};
+constexpr std::array<double, 3> local_margins = {1e-9, 1e-7, 1e-5};
 
 /// Rounds with local re-solves over the set itself.
 class Guide final : public RoundingGuide {
@@ -106,7 +106,7 @@ std::vector<Vector> LocalPolish::candidates(const Query& query, const FeasibleSe
   std::vector<Vector> rows;
   std::vector<bool> visited(levels_->size());
   std::size_t level = plain_;
-  for (int k = 0; k < most_searches; ++k) {
+  for (int k = 0; k < most_polishes; ++k) {
     check_stop();
     // Where the radius is right already, a smaller one may lead to a nearer row, which is then
     // brought to the border of the true set.
@@ -170,7 +170,7 @@ bool LocalPolish::polish(Answer& offered, const Vector& row, const FeasibleSet& 
       const NearestPoint nearest{
           .query = feasible.query(), .lower = box.lower, .upper = box.upper, .weights = weights_};
       Vector from = start.cwiseMax(box.lower).cwiseMin(box.upper);
-      for (const double margin : margins) {
+      for (const double margin : local_margins) {
         constraints.set_radius(kappa_, margin);
         SequentialQuadratic solver(nearest, constraints.count(), options);
         if (!solver.solve(constraints, from).found) break;
@@ -217,7 +217,8 @@ Vector LocalPolish::retreat(Vector row, const FeasibleSet& feasible) {
         const double less = cost(trial);
         if (!(less < paid) || !feasible.violations(trial).empty()) continue;
         const double robust = function_->robust_logit(kappa_, encode(trial));
-        if (robust < problem_->threshold + margins.front() * (1 + std::abs(problem_->threshold)))
+        if (robust <
+            problem_->threshold + local_margins.front() * (1 + std::abs(problem_->threshold)))
           continue;
         row = std::move(trial);
         paid = less;

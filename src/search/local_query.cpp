@@ -7,17 +7,15 @@
 #include "core/stop.hpp"
 #include "ellice/core/random.hpp"
 #include "search/rounding.hpp"
+#include "search/tolerances.hpp"
 #include "solver/augmented_descent.hpp"
 
 namespace ellice {
 
 namespace {
 
-// Training rows that every query looks at; all of them only where nothing else is found.
-constexpr Index some_rows = 4000;
 // Relative width at which the bisection for the largest κ ends: 1e-3 in ε.
 constexpr double radius_tolerance = 5e-4;
-constexpr double search_margin = 1e-9;
 constexpr std::size_t wide_rows = 4;
 // Points from which the largest κ is looked for; a local search may end on a lower hill.
 constexpr std::size_t wide_points = 8;

@@ -6,16 +6,14 @@
 #include <utility>
 
 #include "request/cost_prices.hpp"
+#include "search/allowed_row.hpp"
+#include "search/tolerances.hpp"
 #include "solver/fewest_changes.hpp"
 
 namespace ellice {
 
 namespace {
 
-// Answers keep a little more than the 1e-12 that a certificate asks for; if writing and reading
-// loses it, more.
-constexpr std::array<double, 3> margins = {1.1e-12, 1e-11, 1e-10};
-constexpr double optimal_gap = 1e-9;
 // Rounding for display: enough parts for a good row, whose gap says what it costs.
 constexpr std::size_t display_nodes = 200;
 
@@ -52,10 +50,6 @@ double category_price(CostKind kind, double columns) {
   if (prices_of(kind).counts_categories) return 1;
   const Prices each = prices(kind);
   return columns * (each.quadratic / 2 + each.absolute);
-}
-
-bool is_category(const Feature& feature) {
-  return feature.kind == FeatureKind::categorical || feature.kind == FeatureKind::binary;
 }
 
 /// The schema has no grid for it; only the output has.
@@ -351,13 +345,13 @@ MixedExact::Found MixedExact::search_branch(const FeasibleSet& unrounded,
 MixedExact::Found MixedExact::search_near(const FeasibleSet& feasible, const Plans& earlier) const {
   MixedExact near = *this;
   near.starts_near_ = true;
-  return near.search(feasible, earlier, margins.back());
+  return near.search(feasible, earlier, exact_margins.back());
 }
 
 MixedExact::Outcome MixedExact::answer(Answer& result, const FeasibleSet& feasible,
                                        const Plans& earlier) const {
   const bool is_far = feasible.query().cwiseAbs().maxCoeff() > far_query;
-  for (const double margin : margins) {
+  for (const double margin : exact_margins) {
     const Found found = search(feasible, earlier, margin);
     if (!found.result.found && is_far) {
       const Found near = search_near(feasible, earlier);
@@ -367,7 +361,7 @@ MixedExact::Outcome MixedExact::answer(Answer& result, const FeasibleSet& feasib
     }
     if (!found.result.found) {
       // That the wider margins have none proves nothing: there was one, if only before rounding.
-      if (margin != margins.front()) return Outcome::blocked;
+      if (margin != exact_margins.front()) return Outcome::blocked;
       if (found.result.status == MixedStatus::infeasible) return Outcome::impossible;
       result.message =
           fmt::format("nothing was found in {} parts of the search; `node_limit` allows more",

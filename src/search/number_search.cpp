@@ -8,19 +8,13 @@
 #include "core/infinity.hpp"
 #include "request/cost_prices.hpp"
 #include "search/rounding.hpp"
+#include "search/tolerances.hpp"
 #include "solver/corrected_search.hpp"
+#include "solver/tolerances.hpp"
 
 namespace ellice {
 
-namespace {
-
-// Answers are lifted above the threshold by this much, relative to the terms of g: a little more
-// than the 1e-12 that a certificate asks for. If writing and reading an answer loses it, more.
-constexpr std::array<double, 3> margins = {1.1e-12, 1e-11, 1e-10};
-constexpr double certificate_margin = 1e-12;
-constexpr double optimal_gap = 1e-9;
-
-}  // namespace
+namespace {}  // namespace
 
 /// The best point of the searched boxes, before grids.
 struct NumberSearch::Solution {
@@ -191,7 +185,7 @@ bool NumberSearch::complete(Answer& result, const FeasibleSet& feasible,
   const std::unique_ptr<RobustOracle> oracle = question_->oracle();
   Guide guide(*this, *oracle, feasible);
   Vector raw;
-  for (const double margin : margins) {
+  for (const double margin : exact_margins) {
     const Vector point = lift(*oracle, solution, feasible.query(), margin);
     raw = feasible.decode(point);
     if (feasible.has_grid()) {

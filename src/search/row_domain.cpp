@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/infinity.hpp"
+#include "search/tolerances.hpp"
 
 namespace ellice {
 
@@ -11,8 +12,6 @@ namespace {
 
 // What rounding may take from a sum of terms, relatively.
 constexpr double rounding = 1e-13;
-// What differs from a grid value by less than this share of the step is meant to be there.
-constexpr double grid_tolerance = 1e-6;
 // The same of the end of a range, in model space.
 constexpr double at_end = 1e-11;
 

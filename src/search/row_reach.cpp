@@ -6,19 +6,20 @@
 
 #include "core/infinity.hpp"
 #include "core/stop.hpp"
+#include "solver/tolerances.hpp"
 
 namespace ellice {
 
 namespace {
 
 // Beyond the threshold by this much of its terms a row is certified, whatever rounding does.
-constexpr double certificate_margin = 2e-12;
+constexpr double reach_margin = 2 * certificate_margin;
 // A row that is better by less than this is not looked for: where closed forms bound scores, and
 // where a solver does.
 constexpr double settled = 1e-9;
 constexpr double nearly_settled = 3e-7;
 // How often the same part is asked for a better row before it is split.
-constexpr int most_rounds = 6;
+constexpr int most_asks = 6;
 // Parts of one search; fewer where each takes passes over all training rows.
 constexpr std::size_t conic_nodes = 400;
 constexpr std::size_t searched_nodes = 60;
@@ -66,7 +67,7 @@ RowReach::Score RowReach::score(VectorArg raw) {
   Score result{.value = infinity};
   for (Index k = 0; k < oracle_->parts(); ++k) {
     const Support at = oracle_->at(k, z);
-    const double margin = certificate_margin * (at.scale + std::abs(problem_->threshold));
+    const double margin = reach_margin * (at.scale + std::abs(problem_->threshold));
     if (at.proved < result.value) result.value = at.proved;
     result.margin = std::max(result.margin, margin);
   }
@@ -285,7 +286,7 @@ class RowReach::Run {
     };
     Relaxed relaxed;
     Vector plane;
-    for (int round = 0; round < most_rounds; ++round) {
+    for (int round = 0; round < most_asks; ++round) {
       const double level = cutoff();
       relaxed = reach_->relax(node.domain, level, climbs());
       if (relaxed.is_empty) return close(rest.bound);

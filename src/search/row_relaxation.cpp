@@ -8,13 +8,14 @@
 
 #include "search/row_reach.hpp"
 #include "sets/true_set.hpp"
+#include "solver/tolerances.hpp"
 
 namespace ellice {
 
 namespace {
 
 // Beyond the threshold by this much of its terms a row is certified, whatever rounding does.
-constexpr double certificate_margin = 2e-12;
+constexpr double relaxed_margin = 2 * certificate_margin;
 // Where infinite ranges are cut, one after the other, to look for a point.
 constexpr std::array<double, 3> far_reaches = {30, 3e3, 3e5};
 // By this share of ε models stay inside their sets, whatever rounding does.
@@ -218,7 +219,7 @@ RowReach::Relaxed RowReach::relax_searched(const RowDomain& domain, double level
       .lower = box.lower,
       .upper = box.upper,
       .threshold = level,
-      .margin = certificate_margin};
+      .margin = relaxed_margin};
   for (const ModelRule& rule : domain.branch().rules()) asked.rules.push_back(rule.rule);
   const bool is_bounded = box.lower.allFinite() && box.upper.allFinite();
   if (!std::isfinite(level) || (climbs && is_bounded && is_plain(domain))) {

@@ -14,7 +14,7 @@ namespace ellice {
 namespace {
 
 // Rows that are judged by one call.
-constexpr Index block_rows = 256;
+constexpr Index judged_rows = 256;
 
 }  // namespace
 
@@ -59,11 +59,11 @@ RowStarts::RowStarts(const StoredRows& rows, const UncertaintySet& set, double t
           "there are {} labels for {} rows", rows.labels.size(), encoded.rows());
   require(encoded.allFinite(), "a training row has an entry that is not finite");
   Vector radii(encoded.rows());
-  const Index blocks = (encoded.rows() + block_rows - 1) / block_rows;
+  const Index blocks = (encoded.rows() + judged_rows - 1) / judged_rows;
   parallel_for("judging rows", static_cast<std::size_t>(blocks), execution, [&](std::size_t block) {
     const std::unique_ptr<RobustFunction> function = set.function();
-    const Index first = static_cast<Index>(block) * block_rows;
-    const Index end = std::min(first + block_rows, encoded.rows());
+    const Index first = static_cast<Index>(block) * judged_rows;
+    const Index end = std::min(first + judged_rows, encoded.rows());
     for (Index i = first; i < end; ++i) {
       radii[i] = largest_radius(*function, threshold, encoded.row(i).transpose());
     }
@@ -89,7 +89,7 @@ RowStarts::RowStarts(const StoredRows& rows, const UncertaintySet& set, double t
 
 std::vector<Vector> RowStarts::nearest(VectorArg query, VectorArg weights, const Box& box,
                                        double kappa, std::size_t count, Index most_rows,
-                                       const RowFilter* filter) const {
+                                       const StartFilter* filter) const {
   // Sorted by falling radius: those robust at κ are the first.
   const auto robust = static_cast<Index>(
       std::lower_bound(radii_.begin(), radii_.end(), kappa, std::greater_equal<>()) -

@@ -21,7 +21,7 @@ namespace ellice {
                            const Vector& query, const Box& box, const Vector& start);
 
 /// Which rows count for a query whose categories are searched.
-struct RowFilter {
+struct StartFilter {
   std::vector<bool> must_lie_inside = {};          // columns that are not brought into the box
   std::function<bool(VectorArg row)> allows = {};  // a row that lies in the box as it is
 };
@@ -41,7 +41,7 @@ class RowStarts {
   /// evenly spread.
   [[nodiscard]] std::vector<Vector> nearest(VectorArg query, VectorArg weights, const Box& box,
                                             double kappa, std::size_t count, Index most_rows,
-                                            const RowFilter* filter = nullptr) const;
+                                            const StartFilter* filter = nullptr) const;
   /// The same rows by falling κ for which they are robust: `count` of them, in the box as they are
   /// or brought there.
   [[nodiscard]] std::vector<Vector> most_robust(const Box& box, std::size_t count) const;

@@ -7,12 +7,11 @@
 #include "solver/box_projection.hpp"
 #include "solver/projected_newton.hpp"
 #include "solver/robust_logit.hpp"
+#include "solver/tolerances.hpp"
 
 namespace ellice {
 
 namespace {
-
-constexpr double far = 1e7;  // stands for an infinite bound where a finite one is needed
 
 /// A direction along which the box is infinite and g grows for ever: g(x + τv)/τ → wᵀv − √(vᵀMv).
 std::optional<Vector> growing_ray(const RobustLogit& logit, Vector v, VectorArg lower,
@@ -92,8 +91,8 @@ BoxRadius BoxFactor::max_epsilon(VectorArg lower, VectorArg upper, double thresh
   require((lower.array() <= upper.array()).all(), "the box is empty");
   require(std::isfinite(threshold), "threshold = {} must be finite", threshold);
   BoxRadius result;
-  const Vector lo = lower.cwiseMax(-far).cwiseMin(upper);
-  const Vector hi = upper.cwiseMin(far).cwiseMax(lower);
+  const Vector lo = lower.cwiseMax(-far_away).cwiseMin(upper);
+  const Vector hi = upper.cwiseMin(far_away).cwiseMax(lower);
   result.truncated = !(lower.allFinite() && upper.allFinite());
   result.point = maximize(lo, hi, 0.0).point;
 

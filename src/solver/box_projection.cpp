@@ -10,12 +10,11 @@
 #include "solver/box_cost.hpp"
 #include "solver/box_search.hpp"
 #include "solver/robust_logit.hpp"
+#include "solver/tolerances.hpp"
 
 namespace ellice {
 
 namespace {
-
-constexpr double gap_alarm = 1e-6;
 
 void check_box(Index d, VectorArg lower, VectorArg upper) {
   require(lower.size() == d && upper.size() == d,

@@ -10,17 +10,17 @@
 #include "ellice/core/error.hpp"
 #include "solver/intersection_newton.hpp"
 #include "solver/intersection_program.hpp"
+#include "solver/tolerances.hpp"
 
 namespace ellice {
 
 namespace {
 
-constexpr double gap_alarm = 1e-6;
 constexpr int most_interior_steps = 60;
 constexpr double proof_tolerance = 1e-10;
 // Where Newton's method takes over from the interior, relative to the cost.
 constexpr double handover_gap = 1e-8;
-constexpr double settled_gap = 1e-11;
+constexpr double intersection_gap = 1e-11;
 // Of ε: by how much a model that was computed may miss its set.
 constexpr double outside = 1e-3;
 
@@ -215,8 +215,8 @@ std::optional<ConeWeights> search(const ReducedIntersection& problem, Intersecti
                 .rules = program.active_rules(at)});
   };
   const auto is_settled = [&] {
-    return newton.found() &&
-           newton.objective() - newton.lower_bound() <= settled_gap * std::abs(newton.objective());
+    return newton.found() && newton.objective() - newton.lower_bound() <=
+                                 intersection_gap * std::abs(newton.objective());
   };
   double next_try = handover_gap;
   const ConicIterate last =

@@ -12,8 +12,8 @@ namespace ellice {
 
 namespace {
 
-constexpr int most_steps = 25;
-constexpr double settled_gap = 1e-14;
+constexpr int newton_steps = 25;
+constexpr double newton_gap = 1e-14;
 // Rounding of slopes, relative to their terms.
 constexpr double slope_tolerance = 1e-9;
 constexpr int most_restorations = 12;
@@ -75,7 +75,7 @@ void IntersectionNewton::run(const Start& start) {
   }
   evaluate();
   int idle = 0;
-  for (int i = 0; i < most_steps && idle < 4; ++i) {
+  for (int i = 0; i < newton_steps && idle < 4; ++i) {
     check_stop();
     const double gap = best_cost_ - bound_;
     if (!step()) break;
@@ -86,7 +86,7 @@ void IntersectionNewton::run(const Start& start) {
     offer(x_);
     offer(problem_->weights_at(states_, multipliers_, rule_multipliers_));
     const double now = best_cost_ - bound_;
-    if (now <= settled_gap * std::abs(best_cost_)) break;
+    if (now <= newton_gap * std::abs(best_cost_)) break;
     idle = now < 0.5 * gap || changed ? 0 : idle + 1;
   }
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "solver/tolerances.hpp"
+
 namespace ellice {
 
 namespace {
@@ -11,7 +13,6 @@ namespace {
 // Keeps the search for a common point finite where the box is not.
 constexpr double pull_bounded = 1e-9;
 constexpr double pull_unbounded = 1e-6;
-constexpr double far = 1e7;
 
 /// Of a pair whose product goes to zero, the multiplier is what stays.
 bool binds(const ConicIterate& iterate, const std::optional<std::size_t>& row) {
@@ -172,8 +173,8 @@ void IntersectionProgram::add_rules(std::optional<Index> slack) {
 Vector IntersectionProgram::point(const ConicIterate& iterate) const {
   const BoxCost& cost = problem_->cost();
   return (cost.query + iterate.point.head(problem_->size()))
-      .cwiseMax(cost.lower.cwiseMax(-far))
-      .cwiseMin(cost.upper.cwiseMin(far));
+      .cwiseMax(cost.lower.cwiseMax(-far_away))
+      .cwiseMin(cost.upper.cwiseMin(far_away));
 }
 
 ConeWeights IntersectionProgram::weights(const ConicIterate& iterate) const {

@@ -6,12 +6,12 @@
 #include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "solver/mixed_search.hpp"
+#include "solver/tolerances.hpp"
 
 namespace ellice {
 
 namespace {
 
-constexpr int most_raises = 4;
 constexpr double most_points = 1000;  // that an enumeration is expected to meet
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace ellice {
 
 namespace {
 
-constexpr int most_rounds = 3;  // of bounding s by the quadratic and the quadratic by s
+constexpr int lens_rounds = 3;  // of bounding s by the quadratic and the quadratic by s
 constexpr double tiny = 1e-12;  // a pivot that rounding may have made, of the largest entry
 
 }  // namespace
@@ -115,7 +115,7 @@ void Lens::bound_root(const NumberFrame& frame, double enough) {
   largest_root_ =
       std::min(box, at_query + std::sqrt(std::max(0.0, enough) * power) + enough * steepest);
   const double room = std::max(0.0, enough - floor_);
-  for (int round = 0; round < most_rounds && largest_root_ > 0; ++round) {
+  for (int round = 0; round < lens_rounds && largest_root_ > 0; ++round) {
     check_stop();
     fill(frame, frame.multiplier / (2 * largest_root_));
     if (!factorise(true, size_)) return;

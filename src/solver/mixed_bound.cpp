@@ -13,7 +13,7 @@ namespace {
 // Accuracy of a bound that decides a node, and of one that does not.
 constexpr double fine = 1e-12;
 constexpr double coarse = 1e-5;
-constexpr int most_steps = 60;
+constexpr int bisection_steps = 60;
 
 double worth(const Choice& choice, double m) {
   return choice.cost - m * choice.gain;
@@ -111,7 +111,7 @@ DualBound DualSolver::maximise(const Cut& cut, const std::vector<Domain>& domain
     m *= 4;
   }
   DualPoint middle;
-  for (int step = 0; step < most_steps && high.excess > 0; ++step) {
+  for (int step = 0; step < bisection_steps && high.excess > 0; ++step) {
     const double best = std::max(low.value, high.value);
     if (best >= enough) break;
     // The tangents meet where the value would be: never above the maximum's bound.

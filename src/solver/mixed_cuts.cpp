@@ -11,9 +11,9 @@ namespace ellice {
 
 namespace {
 
-constexpr std::size_t most_cuts = 32;
+constexpr std::size_t most_kept_cuts = 32;
 constexpr std::size_t cuts_per_node = 2;
-constexpr int most_rounds = 12;
+constexpr int cut_rounds = 12;
 // Steps of the ascent, the longest first, and the share of the missing bound that one must gain.
 constexpr std::array<double, 2> shares = {1, 0.4};
 constexpr double least_progress = 0.02;
@@ -64,7 +64,7 @@ bool MixedSearch::bound_by_pool(MixedNode& node, const Room& room, DualBound& bo
 // tried as answers.
 bool MixedSearch::improve(MixedNode& node, const Room& room, DualBound& bound) {
   node_cut_ = *bound.cut;
-  for (int round = 0; round < most_rounds; ++round) {
+  for (int round = 0; round < cut_rounds; ++round) {
     check_stop();
     bound.cut = &node_cut_;
     try_choices(node, room, bound);
@@ -155,7 +155,7 @@ std::optional<Cut> MixedSearch::violated_cut(VectorArg x) {
 }
 
 void MixedSearch::add_cut(Cut cut) {
-  if (cuts_.size() == most_cuts) cuts_.pop_back();
+  if (cuts_.size() == most_kept_cuts) cuts_.pop_back();
   cuts_.insert(cuts_.begin(), std::move(cut));
 }
 

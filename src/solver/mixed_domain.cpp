@@ -4,12 +4,12 @@
 #include <cmath>
 
 #include "core/infinity.hpp"
+#include "solver/tolerances.hpp"
 
 namespace ellice {
 
 namespace {
 
-constexpr double far = 1e7;              // stands for an infinite bound
 constexpr double grid_tolerance = 1e-7;  // of a step: one grid value, differently rounded
 
 /// The y ≥ 0 with ½d·y² + b·y ≤ most; empty where first > second.
@@ -82,8 +82,8 @@ Domain UnitView::whole() const {
     result.options.assign(unit_->options.size(), 1);
     return result;
   }
-  result.lower = std::max(unit_->lower, query_ - far);
-  result.upper = std::min(unit_->upper, query_ + far);
+  result.lower = std::max(unit_->lower, query_ - far_away);
+  result.upper = std::min(unit_->upper, query_ + far_away);
   tighten(result);
   return result;
 }

@@ -9,21 +9,19 @@
 #include "solver/hash_mix.hpp"
 #include "solver/mixed_search.hpp"
 #include "solver/rule_rounding.hpp"
+#include "solver/tolerances.hpp"
 
 namespace ellice {
 
 namespace {
 
-constexpr int most_raises = 4;
-// What certificates ask for, relative to the terms of g; certified points keep that distance.
-constexpr double certificate_margin = 1e-12;
 // Cones that are searched for a first answer where they are pictures only, and into how many parts:
 // theirs cost little. The first as thoroughly as where it is the function itself.
 constexpr int most_seeds = 4;
 constexpr std::size_t first_seed_nodes = 5000;
 constexpr std::size_t seed_nodes = 500;
 // On a cone's extent, after one whose answer did not pass.
-constexpr double caution = 1.01;
+constexpr double leaf_caution = 1.01;
 
 }  // namespace
 
@@ -379,7 +377,7 @@ void MixedSearch::seed() {
     const Judged judged = evaluate(point);
     add_cut(make_cut(judged.worst));
     if (solved.found && judged.missing <= 0) offer(point);
-    if (judged.missing > 0) boost *= caution;
+    if (judged.missing > 0) boost *= leaf_caution;
     stand_in.cutoff = enough();
     stand_in.node_limit = seed_nodes;
     for (Index k = 0; k < oracle_->parts(); ++k) {

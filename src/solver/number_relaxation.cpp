@@ -10,7 +10,7 @@ namespace ellice {
 
 namespace {
 
-constexpr int most_steps = 30;
+constexpr int relaxation_steps = 30;
 constexpr double settled = 1e-7;  // of cost and s
 // Steps in a row after which a bound that does not rise is the best to be had.
 constexpr int most_idle_steps = 5;
@@ -221,7 +221,7 @@ bool NumberRelaxation::solve(NumberFrame& frame, double enough) {
   double m = frame.multiplier > 0 ? frame.multiplier : 1;
   frame.bound = -infinity;
   int idle = 0;
-  for (int step_count = 0; step_count < most_steps; ++step_count) {
+  for (int step_count = 0; step_count < relaxation_steps; ++step_count) {
     limit_->add(4 + 0.4 * static_cast<double>(n * n));
     if (!evaluate(frame, point_, m, 1)) return false;
     const double before = frame.bound;

@@ -6,6 +6,7 @@
 
 #include "core/infinity.hpp"
 #include "solver/secular_group.hpp"
+#include "solver/tolerances.hpp"
 
 namespace ellice {
 
@@ -20,7 +21,6 @@ using lanes::select;
 using lanes::store;
 
 constexpr std::align_val_t alignment{sizeof(lanes::Doubles)};
-constexpr double gap_alarm = 1e-6;
 
 // The root of φ(z) = Σ a²/(z+π) = 1 for φ(0) > 1. φ is convex and decreasing and 1/φ concave, so
 // Newton's method on 1/φ approaches from the left.

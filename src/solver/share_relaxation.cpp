@@ -10,13 +10,13 @@ namespace ellice {
 namespace {
 
 constexpr int sweeps_per_round = 3;
-constexpr int most_rounds = 40;
+constexpr int share_rounds = 40;
 constexpr int most_idle_rounds = 3;
-constexpr double least_gain = 1e-4;   // of a bound, for a round not to be idle
-constexpr double settled = 1e-3;      // |g| in units of s: the multiplier is good enough
-constexpr double largest_growth = 8;  // of the multiplier in one round
-constexpr double price_step = 0.5;    // towards the price of a change that the bound asks for,
-constexpr double drift = 0.2;         // which moves the multiplier, and its bracket with it
+constexpr double least_gain = 1e-4;      // of a bound, for a round not to be idle
+constexpr double settled_score = 1e-3;   // |g| in units of s: the multiplier is good enough
+constexpr double multiplier_growth = 8;  // of the multiplier in one round
+constexpr double price_step = 0.5;       // towards the price of a change that the bound asks for,
+constexpr double drift = 0.2;            // which moves the multiplier, and its bracket with it
 
 }  // namespace
 
@@ -323,7 +323,7 @@ bool ShareRelaxation::solve(ShareNode& node) {
   double below = -infinity;  // g at low and high
   double above = infinity;
   int idle = 0;
-  for (int round = 0; round < most_rounds; ++round) {
+  for (int round = 0; round < share_rounds; ++round) {
     check_stop();
     for (int k = 0; k < sweeps_per_round; ++k) sweep(node, m);
     for (std::size_t r = 0; r < weights_.size(); ++r) node.prices[r] = weights_[r];
@@ -355,12 +355,12 @@ bool ShareRelaxation::solve(ShareNode& node) {
       above = g;
     }
     const bool is_bracketed = high < infinity && low > 0;
-    if (std::abs(g) <= settled * root_ && idle > 0) break;
+    if (std::abs(g) <= settled_score * root_ && idle > 0) break;
     if (idle >= most_idle_rounds && (is_bracketed || m > 1e14 || m < 1e-14)) break;
     if (high == infinity) {
-      m *= round < 2 ? 2 : largest_growth;
+      m *= round < 2 ? 2 : multiplier_growth;
     } else if (low == 0) {
-      m /= round < 2 ? 2 : largest_growth;
+      m /= round < 2 ? 2 : multiplier_growth;
     } else {
       // Regula falsi, kept away from the ends.
       const double share = std::isfinite(below) ? -below / (above - below) : 0.5;

@@ -6,16 +6,9 @@
 #include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "solver/support_search.hpp"
+#include "solver/tolerances.hpp"
 
 namespace ellice {
-
-namespace {
-
-constexpr int most_raises = 4;
-// What certificates ask for, relative to the terms of g.
-constexpr double certificate_margin = 1e-12;
-
-}  // namespace
 
 void SupportSearch::offer(const RobustLogit::State& state, double cost) {
   if (!(cost < best_cost_)) return;

@@ -11,13 +11,13 @@ namespace ellice {
 
 namespace {
 
-constexpr std::size_t most_cuts = 40;
+constexpr std::size_t most_support_cuts = 40;
 constexpr double cut_tolerance = 1e-13;
 // A set of units is looked at in a fraction of the time that a part of the general search takes.
 constexpr std::size_t sets_per_part = 50;
 constexpr std::size_t sets_per_look_at_the_clock = 256;
 // Where H is badly conditioned, the bounds of solved sets end a little short of their costs.
-constexpr double closed_gap = 5e-10;
+constexpr double support_gap = 5e-10;
 
 }  // namespace
 
@@ -136,7 +136,7 @@ void SupportSearch::prepare(SupportCut& cut) const {
 }
 
 void SupportSearch::add_cut(const RobustLogit::State& state) {
-  if (cuts_.size() == most_cuts) cuts_.pop_back();
+  if (cuts_.size() == most_support_cuts) cuts_.pop_back();
   auto cut = std::make_unique<SupportCut>(make_cut(state));
   prepare(*cut);
   cuts_.insert(cuts_.begin(), std::move(cut));
@@ -174,7 +174,7 @@ MixedResult SupportSearch::run(std::size_t changes) {
     result.point = best_;
     result.objective = best_cost_;
   }
-  if (result.lower_bound >= best_cost_ * (1 - closed_gap)) {
+  if (result.lower_bound >= best_cost_ * (1 - support_gap)) {
     result.lower_bound = std::min(result.lower_bound, enough());
     result.status = result.found ? MixedStatus::optimal : MixedStatus::infeasible;
   }

@@ -35,7 +35,7 @@ plant_tree() {
   find "$tree" -exec touch -d '1 minute ago' {} +
 }
 
-configure='cmake --fresh --preset release -DELLICE_BUILD_TESTS=OFF -DELLICE_BUILD_BENCHMARKS=OFF'
+configure='cmake --fresh --preset release -DELLICE_BUILD_TESTS=OFF -DELLICE_BUILD_BENCHMARKS=OFF -DELLICE_UNITY=ON'
 build="cmake --build --preset release --target ellice_cli -j $(nproc)"
 cd -- "$scratch"
 

@@ -26,7 +26,8 @@ test_script() { : >"$calls"; run "$tree/scripts/test" "$@"; }
 
 test_script
 expect_equal 'all is well' "$status" 0
-expect_equal 'it sets up, then builds and tests' "$(<"$calls")" "setup"$'\n'"$(stage dev)"
+expect_equal 'it sets up, then builds and tests, with sanitizers as well' "$(<"$calls")" \
+  "setup"$'\n'"$(stage dev)"$'\n'"$(stage quick)"
 
 test_script -R '^data\.'
 expect_equal 'options are for ctest' "$(<"$calls")" "setup"$'\n'"$(stage dev) -R ^data\\."
@@ -34,5 +35,7 @@ expect_equal 'options are for ctest' "$(<"$calls")" "setup"$'\n'"$(stage dev) -R
 break='ctest --preset dev' test_script
 expect_equal 'a failed test is a failure' "$status" 1
 expect_equal 'and ends the run' "$(tail -n 1 "$calls")" "ctest --preset dev -j $jobs"
+break='ctest --preset quick' test_script
+expect_equal 'so is one that fails with sanitizers' "$status" 1
 
 finish
