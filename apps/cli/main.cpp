@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
                      {{.add = add_demo},
                       {.add = add_schema},
                       {.add = add_train},
+                      {.add = add_import},
                       {.add = add_explain},
                       {.add = add_verify},
                       {.name = "compare", .help = compare_help},

@@ -6,6 +6,7 @@ int main(int argc, char** argv) {
                      {{.add = add_demo},
                       {.add = add_schema},
                       {.add = add_train},
+                      {.add = add_import},
                       {.add = add_explain},
                       {.add = add_verify},
                       {.add = add_compare},

@@ -128,6 +128,7 @@ void add_epsilon(Verb& program, Job& job);
 void add_evaluate(Verb& program, Job& job);
 void add_explain(Verb& program, Job& job);
 void add_frontier(Verb& program, Job& job);
+void add_import(Verb& program, Job& job);
 void add_schema(Verb& program, Job& job);
 void add_study(Verb& program, Job& job);
 void add_train(Verb& program, Job& job);

@@ -19,6 +19,7 @@
 #include "ellice/data/lending.hpp"
 #include "ellice/data/table.hpp"
 #include "ellice/explain/explainer.hpp"
+#include "ellice/model/coefficients.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
 #include "ellice/report/sentence.hpp"

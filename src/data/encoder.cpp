@@ -172,6 +172,26 @@ Json Encoder::to_json() const {
   return result;
 }
 
+Encoder Encoder::from_statistics(const Schema& schema,
+                                 const std::map<std::string, ColumnStatistics>& statistics) {
+  Encoder result;
+  result.schema_ = schema;
+  result.lay_out();
+  const auto columns = static_cast<Index>(result.names_.size());
+  result.mean_ = result.min_ = Vector::Zero(columns);
+  result.scale_ = result.max_ = Vector::Ones(columns);
+  for (std::size_t j = 0; j < schema.features.size(); ++j) {
+    if (!is_standardised(schema.features[j])) continue;
+    const ColumnStatistics& known = statistics.at(schema.features[j].name);
+    const Index column = result.first_[j];
+    result.mean_(column) = known.mean;
+    result.scale_(column) = known.scale;
+    result.min_(column) = known.min;
+    result.max_(column) = known.max;
+  }
+  return result;
+}
+
 Encoder Encoder::from_json(const Json& value, const Schema& schema, const std::string& source) {
   Encoder result;
   result.schema_ = schema;

@@ -54,7 +54,7 @@ void suggest(EpsilonFindings& findings, const Problem& problem) {
   const Model& model = *problem.model;
   if (has_recommendation(model, problem.set)) {
     findings.suggested = parse_epsilon_rule("auto").resolve(model, problem.set);
-    findings.reason = "recommended by calibrate";
+    findings.reason = "recommended in the model file";
     return;
   }
   if (findings.wanted.empty()) return;

@@ -15,7 +15,9 @@ namespace ellice {
 namespace {
 
 constexpr std::string_view model_format = "ellice.model";
-constexpr int model_version = 1;
+// Models that were trained here are written as version 1, which older programs read.
+constexpr int trained_version = 1;
+constexpr int model_version = 2;
 
 Json network_to_json(const Network& network) {
   Json layers = Json::array();
@@ -259,6 +261,15 @@ Decision decision_from_json(JsonObject object, const Schema& schema, NetworkKind
   return decision;
 }
 
+Origin origin_from_json(JsonObject object) {
+  Origin origin{.kind = object.string("kind"),
+                .tool = object.string("tool"),
+                .sha256 = object.string("sha256")};
+  if (origin.kind != "coefficients") object.wrong("kind", "\"coefficients\"");
+  object.finish();
+  return origin;
+}
+
 StoredRows rows_from_json(JsonObject object, Index columns, Index rows, std::size_t classes) {
   StoredRows stored{.encoded = object.matrix("encoded", rows, columns)};
   const Vector labels = object.vector("labels", rows);
@@ -307,6 +318,7 @@ Model read_document(const Json& value, const std::string& source) {
                 "{}: training.loss_kind is \"{}\", which does not go with network.kind \"{}\"",
                 source, enum_name(model.training.loss_kind), enum_name(model.network.kind));
   model.curvature = curvature_from_json(object.object("curvature"), model.network);
+  if (object.has("origin")) model.origin = origin_from_json(object.object("origin"));
   if (object.has("recommended")) model.recommended = object.object("recommended").value();
   if (object.has("rows")) {
     model.rows = rows_from_json(object.object("rows"), columns, model.training.rows,
@@ -320,7 +332,7 @@ Model read_document(const Json& value, const std::string& source) {
 }  // namespace
 
 Json to_json(const Model& model) {
-  Json result = make_envelope(model_format, model_version);
+  Json result = make_envelope(model_format, model.origin ? model_version : trained_version);
   result["schema"] = to_json(model.schema());
   result["encoder"] = model.encoder.to_json();
   result["network"] = network_to_json(model.network);
@@ -328,6 +340,11 @@ Json to_json(const Model& model) {
                         {"classes", model.decision.classes}};
   result["training"] = training_to_json(model.training);
   result["curvature"] = curvature_to_json(model.curvature);
+  if (model.origin) {
+    result["origin"] = {{"kind", model.origin->kind},
+                        {"tool", model.origin->tool},
+                        {"sha256", model.origin->sha256}};
+  }
   if (model.recommended) result["recommended"] = **model.recommended;
   if (model.rows) {
     result["rows"] = {{"encoded", to_json_rows(model.rows->encoded)},

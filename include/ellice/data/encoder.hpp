@@ -15,6 +15,15 @@ namespace ellice {
 /// A row in original units, one value per feature of the schema, in its order.
 using RawRow = std::vector<Value>;
 
+/// What is known of the values of a numeric, integer or ordinal feature (levels count as their
+/// index).
+struct ColumnStatistics {
+  double mean = 0;
+  double scale = 1;
+  double min = 0;
+  double max = 1;
+};
+
 /// raw row <-> model space. Numeric, integer and ordinal features take one standardised column
 /// z = (raw − mean) / scale (population standard deviation of the fitted rows; scale 1 for a
 /// constant column); an ordinal level counts as its index. Binary features take one 0/1 column,
@@ -25,6 +34,9 @@ class Encoder {
   Encoder() = default;
   /// Statistics of all rows of `data`.
   static Encoder fit(const Dataset& data);
+  /// Of rows that are not there, by feature; 0/1 columns need none.
+  static Encoder from_statistics(const Schema& schema,
+                                 const std::map<std::string, ColumnStatistics>& statistics);
   static Encoder from_json(const Json& value, const Schema& schema, const std::string& source);
   [[nodiscard]] Json to_json() const;
 

@@ -76,15 +76,23 @@ struct StoredRows {
   return {.features = &rows.encoded, .labels = &rows.labels};
 }
 
+/// Where a model came from that was not trained here.
+struct Origin {
+  std::string kind = {};    // "coefficients"
+  std::string tool = {};    // as its user calls it; may be empty
+  std::string sha256 = {};  // of what was read
+};
+
 struct Model {
   Encoder encoder = {};
   Network network = {};
   Decision decision = {};
   TrainingRecord training = {};
   Curvature curvature = {};
-  std::optional<HeldJson> recommended = {};  // written by calibration; kept as it is
+  std::optional<HeldJson> recommended = {};  // written by calibration or import; kept as it is
   std::optional<StoredRows> rows = {};
-  std::string sha256 = {};  // of the canonical JSON without `recommended` and `rows`
+  std::optional<Origin> origin = {};  // of models that were not trained here
+  std::string sha256 = {};            // of the canonical JSON without `recommended` and `rows`
 
   [[nodiscard]] const Schema& schema() const { return encoder.schema(); }
   [[nodiscard]] double logit(VectorArg z) const { return network.logit(z); }

@@ -1,0 +1,148 @@
+#include <memory>
+
+#include "core/utf8.hpp"
+#include "ellice/core/error.hpp"
+#include "ellice/core/file.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/model/coefficients.hpp"
+#include "ellice/model/model_file.hpp"
+#include "report/text_table.hpp"
+#include "sets/epsilon_rule.hpp"
+#include "verb.hpp"
+
+namespace ellice::cli {
+
+namespace {
+
+struct ImportArguments {
+  CommonOptions common = {};
+  std::string file = {};
+  std::string coefficients = {};
+  std::string covariance = {};
+  std::string schema = {};
+  std::optional<int> rows = {};
+  std::optional<double> log_likelihood = {};
+  std::string event = {};
+  std::string tool = {};
+  OutputFormat format = OutputFormat::table;
+  std::string output = {};
+};
+
+Coefficients read(const ImportArguments& arguments) {
+  Coefficients result;
+  if (!arguments.file.empty()) {
+    require(arguments.coefficients.empty() && arguments.covariance.empty() && !arguments.rows &&
+                !arguments.log_likelihood,
+            "{} holds coefficients, covariance, rows and log-likelihood; leave out the options of "
+            "these names",
+            arguments.file);
+    result = read_coefficients(arguments.file);
+  } else {
+    require(!arguments.coefficients.empty() && !arguments.covariance.empty(),
+            "import needs a JSON file, or --coefficients and --covariance with a CSV file each; "
+            "docs/import.md has the lines that write them in Python, R and SAS");
+    require(arguments.rows.has_value(), "import needs --rows: how many the model was fitted to");
+    require(arguments.log_likelihood.has_value(),
+            "import needs --log-likelihood of the fitted model, which a share of the loss such as "
+            "1% rests on; it is −1/2 of the deviance");
+    result = read_coefficients(arguments.coefficients, arguments.covariance);
+    result.rows = *arguments.rows;
+    result.log_likelihood = *arguments.log_likelihood;
+  }
+  if (!arguments.event.empty()) result.event = arguments.event;
+  if (!arguments.tool.empty()) result.tool = arguments.tool;
+  return result;
+}
+
+/// The features whose scale is that of the schema's range, since nothing else is known of it.
+std::vector<std::string> guessed_scales(const Coefficients& coefficients, const Schema& schema) {
+  std::vector<std::string> names;
+  for (const Feature& feature : schema.features) {
+    const bool is_known = std::any_of(
+        coefficients.terms.begin(), coefficients.terms.end(),
+        [&](const Coefficient& term) { return term.term == feature.name && term.scale; });
+    if (feature.is_number() && !feature.immutable && !is_known) names.push_back(feature.name);
+  }
+  return names;
+}
+
+ExitStatus run_import(const ImportArguments& arguments) {
+  const Console console = begin(arguments.common);
+  const Schema schema = read_schema(arguments.schema);
+  const Coefficients coefficients = read(arguments);
+  const Model model = model_of(coefficients, schema);
+  write_model(arguments.output, model);
+  const double epsilon = parse_epsilon_rule("auto").resolve(model);
+  if (const auto names = guessed_scales(coefficients, schema); !names.empty()) {
+    console.warning(fmt::format(
+        "distances in {} count by the range of the schema, since no standard deviation is known; "
+        "give columns `mean` and `scale` beside the estimates to have them count as elsewhere",
+        fmt::join(names, ", ")));
+  }
+  std::string text;
+  if (arguments.format == OutputFormat::json) {
+    Json document = make_envelope("ellice.import", 1);
+    document["source"] = coefficients.source;
+    document["kind"] = model.origin->kind;
+    document["terms"] = coefficients.terms.size();
+    document["rows"] = coefficients.rows;
+    document["loss"] = model.training.loss;
+    document["epsilon"] = epsilon;
+    document["model_sha256"] = model.sha256;
+    text = to_text(document);
+  } else {
+    TextTable table({TextTable::Align::left, TextTable::Align::left});
+    table.row({"coefficients", fmt::format("{}, {} terms, fitted to {} rows", coefficients.source,
+                                           coefficients.terms.size(),
+                                           grouped(static_cast<std::size_t>(coefficients.rows)))});
+    table.row({"features", fmt::format("{}, encoded as {} columns", schema.features.size(),
+                                       model.encoder.columns())});
+    table.row({"loss", fmt::format("{} (logistic, mean)", rounded(model.training.loss))});
+    table.row(
+        {"epsilon", fmt::format("{} = {} % of the loss unless another is given", rounded(epsilon),
+                                rounded(100 * epsilon / model.training.objective, 3))});
+    table.row({"", "the models of the coefficients' 95 % confidence region"});
+    table.row(
+        {"model", fmt::format("{}  sha256 {}", arguments.output, model.sha256.substr(0, 16))});
+    text = visible_lines(table.text());
+  }
+  if (arguments.output == "-") {
+    console.info(text);  // standard output holds the model
+  } else {
+    write_file("-", text);
+  }
+  return done;
+}
+
+}  // namespace
+
+void add_import(Verb& program, Job& job) {
+  auto arguments = std::make_shared<ImportArguments>();
+  Verb& verb = *program.add_subcommand(
+      "import", "take a logistic regression fitted elsewhere, without its rows");
+  verb.add_option("file", arguments->file,
+                  "JSON file with terms, estimates, covariance, rows and log_likelihood");
+  verb.add_option(
+      "--coefficients", arguments->coefficients,
+      "instead: CSV file with term and estimate, and mean, scale, min, max where known");
+  verb.add_option("--covariance", arguments->covariance,
+                  "CSV file with the covariance of the estimates, terms in the first column");
+  verb.add_field("--rows", arguments->rows, at_least(2), "how many rows the model was fitted to");
+  verb.add_option("--log-likelihood", arguments->log_likelihood, "of the fitted model, all rows");
+  verb.add_option("--schema", arguments->schema, "what the features mean (YAML)")->required();
+  verb.add_option("--event", arguments->event,
+                  "label whose log-odds the coefficients give; the favourable one unless given");
+  verb.add_option("--tool", arguments->tool, "what fitted the model, for the record");
+  verb.add_option("-o,--output", arguments->output, "model file to write, or - for standard output")
+      ->required();
+  add_format(verb, arguments->format);
+  add_flags(verb, arguments->common, {"seed", "threads"});
+  verb.footer(
+      "Examples:\n"
+      "  ellice import fit.json --schema loans.yaml -o m.json\n"
+      "  ellice import --coefficients coef.csv --covariance cov.csv --rows 1000 \\\n"
+      "    --log-likelihood -512.25 --schema loans.yaml --tool 'R 4.2.2, glm' -o m.json");
+  verb.callback([arguments, &job] { job = [arguments] { return run_import(*arguments); }; });
+}
+
+}  // namespace ellice::cli

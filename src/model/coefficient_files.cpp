@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include "core/as_input.hpp"
+#include "core/utf8.hpp"
+#include "ellice/core/error.hpp"
+#include "ellice/core/file.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/core/sha256.hpp"
+#include "ellice/data/csv.hpp"
+#include "ellice/model/coefficients.hpp"
+#include "model/coefficient_terms.hpp"
+
+namespace ellice {
+
+namespace {
+
+// What programs call the columns, ours first. pandas writes the values of a series under "0".
+using Names = std::span<const std::string_view>;
+constexpr std::array<std::string_view, 8> term_names = {"term",      "",         "name",  "names",
+                                                        "parameter", "variable", "terms", "param"};
+constexpr std::array<std::string_view, 9> estimate_names = {
+    "estimate", "coef", "coef.", "coefficient", "coefficients", "beta", "b", "params", "0"};
+constexpr std::array<std::string_view, 1> level_names = {
+    "classval0"};  // of SAS, beside its variable
+constexpr std::array<std::string_view, 1> mean_names = {"mean"};
+constexpr std::array<std::string_view, 4> scale_names = {"scale", "sd", "std", "stddev"};
+constexpr std::array<std::string_view, 2> min_names = {"min", "minimum"};
+constexpr std::array<std::string_view, 2> max_names = {"max", "maximum"};
+
+/// The first of the columns that has one of these names, whatever its case.
+std::optional<std::size_t> column_of(const std::vector<std::string>& header, Names names) {
+  for (const std::string_view name : names) {
+    for (std::size_t i = 0; i < header.size(); ++i) {
+      if (lower_case(header[i]) == name) return i;
+    }
+  }
+  return std::nullopt;
+}
+
+double number_at(const CsvReader& file, std::size_t column, std::string_view cell) {
+  double value = 0;
+  require_input(parse_number(cell, value) && std::isfinite(value),
+                "{}:{}: {}: found \"{}\", expected a number", file.name(), file.line(),
+                file.header()[column].empty() ? "first column" : file.header()[column], cell);
+  return value;
+}
+
+std::vector<Coefficient> read_estimates(CsvReader& file) {
+  const std::vector<std::string>& header = file.header();
+  const std::optional<std::size_t> term = column_of(header, term_names);
+  const std::optional<std::size_t> estimate = column_of(header, estimate_names);
+  require_input(term && estimate,
+                "{}: found the columns {}, expected `term` and `estimate` (or as R, statsmodels or "
+                "SAS write them), and `mean`, `scale`, `min`, `max` where they are known",
+                file.name(), fmt::join(header, ", "));
+  const std::optional<std::size_t> level = column_of(header, level_names);
+  const std::optional<std::size_t> mean = column_of(header, mean_names);
+  const std::optional<std::size_t> scale = column_of(header, scale_names);
+  const std::optional<std::size_t> min = column_of(header, min_names);
+  const std::optional<std::size_t> max = column_of(header, max_names);
+  std::vector<Coefficient> terms;
+  std::span<const std::string_view> cells;
+  while (file.next(cells)) {
+    const auto known = [&](const std::optional<std::size_t>& column) -> std::optional<double> {
+      if (!column || cells[*column].empty()) return std::nullopt;
+      return number_at(file, *column, cells[*column]);
+    };
+    Coefficient entry{.term = std::string(cells[*term]),
+                      .estimate = number_at(file, *estimate, cells[*estimate]),
+                      .mean = known(mean),
+                      .scale = known(scale),
+                      .min = known(min),
+                      .max = known(max)};
+    if (level && !cells[*level].empty()) entry.term += fmt::format(" {}", cells[*level]);
+    terms.push_back(std::move(entry));
+  }
+  return terms;
+}
+
+/// The place of a term by its name, or by what is left of it without signs: SAS writes the same one
+/// in two ways.
+std::size_t place_of(std::string_view name, const std::vector<Coefficient>& terms,
+                     const std::string& where) {
+  std::optional<std::size_t> found;
+  for (const bool exactly : {true, false}) {
+    for (std::size_t t = 0; t < terms.size(); ++t) {
+      const bool fits =
+          exactly ? terms[t].term == name : bare_name(terms[t].term) == bare_name(name);
+      if (!fits) continue;
+      require_input(!found, "{}: \"{}\" may be \"{}\" or \"{}\"", where, name,
+                    terms[found.value_or(t)].term, terms[t].term);
+      found = t;
+    }
+    if (found) return *found;
+  }
+  std::vector<std::string> known;
+  for (const Coefficient& term : terms) known.push_back(term.term);
+  fail(ErrorCode::input, "{}: \"{}\" is none of the terms; {}", where, name,
+       suggestion(name, known));
+}
+
+Matrix read_covariance(CsvReader& file, const std::vector<Coefficient>& terms) {
+  const std::vector<std::string>& header = file.header();
+  const std::size_t p = terms.size();
+  require_input(header.size() == p + 1,
+                "{}: found {} columns, expected {}: the terms, then one column for each of them",
+                file.name(), header.size(), p + 1);
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 1; i <= p; ++i) {
+    columns.push_back(place_of(header[i], terms, fmt::format("{}: header", file.name())));
+    require_input(std::count(columns.begin(), columns.end(), columns.back()) == 1,
+                  "{}: two columns are \"{}\"", file.name(), terms[columns.back()].term);
+  }
+  Matrix result = Matrix::Constant(static_cast<Index>(p), static_cast<Index>(p), NAN);
+  std::span<const std::string_view> cells;
+  while (file.next(cells)) {
+    const std::string where = fmt::format("{}:{}", file.name(), file.line());
+    const auto row = static_cast<Index>(place_of(cells[0], terms, where));
+    require_input(std::isnan(result(row, 0)), "{}: \"{}\" was there before", where, cells[0]);
+    for (std::size_t i = 0; i < p; ++i)
+      result(row, static_cast<Index>(columns[i])) = number_at(file, i + 1, cells[i + 1]);
+  }
+  for (std::size_t t = 0; t < p; ++t) {
+    require_input(!std::isnan(result(static_cast<Index>(t), 0)), "{}: no row for \"{}\"",
+                  file.name(), terms[t].term);
+  }
+  return result;
+}
+
+/// {"income": 24000, …} for some of the terms.
+void read_known(JsonObject& object, const char* key, std::vector<Coefficient>& terms,
+                std::optional<double> Coefficient::*member) {
+  if (!object.has(key)) return;
+  JsonObject values = object.object(key);
+  for (Coefficient& term : terms) {
+    if (values.has(term.term)) term.*member = values.number(term.term);
+  }
+  values.finish();
+}
+
+Coefficients read_document(const Json& document, const std::string& source) {
+  JsonObject object(document, source);
+  Coefficients result{.source = source};
+  const std::vector<std::string> terms = object.strings("terms");
+  const auto p = static_cast<Index>(terms.size());
+  const Vector estimates = object.vector("estimates", p);
+  for (Index t = 0; t < p; ++t)
+    result.terms.push_back({.term = terms[static_cast<std::size_t>(t)], .estimate = estimates(t)});
+  result.covariance = object.matrix("covariance", p, p);
+  result.rows = static_cast<Index>(object.integer("rows"));
+  result.log_likelihood = object.number("log_likelihood");
+  if (object.has("event")) result.event = object.string("event");
+  if (object.has("tool")) result.tool = object.string("tool");
+  if (object.has("covariance_type") && object.string("covariance_type") != "nonrobust") {
+    object.wrong("covariance_type",
+                 "\"nonrobust\": only that covariance is the inverse of the loss's curvature");
+  }
+  read_known(object, "mean", result.terms, &Coefficient::mean);
+  read_known(object, "scale", result.terms, &Coefficient::scale);
+  read_known(object, "min", result.terms, &Coefficient::min);
+  read_known(object, "max", result.terms, &Coefficient::max);
+  object.finish();
+  return result;
+}
+
+}  // namespace
+
+Coefficients read_coefficients(const std::string& estimates, const std::string& covariance) {
+  CsvReader of_estimates(estimates);
+  Coefficients result{.source = of_estimates.name(), .terms = read_estimates(of_estimates)};
+  CsvReader of_covariance(covariance);
+  result.covariance = read_covariance(of_covariance, result.terms);
+  result.sha256 = sha256_hex(of_estimates.sha256() + of_covariance.sha256());
+  return result;
+}
+
+Coefficients read_coefficients(const std::string& json) {
+  const std::string source = input_name(json);
+  const std::string text = read_file(json);
+  Coefficients result =
+      as_input(source, [&] { return read_document(parse_json(text, source), source); });
+  result.sha256 = sha256_hex(text);
+  return result;
+}
+
+}  // namespace ellice

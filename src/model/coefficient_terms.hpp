@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "ellice/model/coefficients.hpp"
+
+namespace ellice {
+
+/// Which column of the encoder each term belongs to.
+struct MatchedTerms {
+  std::vector<std::optional<Index>> column = {};        // by term; none is the intercept
+  std::vector<std::optional<Index>> reference_of = {};  // by term: of its feature, for levels
+  std::vector<std::optional<std::size_t>> number = {};  // by feature: the term of a number
+  std::vector<Index> references = {};                   // levels without a term
+  std::vector<std::vector<Index>> groups = {};          // columns of each categorical feature
+  std::size_t intercept = 0;
+};
+
+/// Throws Error{input} for a term that belongs to no column, or to one that has a term already, and
+/// for columns that need one.
+[[nodiscard]] MatchedTerms match_terms(const Coefficients& coefficients, const Schema& schema);
+
+/// A name without what programs put around and between: letters and digits, small.
+[[nodiscard]] std::string bare_name(std::string_view term);
+
+}  // namespace ellice

@@ -1,0 +1,258 @@
+#include "ellice/model/coefficients.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/chi_square.hpp"
+#include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/core/number_text.hpp"
+#include "ellice/model/model_file.hpp"
+#include "model/coefficient_terms.hpp"
+
+namespace ellice {
+
+namespace {
+
+constexpr double confidence = 0.95;
+// Files are written with this many digits at least; what differs by more was not meant to agree.
+constexpr double symmetry_tolerance = 1e-6;
+// What is left of a term's deviation when the others are known, as a share of it.
+constexpr long double least_pivot = 1e-5L;
+// What files round away of a curvature and a loss.
+constexpr double written_tolerance = 1e-3;
+
+using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+
+ColumnStatistics of_number(const Feature& feature, const Coefficient& term,
+                           const std::string& source) {
+  const auto either = [](const std::optional<double>& one, const std::optional<double>& other) {
+    return one ? one : other;
+  };
+  ColumnStatistics result;
+  const std::optional<double> low = either(term.min, feature.min);
+  const std::optional<double> high = either(term.max, feature.max);
+  if (feature.immutable && !(low && high)) {  // nobody asks how far it moves
+    result.min = low.value_or(term.mean.value_or(0));
+    result.max = std::max(high.value_or(result.min), result.min);
+  } else {
+    require_input(low && high,
+                  "{}: nothing says which values \"{}\" takes: give `min` and `max` in the schema, "
+                  "or in columns of the coefficients' file",
+                  source, feature.name);
+    require_input(*low <= *high, "{}: \"{}\" goes from {} to {}, expected min <= max", source,
+                  feature.name, number_text(*low), number_text(*high));
+    result.min = *low;
+    result.max = *high;
+  }
+  // Of values that are spread evenly over the range.
+  const double evenly = (result.max - result.min) / std::sqrt(12);
+  result.mean = term.mean.value_or((result.min + result.max) / 2);
+  result.scale = term.scale.value_or(evenly > 0 ? evenly : 1);
+  require_input(result.scale > 0 && std::isfinite(result.scale) && std::isfinite(result.mean),
+                "{}: \"{}\": found mean {} and scale {}, expected numbers, and a scale > 0", source,
+                feature.name, result.mean, result.scale);
+  return result;
+}
+
+ColumnStatistics of_ordinal(const Feature& feature) {
+  const auto levels = static_cast<double>(feature.levels.size());
+  return {.mean = (levels - 1) / 2,
+          .scale = levels > 1 ? std::sqrt((levels * levels - 1) / 12) : 1,
+          .min = 0,
+          .max = levels - 1};
+}
+
+Encoder encoder_of(const Coefficients& coefficients, const Schema& schema,
+                   const MatchedTerms& matched) {
+  require_input(schema.missing != MissingPolicy::median,
+                "{}: the schema fills empty cells by medians, which without rows nobody knows; use "
+                "`missing: error` or `missing: level`",
+                coefficients.source);
+  std::map<std::string, ColumnStatistics> known;
+  for (std::size_t j = 0; j < schema.features.size(); ++j) {
+    const Feature& feature = schema.features[j];
+    if (feature.is_number()) {
+      known[feature.name] =
+          of_number(feature, coefficients.terms[*matched.number[j]], coefficients.source);
+    } else if (feature.kind == FeatureKind::ordinal) {
+      known[feature.name] = of_ordinal(feature);
+    }
+  }
+  return Encoder::from_statistics(schema, known);
+}
+
+/// The covariance, checked, and the same in both triangles.
+Matrix symmetric(const Coefficients& coefficients) {
+  const Matrix& given = coefficients.covariance;
+  const auto p = static_cast<Index>(coefficients.terms.size());
+  require_input(given.rows() == p && given.cols() == p,
+                "{}: the covariance has {} rows and {} columns, expected {} of each, one for every "
+                "term",
+                coefficients.source, given.rows(), given.cols(), p);
+  const auto name = [&](Index i) { return coefficients.terms[static_cast<std::size_t>(i)].term; };
+  for (Index i = 0; i < p; ++i) {
+    require_input(given(i, i) > 0 && std::isfinite(given(i, i)),
+                  "{}: the variance of \"{}\" is {}, expected a number > 0", coefficients.source,
+                  name(i), number_text(given(i, i)));
+    for (Index j = 0; j < i; ++j) {
+      const double scale = std::sqrt(given(i, i) * given(j, j));
+      require_input(
+          std::abs(given(i, j) - given(j, i)) <= symmetry_tolerance * scale,
+          "{}: the covariance of \"{}\" and \"{}\" is {} in one place and {} in the other",
+          coefficients.source, name(i), name(j), number_text(given(i, j)),
+          number_text(given(j, i)));
+      require_input(std::abs(given(i, j)) < scale,
+                    "{}: the covariance of \"{}\" and \"{}\", {}, is not smaller than their "
+                    "standard errors allow",
+                    coefficients.source, name(i), name(j), number_text(given(i, j)));
+    }
+  }
+  return (given + given.transpose()) / 2;
+}
+
+/// H of the reduced parameters: the inverse of n times their covariance, by way of correlations,
+/// whose entries are all of one size.
+LongMatrix inverse_of(const LongMatrix& covariance, Index rows, const std::string& source) {
+  const auto p = covariance.rows();
+  const Eigen::Matrix<long double, Eigen::Dynamic, 1> deviations =
+      covariance.diagonal().cwiseSqrt();
+  LongMatrix correlations = covariance;
+  for (Index i = 0; i < p; ++i) {
+    for (Index j = 0; j < p; ++j) correlations(i, j) /= deviations(i) * deviations(j);
+  }
+  const Eigen::LLT<LongMatrix> factor(correlations);
+  const bool is_definite =
+      factor.info() == Eigen::Success &&
+      LongMatrix(factor.matrixL()).diagonal().cwiseAbs().minCoeff() > least_pivot;
+  require_input(is_definite,
+                "{}: the covariance is not positive definite: either one term follows from the "
+                "others, or too few digits were written",
+                source);
+  LongMatrix result = factor.solve(LongMatrix::Identity(p, p));
+  for (Index i = 0; i < p; ++i) {
+    for (Index j = 0; j < p; ++j)
+      result(i, j) /= deviations(i) * deviations(j) * static_cast<long double>(rows);
+  }
+  return (result + result.transpose()) / 2;
+}
+
+/// The mean of p(1 − p) lies within bounds that the loss sets (docs/theory.md, Result 51).
+void check_curvature(double curvature, double loss, const Coefficients& coefficients) {
+  const double bits = loss / std::log(2);
+  const double least = bits * bits / 4 * (1 - written_tolerance);
+  const double most = bits / 4 * (1 + written_tolerance);
+  require_input(curvature >= least && curvature <= most,
+                "{}: by this covariance the loss has a curvature of {} in the intercept, and by "
+                "the log-likelihood it lies between {} and {}; is it the covariance of the "
+                "estimates (not their correlation, nor a robust one), the log-likelihood of the "
+                "same model, and were it {} rows?",
+                coefficients.source, number_text(curvature), number_text(least), number_text(most),
+                coefficients.rows);
+}
+
+/// What the reduced parameters, those of the terms, are in terms of all of the encoder's
+/// (docs/theory.md, Result 52): a level's less the reference's, the bias plus all references'.
+LongMatrix reduction(const MatchedTerms& matched, const Encoder& encoder) {
+  const Index columns = encoder.columns();
+  LongMatrix result = LongMatrix::Zero(static_cast<Index>(matched.column.size()), columns + 1);
+  for (std::size_t t = 0; t < matched.column.size(); ++t) {
+    const auto row = static_cast<Index>(t);
+    if (!matched.column[t]) {
+      result(row, columns) = 1;
+      for (const Index reference : matched.references) result(row, reference) = 1;
+      continue;
+    }
+    result(row, *matched.column[t]) = 1;
+    if (matched.reference_of[t]) result(row, *matched.reference_of[t]) = -1;
+  }
+  return result;
+}
+
+}  // namespace
+
+Model model_of(const Coefficients& coefficients, const Schema& schema) {
+  const std::string& source = coefficients.source;
+  require_input(coefficients.rows >= 2, "{}: {} rows, expected how many the model was fitted to",
+                source, coefficients.rows);
+  const auto n = static_cast<double>(coefficients.rows);
+  const double loss = -coefficients.log_likelihood / n;
+  require_input(loss > 0 && loss <= std::log(2) * (1 + 1e-6),
+                "{}: a log-likelihood of {} over {} rows, expected a number below 0 and, as the "
+                "model has an intercept, not below {}",
+                source, number_text(coefficients.log_likelihood), coefficients.rows,
+                number_text(-n * std::log(2)));
+  require_input(schema.target.classes.empty(),
+                "{}: the schema has several classes; coefficients give the log-odds of one label",
+                source);
+  const MatchedTerms matched = match_terms(coefficients, schema);
+  Model model{.encoder = encoder_of(coefficients, schema, matched)};
+  const Encoder& encoder = model.encoder;
+  const Index columns = encoder.columns();
+  const std::string& favourable = schema.target.favourable;
+  const bool is_reversed = !coefficients.event.empty() && coefficients.event != favourable;
+  const double sign = is_reversed ? -1 : 1;
+
+  // θ = Aβ: what a coefficient is per standard deviation, around the means.
+  const auto p = static_cast<Index>(coefficients.terms.size());
+  LongMatrix change = LongMatrix::Zero(p, p);
+  Vector head = Vector::Zero(columns + 1);
+  long double bias = 0;
+  for (Index t = 0; t < p; ++t) {
+    const auto at = static_cast<std::size_t>(t);
+    const long double estimate = coefficients.terms[at].estimate;
+    if (!matched.column[at]) {
+      change(t, t) = 1;
+      bias += estimate;
+      continue;
+    }
+    const Index column = *matched.column[at];
+    change(t, t) = encoder.scale()(column);
+    change(static_cast<Index>(matched.intercept), t) += encoder.mean()(column);
+    head(column) = sign * static_cast<double>(estimate * encoder.scale()(column));
+    bias += estimate * encoder.mean()(column);
+  }
+  head(columns) = sign * static_cast<double>(bias);
+
+  const LongMatrix given = symmetric(coefficients).cast<long double>();
+  const auto intercept = static_cast<Index>(matched.intercept);
+  const double curvature =
+      static_cast<double>(inverse_of(given, coefficients.rows, source)(intercept, intercept));
+  check_curvature(curvature, loss, coefficients);
+  const LongMatrix reduced =
+      inverse_of(change * given * change.transpose(), coefficients.rows, source);
+  const LongMatrix reduce = reduction(matched, encoder);
+  LongMatrix hessian = reduce.transpose() * reduced * reduce;
+  const long double size = reduced.diagonal().mean();
+  for (const std::vector<Index>& levels : matched.groups) {
+    Eigen::Matrix<long double, Eigen::Dynamic, 1> free =
+        Eigen::Matrix<long double, Eigen::Dynamic, 1>::Zero(columns + 1);
+    for (const Index column : levels) free(column) = 1;
+    free(columns) = -1;
+    hessian += size / free.squaredNorm() * free * free.transpose();
+  }
+  Matrix rounded = hessian.cast<double>();
+  rounded.triangularView<Eigen::StrictlyUpper>() = rounded.transpose();
+
+  model.network.kind = NetworkKind::logistic;
+  model.network.layers = {{.weights = head.head(columns).transpose(),
+                           .bias = Vector::Constant(1, head(columns)),
+                           .activation = Activation::identity}};
+  model.decision.classes = {is_reversed ? coefficients.event : "not " + favourable, favourable};
+  model.training = {.rows = coefficients.rows,
+                    .l2 = 0,
+                    .loss = loss,
+                    .objective = loss,
+                    .data_sha256 = coefficients.sha256};
+  model.curvature.hessian = std::move(rounded);
+  model.origin = {.kind = "coefficients", .tool = coefficients.tool, .sha256 = coefficients.sha256};
+  const double epsilon = chi_square_quantile(confidence, static_cast<double>(p)) / (2 * n);
+  model.recommended =
+      Json{{"last-layer",
+            {{"epsilon", epsilon}, {"rule", "confidence:95%"}, {"confidence", confidence}}}};
+  model.sha256 = model_sha256(model);
+  return model;
+}
+
+}  // namespace ellice

@@ -1,0 +1,336 @@
+#include "ellice/model/coefficients.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/LU>
+#include <cmath>
+#include <fstream>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/file.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/core/random.hpp"
+#include "ellice/model/model_file.hpp"
+#include "ellice/model/training.hpp"
+#include "support/messages.hpp"
+#include "support/numeric_dataset.hpp"
+
+namespace ellice {
+namespace {
+
+using testing_support::expect_input_error;
+
+/// A logistic regression as a statistics program fits it: no penalty, reference levels left out,
+/// original units, the intercept last.
+struct Fit {
+  Vector beta = {};
+  Matrix covariance = {};
+  double log_likelihood = 0;
+};
+
+Fit fit(const RowMatrix& design, const std::vector<int>& labels) {
+  const Index p = design.cols();
+  Fit result{.beta = Vector::Zero(p)};
+  for (int step = 0; step < 60; ++step) {
+    Matrix information = Matrix::Zero(p, p);
+    Vector gradient = Vector::Zero(p);
+    result.log_likelihood = 0;
+    for (Index i = 0; i < design.rows(); ++i) {
+      const Vector x = design.row(i);
+      const int y = labels[static_cast<std::size_t>(i)];
+      const double score = x.dot(result.beta);
+      const double probability = 1 / (1 + std::exp(-score));
+      information += probability * (1 - probability) * x * x.transpose();
+      gradient += (y - probability) * x;
+      result.log_likelihood += y == 1 ? std::log(probability) : std::log1p(-probability);
+    }
+    result.covariance = information.fullPivLu().inverse();
+    result.beta += result.covariance * gradient;
+  }
+  return result;
+}
+
+/// Applicants with a number, an ordinal level, a yes or no and one of three purposes.
+struct Case {
+  Schema schema;
+  RowMatrix raw;     // as Dataset::raw
+  RowMatrix design;  // income, grade, member=yes, purpose=car, purpose=home, 1
+  std::vector<int> labels;
+  Coefficients coefficients;
+};
+
+Case example(std::uint64_t seed) {
+  Case result;
+  result.schema.target = {.column = "approved", .favourable = "yes"};
+  result.schema.features = {
+      {.name = "income", .min = 500, .max = 9000},
+      {.name = "grade", .kind = FeatureKind::ordinal, .levels = {"low", "middle", "high"}},
+      {.name = "member", .kind = FeatureKind::binary, .levels = {"no", "yes"}},
+      {.name = "purpose", .kind = FeatureKind::categorical, .levels = {"boat", "car", "home"}}};
+  Random random(seed);
+  const Index n = 400;
+  result.raw.resize(n, 4);
+  result.design = RowMatrix::Zero(n, 6);
+  for (Index i = 0; i < n; ++i) {
+    const double income = 500 + 8500 * random.uniform();
+    const double grade = std::floor(3 * random.uniform());
+    const double member = random.uniform() < 0.4 ? 1 : 0;
+    const double purpose = std::floor(3 * random.uniform());
+    result.raw.row(i) << income, grade, member, purpose;
+    result.design.row(i) << income, grade, member, purpose == 1 ? 1 : 0, purpose == 2 ? 1 : 0, 1;
+    const double score = income / 2000 - 2 + 0.5 * grade + member - 0.7 * (purpose == 1 ? 1 : 0);
+    result.labels.push_back(random.uniform() < 1 / (1 + std::exp(-score)) ? 1 : 0);
+  }
+  const Fit fitted = fit(result.design, result.labels);
+  const std::vector<std::string> names = {"income",      "grade",        "member=yes",
+                                          "purpose=car", "purpose=home", "const"};
+  for (std::size_t t = 0; t < names.size(); ++t)
+    result.coefficients.terms.push_back(
+        {.term = names[t], .estimate = fitted.beta(static_cast<Index>(t))});
+  result.coefficients.covariance = fitted.covariance;
+  result.coefficients.rows = n;
+  result.coefficients.log_likelihood = fitted.log_likelihood;
+  result.coefficients.sha256 = std::string(64, 'a');
+  return result;
+}
+
+Vector with_one(const Vector& z) {
+  Vector result(z.size() + 1);
+  result << z, 1;
+  return result;
+}
+
+// Result 51: with the encoder's own means and deviations, the ellipsoid that training finds.
+TEST(Coefficients, GiveTheEllipsoidThatTheRowsGive) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const problem_zoo::Labelled rows = problem_zoo::random_rows(300, 5, seed);
+    const Dataset data = problem_zoo::numeric_dataset(rows);
+    const Model trained = train(data, {}, {.l2 = 0, .folds = 0}).model;
+    RowMatrix design(data.raw.rows(), data.raw.cols() + 1);
+    design << data.raw, Vector::Ones(data.raw.rows());
+    const Fit fitted = fit(design, data.labels);
+    Coefficients coefficients{.covariance = fitted.covariance,
+                              .rows = data.raw.rows(),
+                              .log_likelihood = fitted.log_likelihood,
+                              .sha256 = std::string(64, 'b')};
+    for (Index j = 0; j < data.raw.cols(); ++j)
+      coefficients.terms.push_back({.term = data.schema.features[static_cast<std::size_t>(j)].name,
+                                    .estimate = fitted.beta(j),
+                                    .mean = trained.encoder.mean()(j),
+                                    .scale = trained.encoder.scale()(j),
+                                    .min = trained.encoder.min()(j),
+                                    .max = trained.encoder.max()(j)});
+    coefficients.terms.push_back({.term = "(Intercept)", .estimate = fitted.beta(data.raw.cols())});
+    const Model model = model_of(coefficients, data.schema);
+    const Matrix& expected = trained.curvature.hessian;
+    EXPECT_LE((model.curvature.hessian - expected).norm(), 1e-8 * expected.norm());
+    EXPECT_LE((model.network.head() - trained.network.head()).norm(),
+              1e-8 * trained.network.head().norm());
+    EXPECT_NEAR(model.training.objective, trained.training.objective, 1e-10);
+  }
+}
+
+// Result 52: reference levels change neither scores nor how far models disagree about a row.
+TEST(Coefficients, OfReferenceLevelsGiveTheirScoresAndStandardErrors) {
+  for (const std::uint64_t seed : {4, 5, 6}) {
+    const Case one = example(seed);
+    const Model model = model_of(one.coefficients, one.schema);
+    const Eigen::LDLT<Matrix> hessian(model.curvature.hessian);
+    ASSERT_TRUE(hessian.isPositive());
+    const auto n = static_cast<double>(one.coefficients.rows);
+    Vector beta(6);
+    for (Index t = 0; t < 6; ++t)
+      beta(t) = one.coefficients.terms[static_cast<std::size_t>(t)].estimate;
+    for (Index i = 0; i < one.raw.rows(); ++i) {
+      Vector z(model.encoder.columns());
+      const Vector raw = one.raw.row(i);
+      model.encoder.encode({raw.data(), static_cast<std::size_t>(raw.size())}, z);
+      const Vector x = one.design.row(i);
+      EXPECT_NEAR(model.logit(z), x.dot(beta), 1e-10);
+      const Vector a = with_one(z);
+      const double spread = n * x.dot(one.coefficients.covariance * x);
+      EXPECT_NEAR(a.dot(hessian.solve(a)), spread, 1e-8 * spread);
+    }
+  }
+}
+
+TEST(Coefficients, RecommendTheirConfidenceRegion) {
+  const Case one = example(7);
+  const Model model = model_of(one.coefficients, one.schema);
+  const Json& recommended = (**model.recommended)["last-layer"];
+  EXPECT_NEAR(recommended["epsilon"].get<double>(), 12.591587243743977 / 800,
+              1e-12);  // χ², 6, 95 %
+  EXPECT_EQ(recommended["rule"], "confidence:95%");
+}
+
+TEST(Coefficients, OfTheOtherLabelAreTurned) {
+  Case one = example(8);
+  const Model yes = model_of(one.coefficients, one.schema);
+  one.coefficients.event = "no";
+  for (Coefficient& term : one.coefficients.terms) term.estimate = -term.estimate;
+  const Model no = model_of(one.coefficients, one.schema);
+  EXPECT_EQ(yes.network.head(), no.network.head());
+  EXPECT_EQ(yes.curvature.hessian, no.curvature.hessian);
+  EXPECT_EQ(no.decision.classes, (std::vector<std::string>{"no", "yes"}));
+}
+
+// As statsmodels with and without a formula, R, SAS and pandas write the same terms.
+TEST(Coefficients, MayBeNamedAsProgramsNameThem) {
+  Case one = example(9);
+  const Model expected = model_of(one.coefficients, one.schema);
+  const std::vector<std::vector<std::string>> styles = {
+      {"income", "grade", "member[T.yes]", "C(purpose)[T.car]", "purpose[T.home]", "Intercept"},
+      {"Q(\"income\")", "grade", "C(member, Treatment(reference='no'))[T.yes]",
+       "C(Q('purpose'))[T.car]", "C(Q('purpose'), Sum)[T.home]", "const"},
+      {"`income`", "grade", "memberyes", "purposecar", "purposehome", "(Intercept)"},
+      {"income", "grade", "member yes", "purpose car", "purpose home", "Intercept"},
+      {"income", "grade", "member", "purpose_car", "purpose_home", "_cons"}};
+  for (const std::vector<std::string>& style : styles) {
+    for (std::size_t t = 0; t < style.size(); ++t) one.coefficients.terms[t].term = style[t];
+    EXPECT_EQ(model_of(one.coefficients, one.schema).sha256, expected.sha256) << style[2];
+  }
+}
+
+TEST(Coefficients, InAnotherOrderAreTheSameModel) {
+  Case one = example(10);
+  const Model expected = model_of(one.coefficients, one.schema);
+  std::reverse(one.coefficients.terms.begin(), one.coefficients.terms.end());
+  one.coefficients.covariance = one.coefficients.covariance.reverse().eval();
+  const Model model = model_of(one.coefficients, one.schema);
+  EXPECT_LE((model.network.head() - expected.network.head()).norm(), 1e-12);
+  EXPECT_LE((model.curvature.hessian - expected.curvature.hessian).norm(), 1e-12);
+}
+
+TEST(Coefficients, WithoutKnownScalesCountByTheRangeOfTheSchema) {
+  const Case one = example(11);
+  const Model model = model_of(one.coefficients, one.schema);
+  EXPECT_DOUBLE_EQ(model.encoder.scale()(0), 8500 / std::sqrt(12));
+  EXPECT_DOUBLE_EQ(model.encoder.mean()(0), 4750);
+  EXPECT_EQ(model.encoder.min()(0), 500);
+  EXPECT_EQ(model.encoder.max()(0), 9000);
+}
+
+TEST(Coefficients, BecomeAFileThatIsReadBackAsItIs) {
+  Case one = example(12);
+  one.coefficients.tool = "R 4.2.2, glm";
+  const Model model = model_of(one.coefficients, one.schema);
+  const Json document = to_json(model);
+  EXPECT_EQ(document["version"], 2);
+  EXPECT_EQ(document["origin"]["tool"], "R 4.2.2, glm");
+  const Model again = model_from_json(document, "m.json");
+  EXPECT_EQ(to_text(to_json(again)), to_text(document));
+  EXPECT_EQ(again.sha256, model.sha256);
+}
+
+TEST(Coefficients, ThatDoNotFitAreRefusedByName) {
+  const auto refuses = [](const auto& alter, std::initializer_list<std::string_view> words) {
+    Case one = example(13);
+    alter(one);
+    expect_input_error([&] { return model_of(one.coefficients, one.schema); }, words);
+  };
+  const auto term = [](std::size_t t, const char* name) {
+    return [=](Case& one) { one.coefficients.terms[t].term = name; };
+  };
+  refuses(term(0, "incme"), {"no term belongs to \"income\"", "`drop`"});
+  refuses(term(5, "slope"), {"no term is the intercept"});
+  refuses(term(0, "Intercept"), {"both the intercept"});
+  refuses(term(3, "purpose=yacht"), {"\"boat\" and \"car\" have no term"});
+  refuses(term(3, "income:grade"), {"\"boat\" and \"car\" have no term"});
+  refuses([](Case& one) { one.schema.features.erase(one.schema.features.begin() + 2); },
+          {"\"member=yes\" belongs to no feature"});
+  refuses([](Case& one) { one.coefficients.rows = 250; }, {"over 250 rows"});
+  refuses([](Case& one) { one.coefficients.log_likelihood /= 3; }, {"curvature", "log-likelihood"});
+  refuses([](Case& one) { one.coefficients.covariance *= 1.6; }, {"curvature", "a robust one"});
+  refuses(
+      [](Case& one) {
+        const Vector deviations = one.coefficients.covariance.diagonal().cwiseSqrt();
+        one.coefficients.covariance.array() /= (deviations * deviations.transpose()).array();
+      },
+      {"curvature", "not their correlation"});
+  refuses([](Case& one) { one.coefficients.log_likelihood = 12; }, {"log-likelihood of 12"});
+  refuses([](Case& one) { one.coefficients.covariance(1, 1) = -1; },
+          {"variance of \"grade\"", "-1"});
+  refuses([](Case& one) { one.coefficients.covariance(1, 2) *= -3; },
+          {"\"grade\"", "in one place"});
+  refuses([](Case& one) { one.coefficients.covariance.conservativeResize(5, 5); }, {"5 rows"});
+  refuses(
+      [](Case& one) {
+        one.coefficients.covariance.row(2) = (1 - 1e-13) * one.coefficients.covariance.row(1);
+        one.coefficients.covariance.col(2) = one.coefficients.covariance.row(2);
+        one.coefficients.covariance(2, 2) = one.coefficients.covariance(1, 1);
+      },
+      {"not positive definite"});
+  refuses([](Case& one) { one.schema.features[0].max.reset(); }, {"\"income\"", "`min` and `max`"});
+  refuses([](Case& one) { one.schema.missing = MissingPolicy::median; }, {"medians"});
+  refuses([](Case& one) { one.coefficients.terms[0].scale = 0; }, {"\"income\"", "scale 0"});
+}
+
+class CoefficientFiles : public testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& text) {
+    const std::string path = testing::TempDir() + "coefficients_" + name;
+    write_file(path, text);
+    return path;
+  }
+};
+
+TEST_F(CoefficientFiles, OfCsvAreMatchedByTheirNames) {
+  const std::string estimates =
+      write("e.csv",
+            "Variable,ClassVal0,Estimate,StdErr,mean,scale\nIntercept,,-1.5,0.2,,\n"
+            "income,,0.25,0.1,3000,500\npurpose,new car,0.5,0.3,,\n");
+  const std::string covariance =
+      write("c.csv",
+            "Parameter,purposenew car,Intercept,income\nIntercept,2,1,3\nincome,6,3,5\n"
+            "purposenew car,4,2,6\n");
+  const Coefficients read = read_coefficients(estimates, covariance);
+  ASSERT_EQ(read.terms.size(), 3);
+  EXPECT_EQ(read.terms[2].term, "purpose new car");
+  EXPECT_EQ(read.terms[1].scale, 500);
+  EXPECT_FALSE(read.terms[0].mean.has_value());
+  EXPECT_EQ(read.covariance, (Matrix{{1, 3, 2}, {3, 5, 6}, {2, 6, 4}}));
+  EXPECT_EQ(read.sha256.size(), 64);
+}
+
+TEST_F(CoefficientFiles, AsPandasWritesThemAreUnderstood) {
+  const Coefficients read = read_coefficients(write("p.csv", ",0\nconst,1\nx,2\n"),
+                                              write("q.csv", ",const,x\nconst,1,0.5\nx,0.5,1\n"));
+  EXPECT_EQ(read.terms[1].term, "x");
+  EXPECT_EQ(read.terms[1].estimate, 2);
+}
+
+TEST_F(CoefficientFiles, OfJsonHoldEverything) {
+  const Coefficients read = read_coefficients(
+      write("f.json",
+            R"({"terms": ["const", "x"], "estimates": [1, 2], "covariance": [[1, 0.5], [0.5, 2]],
+                    "rows": 90, "log_likelihood": -40.5, "scale": {"x": 3}, "event": "no"})"));
+  EXPECT_EQ(read.rows, 90);
+  EXPECT_EQ(read.log_likelihood, -40.5);
+  EXPECT_EQ(read.terms[1].scale, 3);
+  EXPECT_EQ(read.event, "no");
+}
+
+TEST_F(CoefficientFiles, ThatAreWrongAreRefusedByPlace) {
+  const std::string good = write("g.csv", "term,estimate\nconst,1\nx,2\n");
+  const auto refuses = [&](const std::string& estimates, const std::string& covariance,
+                           std::initializer_list<std::string_view> words) {
+    expect_input_error([&] { return read_coefficients(estimates, covariance); }, words);
+  };
+  refuses(write("b.csv", "x,y\n1,2\n"), good, {"expected `term` and `estimate`"});
+  refuses(write("b.csv", "term,estimate\nconst,one\n"), good, {":2", "\"one\""});
+  refuses(good, write("b.csv", "t,const\nconst,1\n"), {"found 2 columns, expected 3"});
+  refuses(good, write("b.csv", "t,const,z\nconst,1,1\nx,1,1\n"), {"\"z\" is none of the terms"});
+  refuses(good, write("b.csv", "t,const,x\nconst,1,1\n"), {"no row for \"x\""});
+  refuses(good, write("b.csv", "t,const,x\nx,1,1\nx,1,1\n"), {":3", "was there before"});
+  refuses(good, write("b.csv", "t,const,x\nconst,1,inf\nx,1,1\n"), {":2", "\"inf\""});
+  expect_input_error(
+      [&] {
+        return read_coefficients(write(
+            "r.json", R"({"terms": ["const"], "estimates": [1], "covariance": [[1]], "rows": 9,
+                          "log_likelihood": -4, "covariance_type": "HC3"})"));
+      },
+      {"covariance_type", "HC3", "nonrobust"});
+}
+
+}  // namespace
+}  // namespace ellice
