@@ -23,6 +23,7 @@ constexpr double nearly_all = 0.95;
 constexpr double mostly_distinct = 0.9;
 constexpr std::size_t enough_values = 5;  // to speak of a grid
 constexpr std::size_t enough_rows = 10;   // to speak of an identifier of numbers
+constexpr std::size_t many_rows = 30;     // that no quantity rises through by chance
 
 std::string by_name(const WordMatch& match) {
   return fmt::format("{}, by \"{}\" in its name", match.meaning, match.word);
@@ -64,6 +65,17 @@ bool is_free_text(const ColumnSummary& column) {
          column.distinct_share() > 0.5 && column.values.size() > enough_rows;
 }
 
+/// Numbers of customers, contracts or applications, in the order in which they were given.
+bool is_rising(const ColumnSummary& column) {
+  return column.rows >= many_rows && column.rises;
+}
+
+/// Texts of which hardly any comes twice.
+bool is_distinct_text(const ColumnSummary& column) {
+  return column.numbers == 0 && column.filled() >= enough_rows &&
+         column.distinct_share() >= nearly_all;
+}
+
 /// Digits of one length of which some begin with 0: a code that only looks like a number.
 bool is_code_of_digits(const ColumnSummary& column) {
   return column.leading_zeros > 0 && column.digits_only == column.filled() &&
@@ -75,6 +87,7 @@ bool is_code_of_digits(const ColumnSummary& column) {
 bool is_identifier(const std::string& name, const ColumnSummary& column) {
   if (name.empty()) return true;
   if (column.rows >= enough_rows && column.counts_up) return true;
+  if (is_rising(column) || is_distinct_text(column)) return true;
   const bool may_be = !column.is_number() || column.whole;
   return may_be && column.filled() >= enough_rows && column.distinct_share() >= mostly_distinct &&
          match_name(name, {"identifier"}).has_value();
@@ -93,7 +106,13 @@ std::optional<std::string> reason_to_drop(const std::string& name, const ColumnS
   if (const auto match = match_name(name, {"identifier"}); match && is_identifier(name, column)) {
     return fmt::format("{}, and nearly every row has another value", by_name(*match));
   }
+  if (const auto match = match_name(name, {"person"}); match && column.numbers == 0)
+    return by_name(*match);
   if (column.rows >= enough_rows && column.counts_up) return "it counts the rows";
+  if (is_rising(column)) {
+    return "whole numbers that rise from every row to the next, as identifiers do; if it is a "
+           "quantity by which the rows are sorted, describe it under features";
+  }
   const auto texts = static_cast<double>(column.filled() - column.numbers);
   if (column.dates > 0 && static_cast<double>(column.dates) >= nearly_all * texts &&
       column.numbers == 0) {
@@ -106,6 +125,7 @@ std::optional<std::string> reason_to_drop(const std::string& name, const ColumnS
                        ColumnSummary::most_values);
   }
   if (column.values.size() == column.rows) return "text that differs in every row; an identifier?";
+  if (is_distinct_text(column)) return "text that differs in nearly every row; an identifier?";
   if (column.filled() >= enough_rows && column.distinct_share() > 0.5) {
     if (const auto match = match_name(name, {"identifier"})) return by_name(*match);
   }
