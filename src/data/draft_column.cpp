@@ -65,7 +65,7 @@ void ColumnSummary::add(std::string_view cell, const CellReader& reader,
   ++rows;
   if (reader.is_missing(cell)) {
     ++empty;
-    counts_up = rises = false;
+    counts_up = false;
     return;
   }
   double value = 0;
@@ -94,7 +94,7 @@ void ColumnSummary::add(std::string_view cell, const CellReader& reader,
 void ColumnSummary::add_number(double value) {
   const bool is_whole = value == std::nearbyint(value);
   counts_up = counts_up && is_whole && (numbers == 0 || value == last + 1);
-  rises = rises && is_whole && (numbers == 0 || value > last);
+  rises += numbers > 0 && value > last ? 1 : 0;
   last = value;
   least = numbers == 0 ? value : std::min(least, value);
   greatest = numbers == 0 ? value : std::max(greatest, value);
@@ -111,7 +111,7 @@ void ColumnSummary::add_number(double value) {
 }
 
 void ColumnSummary::add_text(std::string_view cell) {
-  counts_up = rises = false;
+  counts_up = false;
   if (text.empty()) text = cell;
   dates += looks_like_date(without_outer_blanks(cell)) ? 1 : 0;
   words += 1 + static_cast<std::size_t>(std::count(cell.begin(), cell.end(), ' '));
