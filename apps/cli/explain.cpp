@@ -284,7 +284,8 @@ ExitStatus run_explain(ExplainArguments arguments) {
     throw;
   }
   sink.finish();
-  if (letters) letters->finish(console);
+  const std::size_t left_out = arguments.declined ? progress.rows() - sink.summary().queries() : 0;
+  if (letters) letters->finish(left_out, console);
   ids.warn(arguments.id, letters != nullptr, console);
   if (!reader.doubt().empty()) console.warning(reader.doubt());
   console.info(fmt::format("epsilon {} ({}): a certified plan is {}",
@@ -292,9 +293,8 @@ ExitStatus run_explain(ExplainArguments arguments) {
                            epsilon_meaning(explainer.resolved().rule, explainer.problem())));
   if (arguments.declined) {
     const std::size_t rows = progress.rows();
-    console.info(fmt::format("--declined: {} of {} {} accepted as they are and left out",
-                             rows - sink.summary().queries(), rows,
-                             rows == 1 ? "person is" : "people are"));
+    console.info(fmt::format("--declined: {} of {} {} accepted as they are and left out", left_out,
+                             rows, rows == 1 ? "person is" : "people are"));
   }
   return conclude(arguments, sink, console);
 }

@@ -55,6 +55,9 @@ class Letters(CliTestCase):
             for word in ("logit", "query", "epsilon", "script", "{{"):
                 self.assertNotIn(word, page)
         self.assertEqual(sorted(os.listdir(self.folder / "letters")), sorted([*pages, "answers.json", "index.csv"]))
+        run, same = self.letters("--declined", folder="declined")
+        self.assertIn("no letter for 1 person already accepted", run.stderr)
+        self.assertEqual(list(same), list(pages))
 
     def test_name_certificates_that_stand_beside_them(self):
         """By the rule of the documents, in Python."""

@@ -126,6 +126,8 @@ MISTAKES = (
     (EXPLAIN + "--set true --data people.csv", BAD_INPUT, 'people.csv: column "approved" is missing', "there are: who, income"),
     # People in files.
     (EXPLAIN, BAD_INPUT, "the file is empty", "expected a header line", {"people.csv": ""}),
+    (EXPLAIN, BAD_INPUT, "the text is UTF-16", "save the file as UTF-8", {"people.csv": PEOPLE.encode("utf-16")}),
+    (EXPLAIN, BAD_INPUT, 'line 1 is a hint for spreadsheets ("sep=")', "remove that line", {"people.csv": "sep=;\n" + PEOPLE}),
     (EXPLAIN, BAD_INPUT, "separated by ';'?", "`ellice schema` finds out", {"people.csv": PEOPLE.replace(",", ";")}),
     (EXPLAIN, BAD_INPUT, 'column "debt": found "6,5"', "expected a finite number", person('Ann,29000,"6,5",car,Köln')),
     (EXPLAIN, BAD_INPUT, "found 6 cells, expected 5", "quote cells that hold a comma", person("Ann,29000,6,5,car,Köln")),

@@ -25,6 +25,12 @@ class People(CliTestCase):
         run = self.run_ellice("explain", "l.json", "-", "--epsilon", "1%", "--format", "json", stdin=people.encode())
         self.assertIn("standard input is UTF-8", run.stderr)
         self.assertEqual(run.stdout, answers[0])
+        self.write("p.csv", people.encode() + "30000,5,home,Köln\n".encode("latin-1"))  # two files put together
+        run = self.run_ellice("explain", "l.json", "p.csv", "--epsilon", "1%", "--format", "json")
+        self.assertEqual(run.returncode, BAD_INPUT)
+        self.assertRegex(run.stderr, "p.csv: line 4: .*not UTF-8")
+        self.write("p.csv", people.encode("utf-16"))
+        self.expect_failure(BAD_INPUT, ["p.csv: the text is UTF-16"], "explain", "l.json", "p.csv", "--epsilon", "1%")
         self.write("l8.csv", LOANS.replace("city", "größe"))
         run = self.run_ellice("train", "l8.csv", "--schema", "l.yaml", "-o", "l8.json")
         self.assertEqual(run.returncode, DONE, run.stderr)
