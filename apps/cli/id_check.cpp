@@ -21,7 +21,7 @@ std::string_view trimmed(std::string_view id) {
 }
 
 /// «row 3», «rows 3, 4, 9 … (12 in all)»: counted from 1, as the names of letters are.
-std::string rows_text(std::vector<std::size_t> rows) {
+std::string named_rows(std::vector<std::size_t> rows) {
   std::sort(rows.begin(), rows.end());
   std::vector<std::size_t> named;
   for (std::size_t i = 0; i < std::min(rows.size(), most_named); ++i) named.push_back(rows[i] + 1);
@@ -48,7 +48,7 @@ void IdCheck::add(const QueryBlock& block) {
 void IdCheck::warn(const std::string& column, bool letters, const Console& console) {
   if (!empty_.empty()) {
     console.warning(fmt::format(
-        "--id {}: {} {} empty there, counted from 1 below the header{}", column, rows_text(empty_),
+        "--id {}: {} {} empty there, counted from 1 below the header{}", column, named_rows(empty_),
         empty_.size() == 1 ? "is" : "are",
         letters ? "; letters to them are addressed to nobody and named by the row alone" : ""));
   }
@@ -60,7 +60,7 @@ void IdCheck::warn(const std::string& column, bool letters, const Console& conso
   if (repeated.empty()) return;
   console.warning(fmt::format(
       "--id {}: {} {} an identifier that an earlier row has, counted from 1 below the header{}",
-      column, rows_text(repeated), repeated.size() == 1 ? "has" : "have",
+      column, named_rows(repeated), repeated.size() == 1 ? "has" : "have",
       letters ? "; each gets a letter of its own, which begins with the row in its name" : ""));
 }
 

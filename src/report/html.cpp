@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "data/digit.hpp"
 #include "ellice/core/version.hpp"
 #include "ellice/report/sentence.hpp"
 #include "report/display.hpp"
@@ -16,10 +17,6 @@ namespace ellice {
 namespace {
 
 using svg::escape;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 /// Whether a blank at this place stands between groups of a number's digits: «15 300».
 bool is_between_groups(std::string_view text, std::size_t at) {
