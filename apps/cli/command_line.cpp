@@ -58,6 +58,13 @@ std::string usage_fault(const CLI::App& program, const CLI::ParseError& error) {
     const std::string name = unknown.front().substr(0, unknown.front().find('='));
     return fmt::format("there is no option {}; {}", name, suggestion(name, options));
   }
+  if (!chosen.empty() && error.get_exit_code() == int(CLI::ExitCodes::ArgumentMismatch)) {
+    for (const CLI::Option* const option : chosen.front()->get_options()) {
+      if (option->get_items_expected_max() == 1 && option->count() > 1)
+        return fmt::format("{} stands {} times (\"{}\"); give it once", option->get_name(),
+                           option->count(), fmt::join(option->results(), "\", \""));
+    }
+  }
   if (!chosen.empty()) return error.what();
   if (unknown.empty()) return fmt::format("a verb is needed: {}", fmt::join(verbs, ", "));
   return fmt::format("there is no verb \"{}\"; {}", unknown.front(),

@@ -42,6 +42,10 @@ ExitStatus run_compare(const CompareArguments& arguments) {
   std::optional<AnswerFile> plans;
   if (!arguments.plans.empty()) {
     const std::string source = input_name(arguments.plans);
+    require(!arguments.plans.ends_with(".csv"),
+            "{} is a table; compare reads the plans of `explain --format json` or jsonl, which "
+            "have their certificates and what was asked",
+            source);
     plans = answers_from_json(read_file(arguments.plans), before, source);
     require_input(are_for(*plans, before),
                   "{}: these plans were made for another model than {}; give the one they were "

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/utf8.hpp"
+#include "data/row_file.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
@@ -67,7 +68,7 @@ JudgedAnswers read_answers(const std::string& path, const EvaluateArguments& arg
   const std::string source = input_name(path);
   std::optional<std::vector<Query>> queries;
   if (!arguments.queries.empty()) {
-    CsvReader table(arguments.queries, model.schema().format);
+    CsvReader table = open_rows(arguments.queries, model.schema().format);
     queries = read_queries(table, model);
   }
   AnswerFile file;
@@ -125,7 +126,7 @@ std::size_t common_rows(const StoredRows& rows, const StoredRows& others) {
 StoredRows other_rows(const EvaluateArguments& arguments, const Model& model,
                       const TrainingRows& rows, const Console& console) {
   if (!arguments.shift_data.empty()) {
-    CsvReader table(arguments.shift_data, model.schema().format);
+    CsvReader table = open_rows(arguments.shift_data, model.schema().format);
     const Dataset data = read_dataset(table, model.schema(), console.progress());
     require_input(data.schema == model.schema(), "{}: its schema is not the model's",
                   arguments.shift_data);

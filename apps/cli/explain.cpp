@@ -1,17 +1,20 @@
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <memory>
 
 #include "answer_sink.hpp"
 #include "core/stop.hpp"
 #include "core/utf8.hpp"
+#include "data/row_file.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/explain/explainer.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
 #include "ellice/report/sentence.hpp"
+#include "id_check.hpp"
 #include "interruption.hpp"
 #include "letter_arguments.hpp"
 #include "methods/method_table.hpp"
@@ -58,7 +61,8 @@ struct ExplainArguments {
 /// That the two files do not stand in each other's place.
 void check_order(const ExplainArguments& arguments) {
   const auto begins_as_json = [](const std::string& path) {
-    if (path == "-") return false;
+    std::error_code unknown;
+    if (!std::filesystem::is_regular_file(path, unknown)) return false;  // a pipe is read once
     std::ifstream file(path);
     char first = 0;
     return static_cast<bool>(file >> first) && first == '{';
@@ -196,7 +200,7 @@ ExitStatus conclude(const ExplainArguments& arguments, const AnswerSink& sink,
 
 /// Reads, answers and writes block by block. Stopped, it has written what was finished.
 void explain_all(const ExplainArguments& arguments, const Explainer& explainer, QueryReader& reader,
-                 TableProgress& progress, AnswerSink& sink, LetterBatch* letters) {
+                 TableProgress& progress, IdCheck& ids, AnswerSink& sink, LetterBatch* letters) {
   const FinishedScope finished(true);
   while (true) {
     const QueryBlock block = reader.next(block_rows);
@@ -205,6 +209,7 @@ void explain_all(const ExplainArguments& arguments, const Explainer& explainer, 
                           progress.rows() + block.size());
     }
     if (block.size() == 0) break;
+    ids.add(block);
     std::vector<Answer> answers = explainer.explain(
         block.queries, {.threads = arguments.common.threads, .progress = std::cref(progress)});
     // Letters have one plan, and files that stand beside them the same.
@@ -249,7 +254,8 @@ ExitStatus run_explain(ExplainArguments arguments) {
                             {.threads = arguments.common.threads, .progress = console.progress()});
   for (const std::string& note : explainer.notes()) console.warning(note);
 
-  CsvReader source(arguments.queries, explainer.model().schema().format);
+  CsvReader source = open_rows(arguments.queries, explainer.model().schema().format,
+                               [&](const std::string& remark) { console.warning(remark); });
   QueryReader reader(
       explainer.model(), source, arguments.id.empty() ? std::nullopt : std::optional(arguments.id),
       arguments.on_error == "skip" ? QueryReader::OnError::skip : QueryReader::OnError::stop);
@@ -269,22 +275,26 @@ ExitStatus run_explain(ExplainArguments arguments) {
                    .worth = worth});
   if (letters) letters->begin(explainer, trades_off ? std::optional(worth) : std::nullopt);
   TableProgress progress(console.progress(), source);
+  IdCheck ids;
   try {
-    explain_all(arguments, explainer, reader, progress, sink, letters ? letters->batch() : nullptr);
+    explain_all(arguments, explainer, reader, progress, ids, sink,
+                letters ? letters->batch() : nullptr);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) keep_finished(arguments, sink, console);
     throw;
   }
   sink.finish();
-  if (letters) letters->finish(console);
+  const std::size_t left_out = arguments.declined ? progress.rows() - sink.summary().queries() : 0;
+  if (letters) letters->finish(left_out, console);
+  ids.warn(arguments.id, letters != nullptr, console);
+  if (!reader.doubt().empty()) console.warning(reader.doubt());
   console.info(fmt::format("epsilon {} ({}): a certified plan is {}",
                            rounded(explainer.epsilon(), 3), explainer.resolved().rule.text,
                            epsilon_meaning(explainer.resolved().rule, explainer.problem())));
   if (arguments.declined) {
     const std::size_t rows = progress.rows();
-    console.info(fmt::format("--declined: {} of {} {} accepted as they are and left out",
-                             rows - sink.summary().queries(), rows,
-                             rows == 1 ? "person is" : "people are"));
+    console.info(fmt::format("--declined: {} of {} {} accepted as they are and left out", left_out,
+                             rows, rows == 1 ? "person is" : "people are"));
   }
   return conclude(arguments, sink, console);
 }

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "core/stop.hpp"
+#include "data/row_file.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
@@ -37,7 +38,8 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   const FrontierTracer frontier(owned, arguments.epsilons, execution);
   const std::vector<double>& epsilons = frontier.epsilons();
   for (const std::string& note : owned.notes()) console.warning(note);
-  CsvReader source(arguments.queries, owned.model().schema().format);
+  CsvReader source = open_rows(arguments.queries, owned.model().schema().format,
+                               [&](const std::string& remark) { console.warning(remark); });
   QueryReader reader(owned.model(), source, std::nullopt, QueryReader::OnError::stop);
   const bool proved = frontier.is_proved();
   const bool as_json = arguments.format == OutputFormat::json;

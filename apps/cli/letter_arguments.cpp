@@ -111,7 +111,7 @@ void LetterJob::begin(const Explainer& explainer, std::optional<double> worth) {
                  explainer.model().schema(), worth);
 }
 
-void LetterJob::finish(const Console& console) {
+void LetterJob::finish(std::size_t left_out, const Console& console) {
   batch_->finish();
   folder_.commit();
   const LetterCounts& counts = batch_->counts();
@@ -119,7 +119,7 @@ void LetterJob::finish(const Console& console) {
       "wrote {} {} to {}: {} with a plan, {} that say that there is none; no letter for {} "
       "already accepted{}",
       counts.letters(), counts.letters() == 1 ? "letter" : "letters", folder_.path(), counts.plans,
-      counts.without_plan, people(counts.accepted),
+      counts.without_plan, people(counts.accepted + left_out),
       counts.unreadable == 0
           ? ""
           : fmt::format(" and {} whose row cannot be read", people(counts.unreadable))));

@@ -40,7 +40,8 @@ class LetterJob {
   /// `explainer` must outlive the job. `worth` where plans are trade-offs (LetterBatch).
   void begin(const Explainer& explainer, std::optional<double> worth);
   [[nodiscard]] LetterBatch* batch() { return batch_ ? &*batch_ : nullptr; }
-  void finish(const Console& console);
+  /// `left_out`: people whom the answers do not have, since the model accepts them.
+  void finish(std::size_t left_out, const Console& console);
 
  private:
   LetterOptions options_;

@@ -1,6 +1,7 @@
 #include "problem_arguments.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
@@ -33,16 +34,32 @@ std::optional<double> parse_bound(const std::string& text, const std::string& wh
   return value;
 }
 
+/// Takes a side of a range, which two flags must not give differently.
+void give_once(std::string_view flag, const std::string& feature, std::string_view side,
+               std::optional<double> value, std::optional<double>& given) {
+  require(!value || !given || *value == *given,
+          "{}: {} has two values for its {}, {} and {}; give one of them", flag, feature, side,
+          given.value_or(0), value.value_or(0));
+  if (value) given = value;
+}
+
 void add_limits(const ProblemArguments& arguments, Constraints& constraints) {
   auto& features = constraints.features;
+  using Given = FeatureLimits;  // by flags, which stand over those of a file
+  std::map<std::string, Given> flags;
   for (const std::string& name : arguments.lock) features[name].locked = true;
   for (const std::string& text : arguments.bounds) {
     const Pair pair = split_pair("--bounds", text, "income=20000:50000");
     const std::size_t colon = pair.value.find(':');
     require(colon != std::string::npos,
             "--bounds: found \"{}\", expected lo:hi, e.g. income=20000:50000 or debt=:9000", text);
-    features[pair.feature].min = parse_bound(pair.value.substr(0, colon), text);
-    features[pair.feature].max = parse_bound(pair.value.substr(colon + 1), text);
+    Given& given = flags[pair.feature];
+    give_once("--bounds", pair.feature, "minimum", parse_bound(pair.value.substr(0, colon), text),
+              given.min);
+    give_once("--bounds", pair.feature, "maximum", parse_bound(pair.value.substr(colon + 1), text),
+              given.max);
+    features[pair.feature].min = given.min;
+    features[pair.feature].max = given.max;
   }
   for (const std::string& text : arguments.directions) {
     const Pair pair = split_pair("--direction", text, "debt=decrease");
@@ -50,7 +67,12 @@ void add_limits(const ProblemArguments& arguments, Constraints& constraints) {
     require(direction.has_value(),
             "--direction: found \"{}\", expected increase, decrease or any, e.g. debt=decrease",
             text);
-    features[pair.feature].direction = *direction;
+    std::optional<Direction>& given = flags[pair.feature].direction;
+    require(!given || *given == *direction,
+            "--direction: {} is to {} and to {}; give one of the two", pair.feature,
+            enum_name(given.value_or(Direction::any)), enum_name(*direction));
+    given = direction;
+    features[pair.feature].direction = direction;
   }
 }
 
@@ -149,6 +171,42 @@ void warn_of_horizon(const ExplainRequest& request, const Console& console) {
 
 }  // namespace
 
+/// What a run allows that the schema does not.
+std::vector<std::string> lifted_by(const FeatureLimits& limit, const Feature& feature) {
+  std::vector<std::string> lifted;
+  if (limit.direction && feature.direction != Direction::any &&
+      *limit.direction != feature.direction)
+    lifted.push_back(fmt::format("direction {} in place of {}", enum_name(*limit.direction),
+                                 enum_name(feature.direction)));
+  if (limit.min && feature.min && *limit.min < *feature.min)
+    lifted.push_back(fmt::format("minimum {} in place of {}", *limit.min, *feature.min));
+  if (limit.max && feature.max && *limit.max > *feature.max)
+    lifted.push_back(fmt::format("maximum {} in place of {}", *limit.max, *feature.max));
+  return lifted;
+}
+
+/// Constraints of a run stand over the schema's (docs/reference/formats.md), which is a mistake
+/// where nobody meant it.
+void warn_of_lifted(const ExplainRequest& request, const Console& console) {
+  const Schema& schema = request.model->schema();
+  const auto warn = [&](const std::map<std::string, FeatureLimits>& limits,
+                        const std::string& whose) {
+    for (const auto& [name, limit] : limits) {
+      const std::optional<std::size_t> index = schema.find(name);
+      if (!index) continue;  // refused later, by name
+      const std::vector<std::string> lifted = lifted_by(limit, schema.features[*index]);
+      if (lifted.empty()) continue;
+      console.warning(fmt::format(
+          "{}{}: {}, which the schema has: what is given for a run stands over it; leave it out to "
+          "keep to the schema",
+          whose, name, fmt::join(lifted, ", ")));
+    }
+  };
+  warn(request.constraints.features, "");
+  for (const auto& [query, limits] : request.constraints.queries)
+    warn(limits, fmt::format("query {}: ", query));
+}
+
 ExplainRequest read_request(const std::string& model, const ProblemArguments& arguments,
                             const RowArguments& rows, const CommonOptions& common) {
   ExplainRequest request{.model = std::make_shared<const Model>(read_model(model))};
@@ -164,6 +222,7 @@ ExplainRequest read_request(const std::string& model, const ProblemArguments& ar
   add_limits(arguments, request.constraints);
   if (!arguments.horizon.empty()) request.constraints.horizon = parse_horizon(arguments.horizon);
   warn_of_horizon(request, common.console());
+  warn_of_lifted(request, common.console());
   if (!arguments.threshold.empty()) {
     request.threshold = parse_threshold(arguments.threshold);
     warn_of_threshold(arguments.threshold, *request.threshold, common.console());

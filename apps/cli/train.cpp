@@ -4,6 +4,7 @@
 
 #include "core/utf8.hpp"
 #include "data/recipe.hpp"
+#include "data/row_file.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
@@ -51,7 +52,8 @@ Dataset load_data(const TrainArguments& arguments, const Console& console) {
       "train {0} needs --schema; `ellice schema {0} --target COLUMN --favourable VALUE` drafts one",
       arguments.data);
   const Schema schema = read_schema(arguments.schema);
-  CsvReader source(arguments.data, schema.format);
+  CsvReader source = open_rows(arguments.data, schema.format,
+                               [&](const std::string& remark) { console.warning(remark); });
   const bool many = arguments.training.model == NetworkKind::softmax;
   return read_dataset(source, schema, console.progress(),
                       many ? ClassValues::all : ClassValues::of_schema);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/as_input.hpp"
+#include "data/row_file.hpp"
 #include "ellice/audit/audit.hpp"
 #include "ellice/certificate/certificate.hpp"
 #include "ellice/certificate/verification.hpp"
@@ -52,7 +53,7 @@ bool is_recourse_file(const Json& document) {
 
 /// Those who asked, as `explain` read them.
 People read_people(const std::string& path, const Model& model) {
-  CsvReader source(path, model.schema().format);
+  CsvReader source = open_rows(path, model.schema().format);
   QueryReader reader(model, source, std::nullopt, QueryReader::OnError::skip);
   People people;
   constexpr std::size_t block_rows = 4096;
@@ -177,10 +178,27 @@ Json verification_json(const Model& model, const FileAudit& all, std::size_t fai
   return document;
 }
 
+/// What of answers that hold was not checked, and in how many.
+std::map<std::string, std::size_t> unverified_of(const FileAudit& all) {
+  std::map<std::string, std::size_t> result;
+  for (const AnswerAudit& one : all)
+    if (one.holds() && !one.unverified.empty()) ++result[one.unverified.front()];
+  return result;
+}
+
+/// What is not checked in all of several answers alike is said once, below them.
+bool is_said_once(std::size_t count, std::size_t answers) {
+  return answers > 1 && count == answers;
+}
+
 /// What there is to say about a verdict.
-std::string reason_for(const AnswerAudit& one) {
+std::string reason_for(const AnswerAudit& one, const std::map<std::string, std::size_t>& open,
+                       std::size_t answers) {
   if (!one.holds()) return one.failures.front();
-  return one.unverified.empty() ? "" : "not checked: " + one.unverified.front();
+  if (one.unverified.empty()) return "";
+  return is_said_once(open.at(one.unverified.front()), answers)
+             ? ""
+             : "not checked: " + one.unverified.front();
 }
 
 std::string verification_text(const FileAudit& all, std::size_t failed, bool has_queries) {
@@ -191,13 +209,12 @@ std::string verification_text(const FileAudit& all, std::size_t failed, bool has
   std::size_t shown = 0;
   std::size_t certified = 0;
   std::size_t proofs = 0;
-  std::size_t open = 0;
+  const std::map<std::string, std::size_t> open = unverified_of(all);
   for (const AnswerAudit& one : all) {
     const bool has_certificate = is_certified(one.status);
     if (one.holds()) {
       certified += has_certificate ? 1 : 0;
       proofs += one.status == Status::infeasible && is_confirmed(one) ? 1 : 0;
-      open += one.unverified.empty() ? 0 : 1;
       if (++shown > most_shown) continue;
     }
     table.row({std::to_string(one.query_index), std::to_string(one.plan),
@@ -206,16 +223,25 @@ std::string verification_text(const FileAudit& all, std::size_t failed, bool has
                : is_confirmed(one) ? "holds"
                                    : "no claim",
                rounded(one.epsilon), rounded(one.threshold),
-               has_certificate ? rounded(one.robust_logit, 6) : "-", reason_for(one)});
+               has_certificate ? rounded(one.robust_logit, 6) : "-",
+               reason_for(one, open, all.size())});
   }
   std::string text = table.text();
   if (shown > most_shown) text += fmt::format("… and {} more that hold\n", shown - most_shown);
   text += fmt::format("{} answers: {} certificates and {} proofs of infeasibility hold, {} fail\n",
                       all.size(), certified, proofs, failed);
-  if (open > 0) {
+  std::size_t stated = 0;  // of which the table says what
+  for (const auto& [what, count] : open) {
+    if (is_said_once(count, all.size())) {
+      text += fmt::format("not checked in any of them: {}\n", what);
+    } else {
+      stated += count;
+    }
+  }
+  if (stated > 0) {
     text += fmt::format(
         "{} of those that hold state something that could be neither confirmed nor refuted\n",
-        open);
+        stated);
   }
   const std::string missing = missing_text(all, has_queries);
   if (!missing.empty()) text += missing + "\n";

@@ -124,6 +124,16 @@ Json parse_json(std::string_view text, const std::string& source) {
   } catch (const Json::parse_error& error) {
     // "[json.exception.parse_error.101] parse error at line 3, column 1: …": keep what helps a
     // reader.
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    constexpr std::string_view begins_a_value = "{[\"-0123456789tfnNI";
+    if (first != std::string_view::npos &&
+        begins_a_value.find(text[first]) == std::string_view::npos) {
+      const std::string_view line = text.substr(first, text.find_first_of("\r\n", first) - first);
+      fail(ErrorCode::input,
+           "{}: not JSON: it begins \"{}\", as a table or another text does; give a file that was "
+           "written as JSON in this place",
+           source, shortened(line, 40));
+    }
     const std::string_view what = error.what();
     const std::size_t start = what.find("] ");
     fail(ErrorCode::input, "{}: not JSON: {}; is the file complete?", source,

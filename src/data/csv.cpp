@@ -90,7 +90,6 @@ struct CsvReader::State {
 
   /// The first bytes, so that somebody can look at them before they are read.
   std::string read_start() {
-    constexpr std::size_t most = std::size_t{1} << 24U;
     std::string result;
     std::size_t got = 0;
     do {
@@ -98,7 +97,7 @@ struct CsvReader::State {
       result.resize(before + CsvScanner::default_buffer_size);
       got = file.read(result.data() + before, CsvScanner::default_buffer_size);
       result.resize(before + got);
-    } while (got > 0 && result.size() < most);
+    } while (got > 0 && result.size() < longest_start);
     return result;
   }
 

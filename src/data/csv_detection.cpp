@@ -45,12 +45,6 @@ constexpr Spellings usual_without = {{{'.', '\0'},
                                       {'.', ' '},
                                       {'.', '\''}}};
 
-/// Whether all is UTF-8 but for a character that the end of the bytes cuts.
-bool is_utf8(std::string_view bytes) {
-  const std::optional<std::size_t> fault = find_invalid_utf8(bytes);
-  return !fault || (*fault + 4 > bytes.size() && static_cast<unsigned char>(bytes[*fault]) >= 0xC0);
-}
-
 /// How often each separator stands on each of the first lines, outside of quotes.
 std::vector<std::array<std::size_t, separators.size()>> count_separators(std::string_view text) {
   std::vector<std::array<std::size_t, separators.size()>> lines;

@@ -2,6 +2,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+
+#include "core/utf8.hpp"
 
 namespace ellice {
 
@@ -32,6 +35,13 @@ void append_latin1(std::string_view bytes, std::string& text) {
     }
     text += static_cast<char>(0x80U | (code & 0x3FU));
   }
+}
+
+bool is_utf8(std::string_view start) {
+  const std::optional<std::size_t> fault = find_invalid_utf8(start);
+  if (!fault) return true;
+  return start.size() >= longest_start && *fault + 4 > start.size() &&
+         static_cast<unsigned char>(start[*fault]) >= 0xC0;
 }
 
 }  // namespace ellice

@@ -122,6 +122,9 @@ void CsvScanner::read_header() {
   header_.assign(cells_.begin(), cells_.end());
 
   const std::string& first = header_.front();
+  require_input(!first.starts_with("sep="),
+                "{}: line 1 is a hint for spreadsheets (\"sep=\") and no header; remove that line",
+                name_);
   if (header_.size() == 1) {
     for (const auto& [separator, spelling] :
          {std::pair(',', "','"), std::pair(';', "';'"), std::pair('\t', "a tab")}) {

@@ -94,6 +94,7 @@ void ColumnSummary::add(std::string_view cell, const CellReader& reader,
 void ColumnSummary::add_number(double value) {
   const bool is_whole = value == std::nearbyint(value);
   counts_up = counts_up && is_whole && (numbers == 0 || value == last + 1);
+  rises += numbers > 0 && value > last ? 1 : 0;
   last = value;
   least = numbers == 0 ? value : std::min(least, value);
   greatest = numbers == 0 ? value : std::max(greatest, value);

@@ -45,6 +45,7 @@ struct ColumnSummary {
   bool whole = true;         // every number is a whole number
   bool more_values = false;  // than `values` holds
   bool counts_up = true;     // each cell is the whole number after the one before
+  std::size_t rises = 0;     // numbers that are above the one before
   std::unordered_map<std::string, std::size_t> values = {};  // rows of each
   std::string text = {};                                     // the first cell that is no number
   double least = 0;

@@ -21,8 +21,10 @@ constexpr std::size_t most_allowed = 20;  // of them
 constexpr double frequent = 0.01;         // share of the rows of a frequent level
 constexpr double nearly_all = 0.95;
 constexpr double mostly_distinct = 0.9;
+constexpr std::size_t most_shown = 3;     // levels with several spellings
 constexpr std::size_t enough_values = 5;  // to speak of a grid
 constexpr std::size_t enough_rows = 10;   // to speak of an identifier of numbers
+constexpr std::size_t many_rows = 30;     // that no quantity rises through by chance
 
 std::string by_name(const WordMatch& match) {
   return fmt::format("{}, by \"{}\" in its name", match.meaning, match.word);
@@ -64,6 +66,20 @@ bool is_free_text(const ColumnSummary& column) {
          column.distinct_share() > 0.5 && column.values.size() > enough_rows;
 }
 
+/// Numbers of customers, contracts or applications, in the order in which they were given; a few
+/// rows may stand twice.
+bool is_rising(const ColumnSummary& column) {
+  return column.rows >= many_rows && column.numbers == column.rows && column.whole &&
+         column.distinct_share() >= nearly_all &&
+         static_cast<double>(column.rises) >= nearly_all * static_cast<double>(column.rows - 1);
+}
+
+/// Texts of which hardly any comes twice.
+bool is_distinct_text(const ColumnSummary& column) {
+  return column.numbers == 0 && column.filled() >= enough_rows &&
+         column.distinct_share() >= nearly_all;
+}
+
 /// Digits of one length of which some begin with 0: a code that only looks like a number.
 bool is_code_of_digits(const ColumnSummary& column) {
   return column.leading_zeros > 0 && column.digits_only == column.filled() &&
@@ -75,6 +91,7 @@ bool is_code_of_digits(const ColumnSummary& column) {
 bool is_identifier(const std::string& name, const ColumnSummary& column) {
   if (name.empty()) return true;
   if (column.rows >= enough_rows && column.counts_up) return true;
+  if (is_rising(column) || is_distinct_text(column)) return true;
   const bool may_be = !column.is_number() || column.whole;
   return may_be && column.filled() >= enough_rows && column.distinct_share() >= mostly_distinct &&
          match_name(name, {"identifier"}).has_value();
@@ -93,7 +110,13 @@ std::optional<std::string> reason_to_drop(const std::string& name, const ColumnS
   if (const auto match = match_name(name, {"identifier"}); match && is_identifier(name, column)) {
     return fmt::format("{}, and nearly every row has another value", by_name(*match));
   }
+  if (const auto match = match_name(name, {"person", "remark"}); match && column.numbers == 0)
+    return by_name(*match);
   if (column.rows >= enough_rows && column.counts_up) return "it counts the rows";
+  if (is_rising(column)) {
+    return "whole numbers that rise from row to row, as identifiers do; if it is a quantity by "
+           "which the rows are sorted, describe it under features";
+  }
   const auto texts = static_cast<double>(column.filled() - column.numbers);
   if (column.dates > 0 && static_cast<double>(column.dates) >= nearly_all * texts &&
       column.numbers == 0) {
@@ -106,6 +129,7 @@ std::optional<std::string> reason_to_drop(const std::string& name, const ColumnS
                        ColumnSummary::most_values);
   }
   if (column.values.size() == column.rows) return "text that differs in every row; an identifier?";
+  if (is_distinct_text(column)) return "text that differs in nearly every row; an identifier?";
   if (column.filled() >= enough_rows && column.distinct_share() > 0.5) {
     if (const auto match = match_name(name, {"identifier"})) return by_name(*match);
   }
@@ -175,11 +199,13 @@ std::vector<std::string> FeatureGuesser::levels_found() {
   }
   std::vector<std::string> merged;
   std::string variants;
+  std::size_t groups = 0;
   for (const auto& [folded, same] : spellings) {
     merged.push_back(*std::max_element(same.begin(), same.end(), [&](const auto& a, const auto& b) {
       return column_->values.at(a) < column_->values.at(b);
     }));
     if (same.size() == 1) continue;
+    if (++groups > most_shown) continue;
     std::string shown;
     for (const std::string& spelling : same) {
       shown += fmt::format("{}\"{}\" ({} rows)", shown.empty() ? "" : ", ", spelling,
@@ -188,6 +214,7 @@ std::vector<std::string> FeatureGuesser::levels_found() {
     variants += (variants.empty() ? "" : "; ") + shown;
   }
   if (variants.empty()) return column_->sorted_values();
+  if (groups > most_shown) variants += fmt::format("; and {} more", groups - most_shown);
   if (merges_) {
     say("merged levels", variants);
     return merged;

@@ -26,6 +26,7 @@ struct Entry {
 };
 
 std::string pattern_of(std::string_view word) {
+  if (word.starts_with('=') && word.size() > 1) return fmt::format("=_{}_", word.substr(1));
   std::string pattern(word);
   if (pattern.starts_with('*')) {
     pattern.erase(0, 1);
@@ -138,7 +139,7 @@ std::string split_by(std::string_view name, bool german) {
 
 /// Without the marks that say what may stand around it.
 std::string_view bare(std::string_view word) {
-  if (word.starts_with('*')) word.remove_prefix(1);
+  if (word.starts_with('*') || word.starts_with('=')) word.remove_prefix(1);
   if (word.ends_with('*')) word.remove_suffix(1);
   return word;
 }
@@ -146,9 +147,12 @@ std::string_view bare(std::string_view word) {
 /// The word of the entry that occurs in the name, or nothing.
 std::string_view find_word(const Entry& entry, const std::array<std::string, 2>& spellings) {
   for (const auto& [pattern, word] : entry.patterns) {
-    if (spellings[0].find(pattern) != std::string::npos) return bare(word);
-    const bool differs = spellings[0] != spellings[1];
-    if (differs && spellings[1].find(pattern) != std::string::npos) return bare(word);
+    const auto fits = [&, &p = pattern](const std::string& name) {
+      return p.starts_with('=') ? name == std::string_view(p).substr(1)
+                                : name.find(p) != std::string::npos;
+    };
+    if (fits(spellings[0])) return bare(word);
+    if (spellings[0] != spellings[1] && fits(spellings[1])) return bare(word);
   }
   return {};
 }

@@ -109,4 +109,19 @@ bool parse_formatted_number(std::string_view cell, const CsvFormat& format,
   return parse_number(plain, value);
 }
 
+std::optional<double> read_as_groups(std::string_view cell, const CsvFormat& format,
+                                     std::span<const std::string> symbols) {
+  if (cell.find(format.decimal) == std::string_view::npos) return std::nullopt;
+  CsvFormat other = format;
+  other.thousands = format.decimal;
+  other.decimal = format.decimal == '.' ? ',' : '.';
+  // No group of three digits follows a zero alone.
+  const std::size_t first = cell.find_first_of("0123456789");
+  double value = 0;
+  if (first == std::string_view::npos || cell[first] == '0' ||
+      !parse_formatted_number(cell, other, symbols, value))
+    return std::nullopt;
+  return value;
+}
+
 }  // namespace ellice

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,12 @@ namespace ellice {
 /// between groups "1.5" is no number.
 [[nodiscard]] bool parse_formatted_number(std::string_view cell, const CsvFormat& format,
                                           std::span<const std::string> symbols, double& value);
+
+/// The number that a cell, which is one in the spelling of `format`, would be if its decimal mark
+/// stood between groups of three digits: 29000 for "29.000". Nothing where it cannot, as in "2.5"
+/// and "0.125".
+[[nodiscard]] std::optional<double> read_as_groups(std::string_view cell, const CsvFormat& format,
+                                                   std::span<const std::string> symbols);
 
 /// Removes blanks at both ends, also those that do not break.
 [[nodiscard]] std::string_view without_outer_blanks(std::string_view text);

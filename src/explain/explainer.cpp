@@ -65,6 +65,15 @@ std::string smaller_epsilon(const OwnedProblem& owned, const EpsilonRule& rule, 
                      asked ? ", or train on more rows" : "");
 }
 
+bool may_anything_change(const Problem& problem) {
+  const std::vector<Feature>& features = problem.model->schema().features;
+  return std::any_of(features.begin(), features.end(), [&](const Feature& feature) {
+    const auto limits = problem.constraints.features.find(feature.name);
+    const bool is_locked = limits != problem.constraints.features.end() && limits->second.locked;
+    return !feature.immutable && !is_locked;
+  });
+}
+
 std::vector<std::string> notes_of(const OwnedProblem& owned, const Problem& problem,
                                   const EpsilonRule& rule) {
   std::vector<std::string> notes = owned.notes();
@@ -77,8 +86,16 @@ std::vector<std::string> notes_of(const OwnedProblem& owned, const Problem& prob
         "(`refit`, also when training)",
         decrement, problem.epsilon));
   }
-  if (const std::optional<double> most = reachable_epsilon(problem);
-      most && problem.epsilon > *most) {
+  if (!may_anything_change(problem)) {
+    notes.emplace_back(
+        "nothing may change, since every feature is locked or immutable: nobody who is declined "
+        "will get a plan; lock fewer");
+  } else if (const std::optional<double> most = reachable_epsilon(problem);
+             most && problem.epsilon > *most && *most <= 0) {
+    notes.emplace_back(
+        "the model declines everybody whatever changes that may change: nobody who is declined "
+        "will get a plan; lock fewer features");
+  } else if (most && problem.epsilon > *most) {
     notes.push_back(fmt::format(
         "`epsilon` {:.3g} is above {:.3g}, from where on some model of the set declines everybody "
         "whatever changes: nobody who is declined will get an answer; {}",

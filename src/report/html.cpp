@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "data/digit.hpp"
 #include "ellice/core/version.hpp"
 #include "ellice/report/sentence.hpp"
 #include "report/display.hpp"
@@ -16,6 +17,32 @@ namespace ellice {
 namespace {
 
 using svg::escape;
+
+/// Whether a blank at this place stands between groups of a number's digits: «15 300».
+bool is_between_groups(std::string_view text, std::size_t at) {
+  const auto digit = [&](std::size_t i) { return i < text.size() && is_digit(text[i]); };
+  return at > 0 && digit(at - 1) && digit(at + 1) && digit(at + 2) && digit(at + 3) &&
+         !digit(at + 4);
+}
+
+/// The markup with blanks that do not break inside of numbers; tags, whose pictures have numbers
+/// with blanks between them, stay as they are.
+std::string with_whole_numbers(std::string_view markup) {
+  std::string out;
+  out.reserve(markup.size() + markup.size() / 64);
+  bool is_tag = false;
+  for (std::size_t i = 0; i < markup.size(); ++i) {
+    const char c = markup[i];
+    if (c == '<') is_tag = true;
+    if (c == '>') is_tag = false;
+    if (c == ' ' && !is_tag && is_between_groups(markup, i)) {
+      out += "\u00A0";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
 
 std::string toolbar(const BatchSummary& summary) {
   std::string options;
@@ -113,10 +140,11 @@ std::string HtmlReport::text() const {
 )",
                                 escape(s.options.title), html::style_sheet(), svg::definitions(),
                                 escape(s.options.title), escape(wanted));
-  out += html::overview(s.summary);
-  out += html::request(*s.model, s.options);
+  out += with_whole_numbers(html::overview(s.summary));
+  out += with_whole_numbers(html::request(*s.model, s.options));
   if (s.shown > 0) {
-    out += "<section class=\"people\"><h2>Person by person</h2>\n" + toolbar(s.summary) + s.cards;
+    out += "<section class=\"people\"><h2>Person by person</h2>\n" + toolbar(s.summary) +
+           with_whole_numbers(s.cards);
     out += "<p class=\"none-match\" hidden>No card matches.</p></section>\n";
   }
   if (s.left_out > 0) {

@@ -18,8 +18,11 @@ bool is_safe(char c) {
 }  // namespace
 
 std::string letter_file_name(const Answer& answer) {
-  std::string name = fmt::format("{:06}_", answer.query_index + 1);
-  for (const char c : answer.id.value_or("").substr(0, longest_id)) name += is_safe(c) ? c : '_';
+  std::string name = fmt::format("{:06}", answer.query_index + 1);
+  const std::string id = answer.id.value_or("").substr(0, longest_id);
+  if (id.find_first_not_of(" \t") == std::string::npos) return name + ".html";
+  name += '_';
+  for (const char c : id) name += is_safe(c) ? c : '_';
   return name + ".html";
 }
 

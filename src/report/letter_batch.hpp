@@ -58,7 +58,7 @@ class LetterBatch {
 };
 
 /// «000012_A-2040.html»: the row, counted from 1, which makes it unique, and what of the id is safe
-/// in the names of files.
+/// in the names of files; «000012.html» without an id.
 [[nodiscard]] std::string letter_file_name(const Answer& answer);
 
 }  // namespace ellice

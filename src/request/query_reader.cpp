@@ -5,11 +5,22 @@
 #include <limits>
 
 #include "core/stop.hpp"
+#include "data/number_format.hpp"
+#include "data/row_file.hpp"
 #include "ellice/core/error.hpp"
+#include "ellice/core/number_text.hpp"
 #include "ellice/data/dataset.hpp"
 #include "request/farthest.hpp"
 
 namespace ellice {
+
+namespace {
+
+bool is_whole_number(double value) {
+  return value == std::nearbyint(value);
+}
+
+}  // namespace
 
 /// The table without its identifier, unless the schema knows that column anyway.
 class QueryReader::WithoutId final : public RowSource {
@@ -70,7 +81,13 @@ QueryReader::QueryReader(const Model& model, RowSource& source,
     : model_(&model),
       source_(std::make_unique<WithoutId>(source, id_column, model.schema())),
       parser_(std::make_unique<RowParser>(model.schema(), *source_, RowParser::Columns::exact)),
-      on_error_(on_error) {}
+      on_error_(on_error) {
+  const std::vector<std::string>& header = source_->header();
+  for (const Feature& feature : model.schema().features) {
+    const auto found = std::find(header.begin(), header.end(), feature.name);
+    cells_.push_back(static_cast<std::size_t>(found - header.begin()));
+  }
+}
 
 QueryReader::~QueryReader() = default;
 
@@ -82,6 +99,41 @@ void QueryReader::require_near(std::size_t j, double value) const {
                 "{}: line {}: {} is {}, too far from the training rows ({} to {}) to compute with",
                 source_->name(), source_->line(), model_->schema().features[j].name, value,
                 encoder.min()(column), encoder.max()(column));
+}
+
+void QueryReader::question_groups(std::size_t j, std::string_view cell, double value) {
+  const Feature& feature = model_->schema().features[j];
+  const CsvFormat& format = source_->format();
+  if (cell.find(format.decimal) == std::string_view::npos) return;
+  static const std::vector<std::string> none;
+  const auto symbols = format.symbols.find(feature.name);
+  const std::optional<double> other =
+      read_as_groups(cell, format, symbols == format.symbols.end() ? none : symbols->second);
+  if (!other) return;
+  const Encoder& encoder = model_->encoder;
+  const Index column = encoder.first_column(j);
+  const double least = encoder.min()(column);
+  const double most = encoder.max()(column);
+  const auto is_usual = [&](double number) { return number >= least && number <= most; };
+  if (is_usual(value) && !is_usual(*other)) return;
+  const bool is_whole =
+      feature.kind == FeatureKind::integer ||
+      (feature.step && is_whole_number(*feature.step) && is_whole_number(feature.min.value_or(0)));
+  const std::string place = fmt::format("{}:{}: column \"{}\": \"{}\"", source_->name(),
+                                        source_->line(), feature.name, cell);
+  require_input(!is_whole && (is_usual(value) || !is_usual(*other)),
+                "{} could be {} or {}, and the training rows have {} to {}{}; write it without the "
+                "\"{}\"",
+                place, number_text(value), number_text(*other), number_text(least),
+                number_text(most), is_whole ? ", whole numbers" : "", format.decimal);
+  if (doubts_++ == 0)
+    first_doubt_ =
+        fmt::format("{} is read as {}, not as {}", place, number_text(value), number_text(*other));
+}
+
+std::string QueryReader::doubt() const {
+  if (doubts_ < 2) return first_doubt_;
+  return fmt::format("{} (and {} more such cells)", first_doubt_, doubts_ - 1);
 }
 
 QueryBlock QueryReader::next(std::size_t most) {
@@ -112,6 +164,7 @@ QueryBlock QueryReader::next(std::size_t most) {
         double& value = query.raw(static_cast<Index>(j));
         if (!std::isnan(value)) {
           require_near(j, value);
+          if (features[j].is_number()) question_groups(j, cells[cells_[j]], value);
           continue;
         }
         const auto fill = model_->encoder.fill().find(features[j].name);
@@ -134,7 +187,7 @@ QueryBlock QueryReader::next(std::size_t most) {
 
 std::vector<Query> read_queries(const std::string& path, const Model& model,
                                 const std::optional<std::string>& id_column) {
-  CsvReader source(path, model.schema().format);
+  CsvReader source = open_rows(path, model.schema().format);
   return QueryReader(model, source, id_column, QueryReader::OnError::stop)
       .next(std::numeric_limits<std::size_t>::max())
       .queries;

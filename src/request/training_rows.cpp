@@ -1,6 +1,7 @@
 #include "ellice/request/training_rows.hpp"
 
 #include "data/recipe.hpp"
+#include "data/row_file.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
 
@@ -29,7 +30,7 @@ TrainingRows training_rows_of(const Dataset& data, const Model& model) {
 
 TrainingRows read_training_rows(const std::string& path, const Model& model,
                                 const Progress& progress) {
-  CsvReader source(path, model.schema().format);
+  CsvReader source = open_rows(path, model.schema().format);
   TrainingRows rows = training_rows_of(read_dataset(source, model.schema(), progress), model);
   rows.source = path;
   return rows;

@@ -149,7 +149,8 @@ void LatticeSearch::walk(double from, double direction, double bend, double cost
     const double value = logit - length;
     if (value >= -1e-11 * (std::abs(logit) + length)) {
       moves_[0] = move;
-      if (offer()) return;
+      // What changes too much does so with every value farther from the query.
+      if (offer() || record_->changes_too_much()) return;
       move = next;
       continue;
     }

@@ -28,14 +28,17 @@ SearchRecord::SearchRecord(const SearchLayout& layout)
 bool SearchRecord::offer(const Vector& x) {
   const MixedProblem& problem = layout_->problem();
   missing_ = 0;
+  changes_too_much_ = false;
   const double cost = layout_->cost_of(x, changed_);
   if (!(cost < best_cost_)) return true;
   const auto count = static_cast<std::size_t>(std::count(changed_.begin(), changed_.end(), 1));
-  if (most_changes_ && count > *most_changes_) return false;
+  changes_too_much_ = most_changes_ && count > *most_changes_;
   for (const std::vector<std::size_t>& set : problem.forbidden) {
-    if (std::all_of(set.begin(), set.end(), [&](std::size_t u) { return changed_[u] != 0; }))
-      return false;
+    changes_too_much_ =
+        changes_too_much_ ||
+        std::all_of(set.begin(), set.end(), [&](std::size_t u) { return changed_[u] != 0; });
   }
+  if (changes_too_much_) return false;
   for (const LinearRule& rule : problem.rules) {
     if (!rule.holds(x)) return false;
   }

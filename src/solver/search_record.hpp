@@ -49,6 +49,8 @@ class SearchRecord {
   bool offer(const Vector& x);
   /// How much of g the point offered last lacks, if that is all it lacks.
   [[nodiscard]] double missing() const { return missing_; }
+  /// Whether the point offered last was refused for which units it changes, whatever their values.
+  [[nodiscard]] bool changes_too_much() const { return changes_too_much_; }
   /// Something that costs at least `bound` remains unsearched.
   void leave_open(double bound) { open_ = std::min(open_, bound); }
   /// Searches again, for what is cheaper by more than this share only.
@@ -66,6 +68,7 @@ class SearchRecord {
   std::optional<std::size_t> most_changes_;
   double gap_ = 0;
   double missing_ = 0;
+  bool changes_too_much_ = false;
   bool found_ = false;
   Vector best_;
   double best_cost_;

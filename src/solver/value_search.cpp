@@ -214,6 +214,7 @@ void ValueSearch::node(std::size_t depth) {
   }
   if (!relaxation_.solve(node)) return;
   fix(node);
+  if (!prepare(node)) return;  // what may no longer stay may be more than may change
   try_rounded(node);
   if (node.bound >= record_.enough()) return;
   branch(depth);

@@ -386,7 +386,7 @@ class Page(CliTestCase):
         model = self.read_json("m.json")
         version = self.ellice("--version").split()[1]
         for words in ("2026-11-16", "12 months", "1%: a certified plan is", "education: stays as it is", "loan amount: may only decrease",
-                      "query 1: debt: at least 100, at most 9 000; guarantor: stays as it is", "employment_years &lt;= age - 16",
+                      "query 1: debt: at least 100, at most 9\xa0000; guarantor: stays as it is", "employment_years &lt;= age - 16",
                       model["training"]["data_sha256"], version, "<dt>seed</dt><dd class=\"num\">7</dd>", "<dt>worth</dt>",
                       "options.used.node_limit"):
             self.assertIn(words, asked)

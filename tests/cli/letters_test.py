@@ -55,6 +55,9 @@ class Letters(CliTestCase):
             for word in ("logit", "query", "epsilon", "script", "{{"):
                 self.assertNotIn(word, page)
         self.assertEqual(sorted(os.listdir(self.folder / "letters")), sorted([*pages, "answers.json", "index.csv"]))
+        run, same = self.letters("--declined", folder="declined")
+        self.assertIn("no letter for 1 person already accepted", run.stderr)
+        self.assertEqual(list(same), list(pages))
 
     def test_name_certificates_that_stand_beside_them(self):
         """By the rule of the documents, in Python."""
@@ -75,6 +78,19 @@ class Letters(CliTestCase):
             self.assertEqual(steps, len(answer["changes"]))
             self.assertGreater(steps, 0)
         self.ellice("verify", "m.json", "letters/answers.json")
+
+    def test_tell_apart_people_whom_identifiers_do_not(self):
+        self.write("people.csv", PEOPLE.replace("../Eve", "=Bob").replace("=Bob", " ", 1) + "=Bob,28000,4,boat,Bonn\n")
+        run, pages = self.letters()
+        self.assertIn("--id who: row 2 is empty there", run.stderr)
+        self.assertIn("--id who: row 5 has an identifier that an earlier row has", run.stderr)
+        self.assertEqual(list(pages), ["000001_Ann__b_O_Neil__b_____Sons__jr.html", "000002.html", "000003__Bob.html",
+                                       "000005__Bob.html"])
+        for count, ending in ((1, ""), (5, ""), (7, r" … \(7 in all\)")):
+            self.write("people.csv", "who,income,debt,purpose,city\n" + "Ann,29000,6.5,car,Köln\n" * (count + 1))
+            run = self.run_ellice(*self.arguments(folder=f"to {count}"))
+            named = ", ".join(str(row) for row in range(2, min(count, 5) + 2))
+            self.assertRegex(run.stderr, rf"--id who: rows? {named}{ending} ha(s|ve) an identifier")
 
     def test_speak_three_languages(self):
         for language, words in (("en", ("until 31 December 2026", "29,000", "EUR/year")),

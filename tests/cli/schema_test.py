@@ -142,8 +142,9 @@ class Options(CliTestCase):
         """People who apply several times: their names and numbers repeat too often to be told from categories."""
         rows = "".join(f"{4711 + 37 * (i % 25)},Anna {i % 25},a{i % 25}@mail.example,{i * i % 97},{i % 2}\n" for i in range(60))
         self.write("t.csv", "customer_id,Name,email,income,ok\n" + rows)
-        features = json.loads(self.ellice("schema", "t.csv", "--target", "ok", "--favourable", "1", "--format", "json"))["schema"]["features"]
-        self.assertEqual({name for name, feature in features.items() if feature.get("immutable")}, {"customer_id", "Name", "email"})
+        schema = json.loads(self.ellice("schema", "t.csv", "--target", "ok", "--favourable", "1", "--format", "json"))["schema"]
+        self.assertEqual({name for name, feature in schema["features"].items() if feature.get("immutable")}, {"customer_id", "email"})
+        self.assertEqual(schema["drop"], ["Name"])
 
     def test_standard_input_is_read_once(self):
         table = "größe;y\n" + "".join(f"{i},5;{i % 2}\n" for i in range(20))

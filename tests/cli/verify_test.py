@@ -25,6 +25,14 @@ class Verify(CliTestCase):
         run = self.run_ellice("verify", "m.json", "altered.json", "--format", "json", *options)
         return run.returncode, json.loads(run.stdout)["results"][0]
 
+    def test_says_once_what_it_does_not_check_in_any_record(self):
+        self.write("people.csv", "income,debt,purpose,city\n30000,8,car,Bonn\n31000,7,boat,Bonn\n")
+        self.ellice("explain", "m.json", "people.csv", "--epsilon", "1%", "--format", "jsonl", "-o", "plans.jsonl")
+        text = self.ellice("verify", "m.json", "plans.jsonl")
+        self.assertEqual(text.count("not checked"), 1)
+        self.assertIn("not checked in any of them: all but the certificate", text)
+        self.assertIn("2 answers: 2 certificates", text)
+
     def test_proves_that_nothing_is_cheaper(self):
         # What a search found: fewer changes do not suffice, further plans are the cheapest of theirs.
         for options in (["--sparse"], ["--plans", "2"], ["--trade-off"], ["--max-changes", "1"], ["--proof"]):

@@ -20,6 +20,34 @@ struct Case {
   double expected;  // NaN: no number
 };
 
+TEST(FormattedNumber, TellsWhatADecimalMarkCouldBeInstead) {
+  const double none = std::nan("");
+  const std::vector<Case> cases = {
+      {"29.000", '.', '\0', {}, 29000},
+      {"-29.500", '.', '\0', {}, -29500},
+      {" 1.250 ", '.', ',', {}, 1250},
+      {"29,000", ',', '\0', {}, 29000},
+      {"EUR 12.500", '.', '\0', {"EUR"}, 12500},
+      {"29000", '.', '\0', {}, none},
+      {"2.5", '.', '\0', {}, none},
+      {"29.0000", '.', '\0', {}, none},
+      {"0.125", '.', '\0', {}, none},
+      {"1234.567", '.', '\0', {}, none},
+      {".125", '.', '\0', {}, none},
+      {"29.000", ',', '.', {}, none},
+      {"", '.', '\0', {}, none},
+  };
+  for (const Case& row : cases) {
+    SCOPED_TRACE(row.cell);
+    const std::optional<double> found =
+        read_as_groups(row.cell, {.decimal = row.decimal, .thousands = row.thousands}, row.symbols);
+    EXPECT_EQ(found.has_value(), !std::isnan(row.expected));
+    if (found) {
+      EXPECT_EQ(*found, row.expected);
+    }
+  }
+}
+
 TEST(FormattedNumber, ReadsTheSpellingThatWasSaidAndNoOther) {
   const double none = std::nan("");
   const std::vector<Case> cases = {

@@ -57,6 +57,17 @@ class Files(unittest.TestCase):
             for path in (golden.FOLDER / folder).iterdir():
                 self.assertIn(f"{folder}/{path.name}", words)
 
+    def test_are_what_fuzzing_begins_with(self):
+        """A file of the corpus that has a golden one's name holds the same; of another model nothing would be read but its hash."""
+        kinds = {"certificate": "certificates", "model": "models", "recourse": "recourse"}
+        corpus = golden.PROJECT / "tests" / "fuzz" / "corpus"
+        shared = [(path, golden.FOLDER / folder / path.name) for kind, folder in kinds.items()
+                  for path in (corpus / kind).glob("*.json") if (golden.FOLDER / folder / path.name).exists()]
+        self.assertGreater(len(shared), 20)
+        for path, own in shared:
+            with self.subTest(str(path.relative_to(corpus))):
+                self.assertEqual(json.loads(path.read_text(encoding="utf-8")), json.loads(own.read_text(encoding="utf-8")))
+
     def test_are_small(self):
         size = sum(path.stat().st_size for path in golden.FOLDER.rglob("*") if path.is_file())
         self.assertLess(size, MOST_BYTES)

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <regex>
 
 #include "ellice/core/json.hpp"
 #include "report/display.hpp"
@@ -49,8 +50,8 @@ TEST(Html, IsWellFormedAndLoadsNothing) {
 
 TEST(Html, ShowsEveryChangedValueOnItsCard) {
   const auto example = lending_example(9, 0.03);
-  const std::vector<std::string> cards =
-      cards_of(to_html(example.model, example.page, example.answers, example.curves));
+  const std::vector<std::string> cards = cards_of(testing_support::with_plain_blanks(
+      to_html(example.model, example.page, example.answers, example.curves)));
   ASSERT_EQ(cards.size(), example.answers.size());
   for (std::size_t i = 0; i < cards.size(); ++i) {
     const Answer& answer = example.answers[i];
@@ -66,6 +67,18 @@ TEST(Html, ShowsEveryChangedValueOnItsCard) {
             ? differences(example.model.schema(), answer.query, answer.infeasible->best).size()
             : answer.changes.size());
   }
+}
+
+TEST(Html, BreaksNoNumberInTwo) {
+  const auto example = lending_example(9, 0.03);
+  const std::string page = to_html(example.model, example.page, example.answers, example.curves);
+  // Outside of tags, where a reader sees it.
+  const std::regex tags("<[^>]*>");
+  const std::string text = std::regex_replace(page.substr(page.find("<main>")), tags, "|");
+  EXPECT_FALSE(std::regex_search(text, std::regex("[0-9] [0-9]{3}(?![0-9])")));
+  EXPECT_TRUE(std::regex_search(text, std::regex("[0-9]\u00A0[0-9]{3}(?![0-9])")));
+  // Pictures keep the blanks between their coordinates.
+  EXPECT_FALSE(std::regex_search(page, std::regex("<[^>]*\u00A0[^>]*>")));
 }
 
 TEST(Html, ShowsTheScoresOfBothModels) {
@@ -107,7 +120,7 @@ TEST(Html, SaysWhatWasAsked) {
   auto example = lending_example(1, 0.03);
   const std::string page = to_html(example.model, example.page, example.answers);
   expect_words(page, {"ε = 0.03", "10 % of the training objective", "last-layer", "l2:",
-                      "a probability of 50.0 %", "1 500 rows", example.model.sha256, "exact"});
+                      "a probability of 50.0 %", "1\u00A0500 rows", example.model.sha256, "exact"});
   example.page.epsilon = 0;
   expect_words(to_html(example.model, example.page, {}), {"only the trained model itself"});
 }

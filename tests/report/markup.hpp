@@ -9,6 +9,14 @@
 
 namespace ellice::testing_support {
 
+/// The text with ordinary blanks in place of those that do not break.
+inline std::string with_plain_blanks(std::string text) {
+  constexpr std::string_view unbroken = "\u00A0";
+  for (std::size_t at = text.find(unbroken); at != std::string::npos; at = text.find(unbroken, at))
+    text.replace(at, unbroken.size(), " ");
+  return text;
+}
+
 /// What is wrong with the nesting of a page's tags; empty if every tag that opens is closed in
 /// order, attributes are quoted, and no bare < or & stands in the text.
 inline std::string markup_fault(std::string_view page) {

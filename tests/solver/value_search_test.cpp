@@ -160,6 +160,52 @@ TEST(ValueSearch, ARuleThatBindsNothingChangesNothing) {
   EXPECT_GT(compared, 30);
 }
 
+TEST(ValueSearch, WithFewChangesIsTheCheapestOfAllSetsOfUnits) {
+  // Fine grids, where a set of changes that is not allowed has thousands of points.
+  constexpr Index columns = 9;
+  constexpr std::size_t most = 3;
+  std::size_t nodes = 0;
+  int limited = 0;
+  for (const std::uint64_t seed : testing_support::seeds(0, 20)) {
+    SCOPED_TRACE(seed);
+    const Instance instance = random_instance(columns, 100, seed + 31);
+    const BoxFactor factor(instance.theta, instance.hessian);
+    Random random(seed);
+    MixedProblem problem{.query = random.normal_vector(columns), .epsilon = 0.02};
+    for (Index column = 0; column < columns; ++column) {
+      problem.units.push_back({.column = column,
+                               .lower = problem.query[column] - 3,
+                               .upper = problem.query[column] + 3,
+                               .step = 0.002 + 0.01 * random.uniform(),
+                               .offset = problem.query[column],
+                               .quadratic = 1 + random.uniform()});
+    }
+    problem.threshold = robust_problems::Oracle(instance)(problem.query, problem.epsilon).g + 3;
+    const MixedResult free = ValueSearch(factor, problem).run();
+    double cheapest = infinity;
+    for (std::size_t i = 0; i < problem.units.size(); ++i) {
+      for (std::size_t j = i + 1; j < problem.units.size(); ++j) {
+        for (std::size_t k = j + 1; k < problem.units.size(); ++k) {
+          MixedProblem part = problem;
+          part.units = {problem.units[i], problem.units[j], problem.units[k]};
+          const MixedResult best = ValueSearch(factor, part).run();
+          ASSERT_NE(best.status, MixedStatus::limit);
+          if (best.found) cheapest = std::min(cheapest, best.objective);
+        }
+      }
+    }
+    problem.max_changes = most;
+    const MixedResult result = ValueSearch(factor, problem).run();
+    ASSERT_EQ(result.found, cheapest < infinity);
+    if (!result.found) continue;
+    EXPECT_NEAR(result.objective, cheapest, 1e-9 * (1 + cheapest));
+    limited += result.objective > free.objective * (1 + 1e-9) ? 1 : 0;
+    nodes += result.nodes;
+  }
+  EXPECT_GT(limited, 5);
+  EXPECT_LT(nodes, 100U);
+}
+
 TEST(ValueSearch, GivesTheSameTwice) {
   int limited = 0;
   for (const std::uint64_t seed : testing_support::seeds(0, 20)) {

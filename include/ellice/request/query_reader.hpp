@@ -39,16 +39,25 @@ class QueryReader {
   /// rows at all.
   [[nodiscard]] QueryBlock next(std::size_t most);
 
+  /// What of the rows read so far could mean another number, in words; empty where nothing could.
+  [[nodiscard]] std::string doubt() const;
+
  private:
   class WithoutId;
   /// Refuses a number that is finite but overflows in model space.
   void require_near(std::size_t feature, double value) const;
+  /// Refuses "29.000" where the training rows show that it does not mean 29, counts it where they
+  /// show nothing.
+  void question_groups(std::size_t feature, std::string_view cell, double value);
 
   const Model* model_;
   std::unique_ptr<WithoutId> source_;
   std::unique_ptr<RowParser> parser_;
   OnError on_error_;
   std::size_t next_index_ = 0;
+  std::vector<std::size_t> cells_;  // of features that are numbers
+  std::size_t doubts_ = 0;
+  std::string first_doubt_ = {};
 };
 
 /// All rows of a CSV file; «-» is standard input. Throws Error{input} for one that cannot be read.

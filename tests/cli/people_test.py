@@ -1,0 +1,86 @@
+"""Tables of people as they are sent: in another encoding, from a pipe, with points that could mean thousands."""
+import json
+import os
+import threading
+import unittest
+
+from cli_test_case import BAD_INPUT, DONE, LOANS, LOANS_SCHEMA, CliTestCase
+
+
+class People(CliTestCase):
+    def test_reads_people_in_utf8_where_the_schema_says_latin1_and_says_so(self):
+        schema = LOANS_SCHEMA.replace("city:", "größe:") + "format: {encoding: latin1}\n"
+        self.write("l.yaml", schema)
+        self.write("l.csv", LOANS.replace("city", "größe").encode("latin-1"))
+        self.ellice("train", "l.csv", "--schema", "l.yaml", "-o", "l.json")
+        people = "income,debt,purpose,größe\n29000,6.5,car,Köln\n27500,3.5,boat,Bonn\n"
+        answers = []
+        for encoding in ("utf-8", "utf-8-sig", "latin-1"):
+            self.write("p.csv", people.encode(encoding))
+            run = self.run_ellice("explain", "l.json", "p.csv", "--epsilon", "1%", "--format", "json")
+            self.assertEqual(run.returncode, DONE, run.stderr)
+            answers.append(run.stdout)
+            self.assertEqual("p.csv is UTF-8, not Latin-1 as the schema's format says" in run.stderr, encoding != "latin-1", run.stderr)
+        self.assertEqual(len(set(answers)), 1)
+        run = self.run_ellice("explain", "l.json", "-", "--epsilon", "1%", "--format", "json", stdin=people.encode())
+        self.assertIn("standard input is UTF-8", run.stderr)
+        self.assertEqual(run.stdout, answers[0])
+        self.write("p.csv", people.encode() + "30000,5,home,Köln\n".encode("latin-1"))  # two files put together
+        run = self.run_ellice("explain", "l.json", "p.csv", "--epsilon", "1%", "--format", "json")
+        self.assertEqual(run.returncode, BAD_INPUT)
+        self.assertRegex(run.stderr, "p.csv: line 4: .*not UTF-8")
+        self.write("p.csv", people.encode("utf-16"))
+        self.expect_failure(BAD_INPUT, ["p.csv: the text is UTF-16"], "explain", "l.json", "p.csv", "--epsilon", "1%")
+        self.write("l8.csv", LOANS.replace("city", "größe"))
+        run = self.run_ellice("train", "l8.csv", "--schema", "l.yaml", "-o", "l8.json")
+        self.assertEqual(run.returncode, DONE, run.stderr)
+        self.assertIn("l8.csv is UTF-8, not Latin-1", run.stderr)
+
+    def test_reads_people_from_a_pipe_that_has_a_name(self):
+        """As `<(...)` of a shell gives it, which can be read once only."""
+        self.train_loans()
+        people = b"income,debt,purpose,city\n29000,6.5,car,K\xc3\xb6ln\n"
+        os.mkfifo(self.folder / "pipe")
+        writer = threading.Thread(target=(self.folder / "pipe").write_bytes, args=(people,))
+        writer.start()
+        run = self.run_ellice("explain", "m.json", "pipe", "--epsilon", "1%", "--format", "csv")
+        writer.join()
+        self.assertEqual(run.returncode, DONE, run.stderr)
+        self.assertEqual(run.stdout.count("\n"), 2)
+
+    def test_asks_what_a_point_before_three_digits_means(self):
+        """By the training rows: 27500 to 61000 of income, 1.25 to 12 of debt."""
+        self.train_loans()
+        def outcome(cells, *options):
+            self.write("p.csv", f"income,debt,purpose,city\n{cells},car,Bonn\n")
+            return self.run_ellice("explain", "m.json", "p.csv", "--epsilon", "1%", "--format", "csv", *options)
+        for cells in ("29.000,6.5", "52.500,6.5"):
+            run = outcome(cells)
+            self.assertEqual(run.returncode, BAD_INPUT)
+            self.assertIn(f'"{cells[:6]}" could be {float(cells[:6]):g} or {cells[:6].replace(".", "")}', run.stderr)
+            self.assertIn("invalid", outcome(cells, "--on-error", "skip").stdout)
+        for cells in ("29000,6.500", "29000.000,6.5", "29000,0.125"):  # 6.5, and nothing else
+            run = outcome(cells)
+            self.assertEqual(run.returncode, DONE, run.stderr)
+            self.assertNotIn("read as", run.stderr)
+        run = outcome("29000,20.000")  # as far from the training rows as 20 000
+        self.assertEqual(run.returncode, DONE, run.stderr)
+        self.assertIn('p.csv:2: column "debt": "20.000" is read as 20, not as 20000', run.stderr)
+        # Whole numbers have no decimals, wherever they are; the schema's own marks are no doubt.
+        self.write("loans.yaml", LOANS_SCHEMA.replace("debt:    {kind: numeric", "debt:    {kind: numeric, step: 1"))
+        self.ellice("train", "loans.csv", "--schema", "loans.yaml", "-o", "m.json")
+        run = outcome("29000,20.000")
+        self.assertEqual(run.returncode, BAD_INPUT, run.stderr)
+        self.assertIn("whole numbers", run.stderr)
+        self.write("german.csv", LOANS.replace(",", ";").replace(".", ","))
+        self.write("german.yaml", LOANS_SCHEMA + 'format: {separator: ";", decimal: ",", thousands: "."}\n')
+        self.ellice("train", "german.csv", "--schema", "german.yaml", "-o", "g.json")
+        self.write("p.csv", "income;debt;purpose;city\n29.000;6,5;car;Bonn\n")
+        run = self.run_ellice("explain", "g.json", "p.csv", "--epsilon", "1%", "--format", "json")
+        self.assertEqual(run.returncode, DONE, run.stderr)
+        self.assertEqual(json.loads(run.stdout)["results"][0]["query"]["income"], 29000)
+        self.assertNotIn("read as", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
