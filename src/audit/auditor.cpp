@@ -68,6 +68,13 @@ AnswerAudit Auditor::audit(JsonObject answer, std::span<const AnswerAudit> earli
   const auto fault = [&](std::string text) { result.failures.push_back(std::move(text)); };
   if (is_certified(result.status) && !answer.has("certificate")) fault("certificate is missing");
   if (is_certified(result.status) && !has_row) fault("counterfactual is missing");
+  if (result.status == Status::uncertified && !has_row)
+    fault("a row that is called uncertified is missing");
+  const bool is_rowless = result.status == Status::not_found ||
+                          result.status == Status::infeasible || result.status == Status::invalid;
+  if (is_rowless && has_row)
+    fault(
+        fmt::format("a row stands beside the status {}, which has none", enum_name(result.status)));
   if (!is_certified(result.status) && answer.has("certificate"))
     fault("a certificate stands beside a status that claims none");
   if ((result.status == Status::infeasible) != answer.has("infeasible"))
@@ -163,7 +170,8 @@ void Auditor::check_row(JsonObject& answer, const RawRow& query,
       stated.certificate ? check_certificate(stated, result) : evaluate(stated, result);
   check_logits(answer, stated, found, result);
   check_radius(answer, stated, result);
-  for (std::string& failure : survival_failures(*model_, asked_, answer, constraints, stated.z))
+  for (std::string& failure :
+       survival_failures(*model_, asked_, answer, constraints, stated.z, result.unverified))
     result.failures.push_back(std::move(failure));
   if (answer.has("attack")) {
     if (stated.certificate) {

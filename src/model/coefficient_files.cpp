@@ -141,7 +141,7 @@ void read_known(JsonObject& object, const char* key, std::vector<Coefficient>& t
   values.finish();
 }
 
-Coefficients read_document(const Json& document, const std::string& source) {
+Coefficients read_fit(const Json& document, const std::string& source) {
   JsonObject object(document, source);
   Coefficients result{.source = source};
   const std::vector<std::string> terms = object.strings("terms");
@@ -181,7 +181,7 @@ Coefficients read_coefficients(const std::string& json) {
   const std::string source = input_name(json);
   const std::string text = read_file(json);
   Coefficients result =
-      as_input(source, [&] { return read_document(parse_json(text, source), source); });
+      as_input(source, [&] { return read_fit(parse_json(text, source), source); });
   result.sha256 = sha256_hex(text);
   return result;
 }

@@ -138,7 +138,7 @@ LongMatrix inverse_of(const LongMatrix& covariance, Index rows, const std::strin
   return (result + result.transpose()) / 2;
 }
 
-/// The mean of p(1 − p) lies within bounds that the loss sets (docs/theory.md, Result 51).
+/// The mean of p(1 − p) lies within bounds that the loss sets (docs/theory.md, Result 52).
 void check_curvature(double curvature, double loss, const Coefficients& coefficients) {
   const double bits = loss / std::log(2);
   const double least = bits * bits / 4 * (1 - written_tolerance);
@@ -153,7 +153,7 @@ void check_curvature(double curvature, double loss, const Coefficients& coeffici
 }
 
 /// What the reduced parameters, those of the terms, are in terms of all of the encoder's
-/// (docs/theory.md, Result 52): a level's less the reference's, the bias plus all references'.
+/// (docs/theory.md, Result 53): a level's less the reference's, the bias plus all references'.
 LongMatrix reduction(const MatchedTerms& matched, const Encoder& encoder) {
   const Index columns = encoder.columns();
   LongMatrix result = LongMatrix::Zero(static_cast<Index>(matched.column.size()), columns + 1);

@@ -100,7 +100,7 @@ Vector with_one(const Vector& z) {
   return result;
 }
 
-// Result 51: with the encoder's own means and deviations, the ellipsoid that training finds.
+// Result 52: with the encoder's own means and deviations, the ellipsoid that training finds.
 TEST(Coefficients, GiveTheEllipsoidThatTheRowsGive) {
   for (const std::uint64_t seed : {1, 2, 3}) {
     const problem_zoo::Labelled rows = problem_zoo::random_rows(300, 5, seed);
@@ -130,7 +130,7 @@ TEST(Coefficients, GiveTheEllipsoidThatTheRowsGive) {
   }
 }
 
-// Result 52: reference levels change neither scores nor how far models disagree about a row.
+// Result 53: reference levels change neither scores nor how far models disagree about a row.
 TEST(Coefficients, OfReferenceLevelsGiveTheirScoresAndStandardErrors) {
   for (const std::uint64_t seed : {4, 5, 6}) {
     const Case one = example(seed);

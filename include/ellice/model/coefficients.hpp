@@ -2,7 +2,7 @@
 
 // Logistic regressions that statistics programs fitted, known by what these programs print:
 // coefficients, their covariance, the number of rows and the log-likelihood. No row is needed, and
-// so no personal data (docs/theory.md, Result 51 and Result 52).
+// so no personal data (docs/theory.md, Result 52 and Result 53).
 
 #include <optional>
 #include <string>
