@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/infinity.hpp"
+#include "search/stated_gap.hpp"
 
 namespace ellice {
 
@@ -48,11 +49,7 @@ Answer best_over_branches(const FeasibleSet& feasible,
   result.gap.reset();
   if (result.status == Status::optimal) result.status = Status::certified;
   if (!bound) return result;
-  result.gap = std::clamp(1 - *bound / result.distance.weighted, 0.0, 1.0);
-  if (*result.gap <= 1e-9) {
-    result.status = Status::optimal;
-    result.gap = 0;
-  }
+  state_gap(result, *bound);
   return result;
 }
 

@@ -13,6 +13,7 @@
 #include "search/mixed_exact.hpp"
 #include "search/number_search.hpp"
 #include "search/plan_reasons.hpp"
+#include "search/stated_gap.hpp"
 
 namespace ellice {
 
@@ -217,8 +218,8 @@ void ExactSearch::prefer_rounded(Answer& result, Answer candidate,
   const double found = result.distance.weighted;
   if (!is_certified(candidate.status) || !(candidate.distance.weighted < found)) return;
   candidate.status = Status::certified;
-  candidate.gap = std::clamp(1 - (1 - *result.gap) * found / candidate.distance.weighted, 0.0, 1.0);
   candidate.message = result.message;
+  state_gap(candidate, (1 - *result.gap) * found);
   result = std::move(candidate);
 }
 

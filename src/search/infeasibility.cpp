@@ -117,8 +117,10 @@ class Explanation {
         feasible_(feasible.without_display_steps()),
         most_changes_(most_changes),
         common_(&common),
-        reach_(problem, question),
-        proofs_(problem, question, reach_) {
+        smaller_(question.lost() > 0 ? std::make_unique<const LinearQuestion>(question.surely())
+                                     : nullptr),
+        reach_(problem, smaller_ ? *smaller_ : question),
+        proofs_(problem, smaller_ ? *smaller_ : question, reach_) {
     for (const ReachPlane& plane : common.planes) reach_.add(plane);
   }
 
@@ -186,10 +188,17 @@ class Explanation {
     return problem_->model->encoder.values({raw.data(), static_cast<std::size_t>(raw.size())});
   }
 
+  [[nodiscard]] Vector encoded(const Vector& raw) const {
+    Vector z(problem_->model->encoder.columns());
+    problem_->model->encoder.encode({raw.data(), static_cast<std::size_t>(raw.size())}, z);
+    return z;
+  }
+
   void add_best(Infeasibility& why) {
-    const Reached best = most_robust();
+    Reached best = most_robust();
     best_ = best.row;
     if (best.row.size() == 0) return;
+    if (smaller_) best.value = question_->robust_logit(encoded(best.row));
     why.best = values(best.row);
     why.best_robust_logit = best.value;
     // The proof's bound is one for every row, where it weighs models.
@@ -262,8 +271,7 @@ class Explanation {
   /// The largest ε at which a row (raw numbers) is certified; nothing if there is none.
   [[nodiscard]] std::optional<double> radius(const Vector& row) {
     const RowReach::Score score = reach_.score(row);
-    Vector z(problem_->model->encoder.columns());
-    problem_->model->encoder.encode({row.data(), static_cast<std::size_t>(row.size())}, z);
+    const Vector z = encoded(row);
     const double threshold = problem_->threshold + score.margin;
     double least = infinity;
     for (const Part& part : question_->question().parts()) {
@@ -295,13 +303,14 @@ class Explanation {
     }
     const double least = question_->question().front().set->smallest_epsilon();
     double width = question_->is_conic() ? conic_width : searched_width;
+    width = std::max(width, 2 * question_->lost());  // rounding decides between
     double step = width;
     std::vector<ReachPlane> planes;  // hold at larger ε, too, and at no smaller one
     for (int round = 0; round < hint_rounds; ++round) {
       check_stop();
       const double next = result.lower ? std::max(*result.lower * (1 + step), least) : least;
       if (!(next < result.upper)) break;
-      const LinearQuestion smaller = question_->with_epsilon(next);
+      const LinearQuestion smaller = question_->with_epsilon(next * (1 - question_->lost()));
       RowReach reach(*problem_, smaller);
       for (const ReachPlane& plane : planes) reach.add(plane);
       if (next >= common_->limit) {
@@ -359,6 +368,8 @@ class Explanation {
   FeasibleSet feasible_;
   std::optional<std::size_t> most_changes_;
   const CommonGround* common_;
+  /// Of an ill-conditioned set: what is ruled out there is so whatever a solve loses (Result 51).
+  std::unique_ptr<const LinearQuestion> smaller_;
   RowReach reach_;
   ProofSearch proofs_;
   Vector best_;
@@ -429,8 +440,11 @@ bool is_proved_unreachable(const Problem& problem, const LinearQuestion& questio
                            const FeasibleSet& feasible) {
   Problem squares = problem;
   squares.cost = {.kind = CostKind::l2};  // for which cutting planes settle best
-  RowReach reach(squares, question);
-  const ProofSearch proofs(squares, question, reach);
+  const std::optional<LinearQuestion> smaller =
+      question.lost() > 0 ? std::optional(question.surely()) : std::nullopt;
+  const LinearQuestion& sure = smaller ? *smaller : question;
+  RowReach reach(squares, sure);
+  const ProofSearch proofs(squares, sure, reach);
   const std::vector<FeasibleSet> branches = feasible.branches();
   return std::all_of(branches.begin(), branches.end(),
                      [&](const FeasibleSet& branch) { return proofs.find(branch).has_value(); });

@@ -29,6 +29,14 @@ class LinearQuestion {
   /// The curvature of the first part's cone.
   [[nodiscard]] const Matrix& hessian() const { return hessian_; }
 
+  /// What double precision may lose of the ellipsoids' extent x̃ᵀH⁻¹x̃, relatively (theory.md, Result
+  /// 51); 0 where that is less than what answers are stated to.
+  [[nodiscard]] double lost() const { return lost_; }
+  /// ε less that: what is found to have no answer there has none at ε.
+  [[nodiscard]] double sure_epsilon() const { return epsilon() * (1 - lost_); }
+  /// The same at that ε.
+  [[nodiscard]] LinearQuestion surely() const { return with_epsilon(sure_epsilon()); }
+
   /// For one thread; must not outlive this.
   [[nodiscard]] std::unique_ptr<RobustOracle> oracle() const;
   /// The same at another ε.
@@ -43,6 +51,7 @@ class LinearQuestion {
   Question question_;
   std::vector<BoxFactor> cones_;
   Matrix hessian_;
+  double lost_ = 0;
 };
 
 /// Why the exact search cannot take a problem; empty where it can.

@@ -1,12 +1,12 @@
 #include "search/mixed_exact.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
 #include "request/cost_prices.hpp"
 #include "search/allowed_row.hpp"
+#include "search/stated_gap.hpp"
 #include "search/tolerances.hpp"
 #include "solver/fewest_changes.hpp"
 
@@ -33,6 +33,13 @@ constexpr std::string_view far_and_nothing =
 constexpr std::string_view limit_doubt = "fewer changes were not ruled out within the node limit";
 constexpr std::string_view rounding_doubt =
     "fewer changes may suffice where values are not rounded for display";
+
+// The same of ill-conditioned sets.
+constexpr std::string_view lost_doubt =
+    "fewer changes are not ruled out: the Hessian is too ill-conditioned for double precision";
+constexpr std::string_view lost_and_nothing =
+    "the Hessian is so ill-conditioned that rounding decides: nothing was found, and nothing is "
+    "ruled out";
 
 /// What ½D·Δ² + c·|Δ| + charge stand for, per unit of a feature's weight.
 struct Prices {
@@ -182,7 +189,7 @@ MixedProblem MixedExact::problem_for(const Layout& layout, const FeasibleSet& fe
                                      const Plans& earlier, double margin) const {
   MixedProblem mixed{.query = feasible.query(),
                      .units = layout.units,
-                     .epsilon = problem_->epsilon,
+                     .epsilon = question_->epsilon(),
                      .threshold = problem_->threshold,
                      .margin = margin,
                      .node_limit = static_cast<std::size_t>(
@@ -348,6 +355,14 @@ MixedExact::Found MixedExact::search_near(const FeasibleSet& feasible, const Pla
   return near.search(feasible, earlier, exact_margins.back());
 }
 
+MixedExact::Found MixedExact::search_surely(const FeasibleSet& feasible, const Plans& earlier,
+                                            double margin) const {
+  const LinearQuestion smaller = question_->surely();
+  MixedExact sure = *this;
+  sure.question_ = &smaller;
+  return sure.search(feasible, earlier, margin);
+}
+
 MixedExact::Outcome MixedExact::answer(Answer& result, const FeasibleSet& feasible,
                                        const Plans& earlier) const {
   const bool is_far = feasible.query().cwiseAbs().maxCoeff() > far_query;
@@ -362,7 +377,13 @@ MixedExact::Outcome MixedExact::answer(Answer& result, const FeasibleSet& feasib
     if (!found.result.found) {
       // That the wider margins have none proves nothing: there was one, if only before rounding.
       if (margin != exact_margins.front()) return Outcome::blocked;
-      if (found.result.status == MixedStatus::infeasible) return Outcome::impossible;
+      if (found.result.status == MixedStatus::infeasible) {
+        const bool is_sure =
+            question_->lost() == 0 ||
+            search_surely(feasible, earlier, margin).result.status == MixedStatus::infeasible;
+        if (!is_sure) result.message = lost_and_nothing;
+        return is_sure ? Outcome::impossible : Outcome::blocked;
+      }
       result.message =
           fmt::format("nothing was found in {} parts of the search; `node_limit` allows more",
                       found.result.nodes);
@@ -376,18 +397,23 @@ MixedExact::Outcome MixedExact::answer(Answer& result, const FeasibleSet& feasib
       continue;
     }
     result.message.clear();
-    if (!found.doubt.empty()) {
-      result.message = found.doubt;
+    std::string_view doubt = found.doubt;
+    double bound = std::max(0.0, found.result.lower_bound);
+    if (question_->lost() > 0) {
+      const Found sure = search_surely(feasible, earlier, exact_margins.front());
+      const auto changes = [&](const Found& one) {
+        return (one.raw.array() != feasible.query_raw().array()).count();
+      };
+      if (options_.sparse && sure.result.found && changes(sure) != changes(found))
+        doubt = lost_doubt;
+      bound = std::clamp(sure.result.lower_bound, 0.0, bound);
+    }
+    if (!doubt.empty()) {
+      result.message = doubt;
       return Outcome::answered;
     }
     const bool square_root = prices_of(problem_->cost.kind).is_root;
-    const double bound = std::max(0.0, found.result.lower_bound);
-    result.gap = std::clamp(1 - (square_root ? std::sqrt(bound) : bound) / result.distance.weighted,
-                            0.0, 1.0);
-    if (*result.gap <= optimal_gap) {
-      result.status = Status::optimal;
-      result.gap = 0;
-    }
+    state_gap(result, square_root ? std::sqrt(bound) : bound, question_->lost());
     return Outcome::answered;
   }
   return Outcome::blocked;

@@ -8,13 +8,13 @@
 #include "core/infinity.hpp"
 #include "request/cost_prices.hpp"
 #include "search/rounding.hpp"
+#include "search/stated_gap.hpp"
 #include "search/tolerances.hpp"
 #include "solver/corrected_search.hpp"
 #include "solver/tolerances.hpp"
 
 namespace ellice {
 
-namespace {}  // namespace
 
 /// The best point of the searched boxes, before grids.
 struct NumberSearch::Solution {
@@ -49,7 +49,7 @@ class NumberSearch::Guide final : public RoundingGuide {
   }
   [[nodiscard]] Vector slope(VectorArg z) override { return oracle_->at(0, z).gradient(); }
   [[nodiscard]] std::optional<Vector> solve(const Box& part, VectorArg /*start*/) override {
-    Solution solved = search_->solve_box(*feasible_, part, nullptr);
+    Solution solved = search_->solve_box(*feasible_, part, nullptr, search_->problem_->epsilon);
     if (!solved.found) return std::nullopt;
     return std::move(solved.point);
   }
@@ -90,7 +90,7 @@ std::optional<ConeBatch> NumberSearch::project_rows(const RowMatrix& points) con
 }
 
 NumberSearch::Solution NumberSearch::solve_box(const FeasibleSet& feasible, const Box& box,
-                                               const ConeProjection* free) const {
+                                               const ConeProjection* free, double epsilon) const {
   if (!question_->is_conic()) {
     const std::unique_ptr<RobustOracle> oracle = question_->oracle();
     OracleResult solved = search_corrected(*oracle, {.query = feasible.query(),
@@ -110,7 +110,7 @@ NumberSearch::Solution NumberSearch::solve_box(const FeasibleSet& feasible, cons
                      .lower = box.lower,
                      .upper = box.upper,
                      .cost = cost_,
-                     .epsilon = problem_->epsilon,
+                     .epsilon = epsilon,
                      .threshold = problem_->threshold};
   if (free != nullptr && free->summary.status == ConeStatus::optimal) {
     problem.start = BoxStart{.point = free->point.cwiseMax(box.lower).cwiseMin(box.upper),
@@ -139,7 +139,7 @@ NumberSearch::Solution NumberSearch::solve(const FeasibleSet& feasible,
   }
   Solution best;
   for (const Box& box : feasible.boxes()) {
-    Solution solved = solve_box(feasible, box, free);
+    Solution solved = solve_box(feasible, box, free, problem_->epsilon);
     const double bound = std::min(best.lower_bound, solved.lower_bound);
     if (solved.found && solved.objective < best.objective) best = std::move(solved);
     best.lower_bound = bound;
@@ -148,13 +148,24 @@ NumberSearch::Solution NumberSearch::solve(const FeasibleSet& feasible,
 }
 
 double NumberSearch::lower_bound(const FeasibleSet& feasible, const Solution& searched) const {
+  if (question_->lost() > 0) {
+    // Rows that rounding refused count, too (theory.md, Result 51).
+    const std::vector<Box> boxes =
+        feasible.boxes_cover() ? feasible.boxes() : std::vector{feasible.relaxed()};
+    double least = infinity;
+    for (const Box& box : boxes) {
+      least =
+          std::min(least, solve_box(feasible, box, nullptr, question_->sure_epsilon()).lower_bound);
+    }
+    return std::isinf(least) ? 0 : least;
+  }
   // Certified points keep 1e-12 of the scale from the threshold; a bound on their cost may count
   // that in (theory.md, Result 9).
   const std::unique_ptr<RobustOracle> oracle = question_->oracle();
   const double margin =
       certificate_margin * (oracle->at(0, searched.point).scale + std::abs(problem_->threshold));
   if (feasible.boxes_cover()) return searched.lower_bound + searched.multiplier * margin;
-  const Solution relaxed = solve_box(feasible, feasible.relaxed(), nullptr);
+  const Solution relaxed = solve_box(feasible, feasible.relaxed(), nullptr, problem_->epsilon);
   // Searched points lie in the relaxed box: were it called infeasible, that would be rounding.
   if (std::isinf(relaxed.lower_bound)) return 0;
   return relaxed.lower_bound + relaxed.multiplier * margin;
@@ -168,12 +179,8 @@ NumberSearch::Outcome NumberSearch::answer(Answer& result, const FeasibleSet& fe
   const bool square_root = prices_of(problem_->cost.kind).is_root;
   const double bound = lower_bound(feasible, solution);
   const double comparable = square_root ? std::sqrt(std::max(0.0, bound)) : bound;
-  result.gap = std::clamp(1 - comparable / result.distance.weighted, 0.0, 1.0);
-  if (*result.gap <= optimal_gap) {
-    result.status = Status::optimal;
-    result.gap = 0;
-  }
-  if (solution.cuts > 0) {
+  state_gap(result, comparable, question_->lost());
+  if (solution.cuts > 0 && result.gap) {
     result.message = fmt::format(
         "found by {} cutting planes, since the corrected ellipsoids did not settle", solution.cuts);
   }

@@ -37,7 +37,7 @@ class NumberSearch {
   class Guide;
   [[nodiscard]] Solution solve(const FeasibleSet& feasible, const ConeProjection* free) const;
   [[nodiscard]] Solution solve_box(const FeasibleSet& feasible, const Box& box,
-                                   const ConeProjection* free) const;
+                                   const ConeProjection* free, double epsilon) const;
   [[nodiscard]] double lower_bound(const FeasibleSet& feasible, const Solution& searched) const;
   /// Makes the solution a row: lifted above rounding, on the grids, checked and certified.
   [[nodiscard]] bool complete(Answer& result, const FeasibleSet& feasible,
