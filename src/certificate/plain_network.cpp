@@ -110,6 +110,24 @@ std::vector<long double> PlainNetwork::jacobian(VectorArg x) const {
   return result;
 }
 
+bool PlainNetwork::is_on_kink(VectorArg x) const {
+  constexpr long double width = 1e-18L;  // of its terms: some twenty units of 64 bits
+  const std::vector<std::vector<long double>> a = activations(x);
+  for (std::size_t l = 0; l + 1 < layers_.size(); ++l) {
+    if (layers_[l].activation != Activation::relu) continue;
+    for (const Unit& unit : layers_[l].units) {
+      long double z = unit.bias;
+      long double terms = std::abs(unit.bias);
+      for (std::size_t i = 0; i < unit.weights.size(); ++i) {
+        z += unit.weights[i] * a[l][i];
+        terms += std::abs(unit.weights[i] * a[l][i]);
+      }
+      if (terms > 0 && std::abs(z) <= width * terms) return true;
+    }
+  }
+  return false;
+}
+
 void PlainNetwork::move(const std::vector<long double>& step) {
   std::size_t next = 0;
   for (PlainLayer& layer : layers_) {

@@ -21,6 +21,10 @@ class PlainNetwork {
   [[nodiscard]] long double logit_scale(VectorArg x) const;
   /// The derivative of the logit in all parameters, in the order of parameter_vector().
   [[nodiscard]] std::vector<long double> jacobian(VectorArg x) const;
+  /// Whether rounding alone says on which side of its kink a relu unit is: both slopes are then
+  /// derivatives, and a linearised network has two worst models. Issuers keep ten times farther
+  /// away, so that sums in another order agree with them.
+  [[nodiscard]] bool is_on_kink(VectorArg x) const;
   /// Adds `step`, in that order, to the parameters.
   void move(const std::vector<long double>& step);
 

@@ -45,6 +45,8 @@ Recomputed check_first_order(const Model& model, const Certificate& certificate,
                              const Stated& stated, std::vector<std::string>& failures) {
   Check check(stated, failures);
   PlainNetwork network(model.network);
+  if (network.is_on_kink(z))
+    check.fail("the point is on the kink of a relu unit, where the network has no derivative");
   const std::vector<long double> j = network.jacobian(z);
   const bool is_full = certificate.set == SetKind::full;
   const long double damping = is_full ? *certificate.damping : 1;

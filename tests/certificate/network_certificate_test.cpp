@@ -11,6 +11,7 @@
 #include "support/class_cases.hpp"
 #include "support/network_model.hpp"
 #include "support/oracles.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -195,6 +196,43 @@ TEST(FirstOrderCertificate, IsNotIssuedOnAKink) {
   RawRow beside = at;
   beside[0] = std::get<double>(at[0]) + 1e-3;
   EXPECT_TRUE(certifier.certify(beside));
+}
+
+// What the issuer refuses is refused where somebody writes it down all the same, and what it issues
+// a little beside holds.
+TEST(FirstOrderCertificate, IsRefusedOnAKinkByTheVerifier) {
+  for (const std::uint64_t seed : testing_support::seeds(1, 40)) {
+    Model model = network_model({3, 2}, Activation::relu, seed);
+    Random random(seed);
+    const Vector raw = random.normal_vector(4);
+    const RawRow at(raw.begin(), raw.end());
+    const Vector z = model.encoder.encode(at);
+    Layer& first = model.network.layers.front();
+    const auto unit = static_cast<Index>(random.below(3));
+    first.weights.row(unit).setZero();
+    first.weights(unit, 1) = 1;
+    first.bias(unit) = -z(1);  // what the unit reads is exactly 0
+    const SetChoice choice{.kind = SetKind::isotropic};
+    const Certifier certifier(model, choice, 0.01, -1e6);
+    EXPECT_FALSE(certifier.certify(at)) << seed;
+    RawRow beside = at;
+    beside[1] = std::get<double>(at[1]) + std::pow(10, -2 - static_cast<double>(seed % 9));
+    const std::optional<Certificate> issued = certifier.certify(beside);
+    ASSERT_TRUE(issued) << seed;
+    const Verifier verifier(model);
+    EXPECT_TRUE(verifier.verify(*issued).holds()) << seed;
+
+    Certificate forged = *issued;
+    const Evaluation found = certifier.evaluate(at);
+    forged.point = at;
+    forged.encoded = z;
+    forged.logit = found.logit;
+    forged.robust_logit = found.robust_logit;
+    forged.real_logit = found.real_logit;
+    const Verification verification = verifier.verify(forged);
+    ASSERT_EQ(verification.failures.size(), 1U) << seed;
+    EXPECT_NE(verification.failures.front().find("kink"), std::string::npos);
+  }
 }
 
 TEST(FirstOrderCertificate, NeedsTheRealNetworkToReachTheThreshold) {

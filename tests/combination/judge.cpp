@@ -19,6 +19,7 @@
 #include "report/recourse_text.hpp"
 #include "request/problem.hpp"
 #include "request/recourse_file.hpp"
+#include "search/stated_gap.hpp"
 #include "study/answer_file.hpp"
 #include "study/evaluation_file.hpp"
 
@@ -159,6 +160,8 @@ class Judge {
       count("status: " + std::string(enum_name(answer.status)));
       count("answers: " + told.run.method);
       count(fmt::format("answers: {}: {}", told.run.method, enum_name(answer.status)));
+      if (answer.message.starts_with(contradicted))
+        fail_with("a bound exceeds the cost of an answer", answer.message);
       if (answer.status == Status::not_found && told.run.method == "exact")
         count("  " + without_numbers(answer.message).substr(0, 100));
     }
