@@ -68,6 +68,13 @@ AnswerAudit Auditor::audit(JsonObject answer, std::span<const AnswerAudit> earli
   const auto fault = [&](std::string text) { result.failures.push_back(std::move(text)); };
   if (is_certified(result.status) && !answer.has("certificate")) fault("certificate is missing");
   if (is_certified(result.status) && !has_row) fault("counterfactual is missing");
+  if (result.status == Status::uncertified && !has_row)
+    fault("a row that is called uncertified is missing");
+  const bool is_rowless = result.status == Status::not_found ||
+                          result.status == Status::infeasible || result.status == Status::invalid;
+  if (is_rowless && has_row)
+    fault(
+        fmt::format("a row stands beside the status {}, which has none", enum_name(result.status)));
   if (!is_certified(result.status) && answer.has("certificate"))
     fault("a certificate stands beside a status that claims none");
   if ((result.status == Status::infeasible) != answer.has("infeasible"))
