@@ -17,6 +17,7 @@ namespace ellice {
                                                          const AuditRequest& asked,
                                                          JsonObject& answer,
                                                          const audit::RowConstraints& constraints,
-                                                         const Vector& z);
+                                                         const Vector& z,
+                                                         std::vector<std::string>& unverified);
 
 }  // namespace ellice

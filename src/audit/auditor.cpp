@@ -170,7 +170,8 @@ void Auditor::check_row(JsonObject& answer, const RawRow& query,
       stated.certificate ? check_certificate(stated, result) : evaluate(stated, result);
   check_logits(answer, stated, found, result);
   check_radius(answer, stated, result);
-  for (std::string& failure : survival_failures(*model_, asked_, answer, constraints, stated.z))
+  for (std::string& failure :
+       survival_failures(*model_, asked_, answer, constraints, stated.z, result.unverified))
     result.failures.push_back(std::move(failure));
   if (answer.has("attack")) {
     if (stated.certificate) {

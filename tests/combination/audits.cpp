@@ -188,9 +188,10 @@ bool is_another_truth(std::string_view name, const Alteration& one, double reach
       asked.begin(), asked.end(), [&](std::string_view part) { return name.starts_with(part); });
   const bool says_less =
       one.what.ends_with("left out") || (name.ends_with("blocking_is") && one.after == "likely");
-  const bool is_wider =
-      (name.ends_with("gap") || name.ends_with("bounds.upper") || name.ends_with("best.bound")) &&
-      one.after.is_number() && one.after > one.before;
+  const bool is_wider = (name.ends_with("gap") || name.ends_with("bounds.upper")) &&
+                        one.after.is_number() && one.after > one.before;
+  // A narrower one may be true as well: the audit has shown by itself that no row exceeds it.
+  const bool is_other_bound = name.ends_with("best.bound") && one.after.is_number();
   const bool is_swapped = one.what == "two swapped" && name.ends_with("models");
   // Models and weights of a proof that still proves what it says, or the same proofs in another
   // order: the audit has held them against the set and every allowed row.
@@ -207,8 +208,8 @@ bool is_another_truth(std::string_view name, const Alteration& one, double reach
   const double known = std::max(1e-9, 1e-13 * reach);
   const bool is_small = one.before.is_number() && one.after.is_number() &&
                         std::abs(one.before.get<double>() - one.after.get<double>()) < known;
-  return is_question || says_less || is_wider || is_swapped || is_other_witness || is_sum ||
-         is_small;
+  return is_question || says_less || is_wider || is_other_bound || is_swapped || is_other_witness ||
+         is_sum || is_small;
 }
 
 class Campaign {
@@ -350,6 +351,12 @@ class Campaign {
     return Standing::consistent;
   }
 
+  /// Whether the audit of an altered file says of what was altered that it is not checked.
+  [[nodiscard]] static bool is_openly_unchecked(const FileAudit& audited, const Place& place) {
+    return place.name.starts_with("results[].") && audited.size() > 0 &&
+           standing_of(audited, place) == Standing::not_checked;
+  }
+
   /// How many standard deviations the person of a place is away.
   [[nodiscard]] double reach_of(const Json& file, const Place& place) const {
     std::vector<std::string> steps;
@@ -385,9 +392,12 @@ class Campaign {
       // Every other one by somebody who makes the hashes anew.
       const bool is_forged = k % 2 == 1 && place.at.back() != "sha256";
       const Json document = is_forged ? signed_again(one->document) : one->document;
-      if (!audit(document).words.empty()) continue;
+      const Verdict verdict = audit(document);
+      if (!verdict.words.empty()) continue;
+      // What is not checked any more is not accepted: the audit says so.
       const bool is_claim =
           standing_of(audited, place) != Standing::not_checked &&
+          !(is_forged && is_openly_unchecked(verdict.audit, place)) &&
           !(is_forged && (is_only_hashed(place.name) ||
                           is_another_truth(place.name, *one, reach_of(file, place))));
       ++(is_claim ? entry.accepted : entry.no_claim);
