@@ -29,6 +29,10 @@ def run(program, folder, *arguments):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def spread(rows, most):
+    return [rows[k * len(rows) // most] for k in range(most)] if len(rows) > most else rows
+
+
 class DataSet:
     def __init__(self, program, folder, name, most, choice):
         self.program, self.folder, self.name, self.choice = program, pathlib.Path(folder), name, choice
@@ -36,10 +40,9 @@ class DataSet:
         table = pathlib.Path(os.environ["ELLICE_DATA"]) / ("iris_extended.csv" if name == "iris" else f"{name}.csv")
         with open(table, newline="", encoding="utf-8") as file:
             self.header, *rows = list(csv.reader(file))
-        self.rows = rows
+        rows = spread(rows, 4 * most)
         results = self.explain(rows, "0")[1]
-        declined = [rows[r["query_index"]] for r in results if r["status"] != "already_robust"]
-        self.people = [declined[k * len(declined) // most] for k in range(most)] if len(declined) > most else declined
+        self.people = spread([rows[r["query_index"]] for r in results if r["status"] != "already_robust"], most)
 
     def explain(self, people, epsilon):
         with open(self.folder / "people.csv", "w", newline="", encoding="utf-8") as file:
