@@ -101,6 +101,10 @@ class Auditor {
   [[nodiscard]] Radius radius_of(const Row& row, const AnswerAudit& result) const;
   /// What it may be found to be in double precision.
   [[nodiscard]] Radius radius_in_doubles(const Row& row, const AnswerAudit& result) const;
+  /// What is lost of the true set's radius with the digits of hidden units: it is the least excess
+  /// of a model θ with cᵀθ ≤ t, whose slope along c is τ·θ, and τ is about 2·radius/margin.
+  [[nodiscard]] double lost_by_features(const Row& row, double radius,
+                                        const AnswerAudit& result) const;
   void check_radius(JsonObject& answer, const Row& row, AnswerAudit& result) const;
   [[nodiscard]] double ellipsoid_radius(const Row& row, const AnswerAudit& result) const;
   /// The certificate by itself, and that it is about this row and what was asked for.

@@ -150,13 +150,29 @@ double Auditor::ellipsoid_radius(const Row& row, const AnswerAudit& result) cons
   return least;
 }
 
+double Auditor::lost_by_features(const Row& row, double radius, const AnswerAudit& result) const {
+  const audit::LongVector none = audit::LongVector::Zero(row.z.size());
+  const audit::LongVector lost = audit::feature_rounding(model_->network, row.z, none);
+  double most = 0;
+  for (const audit::LongVector& c : scores(row.z, result)) {
+    const long double margin = true_models_->center().dot(c) - asked_.threshold;
+    const audit::LongVector model = true_models_->worst(c, result.epsilon).model;
+    const audit::LongVector sizes = model.cwiseAbs().cwiseMax(true_models_->center().cwiseAbs());
+    long double of_score = 0;  // of all classes, where there are many
+    for (Index i = 0; i < sizes.size(); ++i) of_score += sizes(i) * lost(i % lost.size());
+    if (margin > 0) most = std::max(most, static_cast<double>(2 * radius * of_score / margin));
+  }
+  return most;
+}
+
 Auditor::Radius Auditor::radius_in_doubles(const Row& row, const AnswerAudit& result) const {
   if (true_models_) {
     // A difference of two objectives, each of which loses as much.
     const auto lost =
         static_cast<double>(2 * true_models_->objective().rounding(true_models_->center()));
     const Radius own = radius_of(row, result);
-    return {.least = own.least - lost, .most = own.most + lost};
+    const double of_features = lost_by_features(row, own.most, result);
+    return {.least = own.least - lost - of_features, .most = own.most + lost + of_features};
   }
   const std::vector<audit::Cone>& all = cones(result);
   const std::vector<const Model*>& members = asked_.set.members;
