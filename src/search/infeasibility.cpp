@@ -368,7 +368,7 @@ class Explanation {
   FeasibleSet feasible_;
   std::optional<std::size_t> most_changes_;
   const CommonGround* common_;
-  /// Of an ill-conditioned set: what is ruled out there is so whatever a solve loses (Result 51).
+  /// Of an ill-conditioned set: what is ruled out there is so whatever a solve loses (Result 53).
   std::unique_ptr<const LinearQuestion> smaller_;
   RowReach reach_;
   ProofSearch proofs_;

@@ -30,7 +30,7 @@ class LinearQuestion {
   [[nodiscard]] const Matrix& hessian() const { return hessian_; }
 
   /// What double precision may lose of the ellipsoids' extent x̃ᵀH⁻¹x̃, relatively (theory.md, Result
-  /// 51); 0 where that is less than what answers are stated to.
+  /// 53); 0 where that is less than what answers are stated to.
   [[nodiscard]] double lost() const { return lost_; }
   /// ε less that: what is found to have no answer there has none at ε.
   [[nodiscard]] double sure_epsilon() const { return epsilon() * (1 - lost_); }

@@ -48,7 +48,7 @@ class MixedExact {
                                     const Plans& earlier, double margin) const;
   [[nodiscard]] Found fewest(MixedProblem mixed) const;
   [[nodiscard]] MixedResult solve(const MixedProblem& mixed) const;
-  /// At the ε that is less by what a solve loses: what it rules out holds (theory.md, Result 51).
+  /// At the ε that is less by what a solve loses: what it rules out holds (theory.md, Result 53).
   [[nodiscard]] Found search_surely(const FeasibleSet& feasible, const Plans& earlier,
                                     double margin) const;
   /// A search by which nothing is proved, for queries from which moves are too long to prove

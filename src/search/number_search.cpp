@@ -149,7 +149,7 @@ NumberSearch::Solution NumberSearch::solve(const FeasibleSet& feasible,
 
 double NumberSearch::lower_bound(const FeasibleSet& feasible, const Solution& searched) const {
   if (question_->lost() > 0) {
-    // Rows that rounding refused count, too (theory.md, Result 51).
+    // Rows that rounding refused count, too (theory.md, Result 53).
     const std::vector<Box> boxes =
         feasible.boxes_cover() ? feasible.boxes() : std::vector{feasible.relaxed()};
     double least = infinity;
