@@ -15,7 +15,6 @@
 
 namespace ellice {
 
-
 /// The best point of the searched boxes, before grids.
 struct NumberSearch::Solution {
   bool found = false;
