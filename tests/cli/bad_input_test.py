@@ -177,7 +177,7 @@ class BadModel(CliTestCase):
             self.expect_refused(["bad.json: not JSON", "is the file complete?"], lambda _, n=length: text[:n].encode() or b"\n")
 
     def test_of_a_newer_version(self):
-        self.expect_refused(["bad.json: version: found 2, expected 1, "], lambda m: m.update(version=2))
+        self.expect_refused(["bad.json: version: found 3, expected 1 to 2, "], lambda m: m.update(version=3))
         self.expect_refused(['bad.json: format: found "other", expected "ellice.model"'], lambda m: m.update(format="other"))
 
     def test_whose_hessian_is_not_positive_definite(self):

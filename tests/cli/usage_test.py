@@ -13,11 +13,11 @@ class Usage(CliTestCase):
         self.expect_failure(WRONG_USAGE, words, *arguments)
 
     def test_without_a_verb(self):
-        self.expect_wrong(["schema, train, explain, verify", "`ellice --help`"])
+        self.expect_wrong(["schema, train, import, explain, verify", "`ellice --help`"])
 
     def test_with_an_unknown_verb(self):
         self.expect_wrong(['no verb "trian"', 'did you mean "train"?', "`ellice --help`"], "trian", "loans.csv")
-        self.expect_wrong(['no verb "pinguin"', "there are: demo, schema, train, explain, verify, compare, frontier, epsilon, calibrate, evaluate, study, options"], "pinguin")
+        self.expect_wrong(['no verb "pinguin"', "there are: demo, schema, train, import, explain, verify, compare, frontier, epsilon, calibrate, evaluate, study and 4 more"], "pinguin")
 
     def test_with_an_unknown_option(self):
         self.expect_wrong(["--hold-out", 'did you mean "--holdout"?', "`ellice train --help`"],

@@ -63,8 +63,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Damage{"format", [](Json& m) { m["format"] = "ellice.recourse"; },
                "format: found \"ellice.recourse\""},
-        Damage{"version", [](Json& m) { m["version"] = 2; },
-               "version: found 2, expected 1, the version"},
+        Damage{"version", [](Json& m) { m["version"] = 3; },
+               "version: found 3, expected 1 to 2, the versions"},
         Damage{"missing_key", [](Json& m) { m.erase("curvature"); }, "\"curvature\" is missing"},
         Damage{"unknown_key", [](Json& m) { m["colour"] = 1; }, "unknown key \"colour\""},
         Damage{"kind", [](Json& m) { m["network"]["kind"] = "tree"; },
