@@ -55,6 +55,8 @@ COMMANDS = [
      ["inputs/theirs.csv", "people/loans.csv"]),
     ("frontier models/implications.json people/implications.csv --epsilons 1%,5% --format json",
      ["models/implications.json", "people/implications.csv"]),
+    ("import inputs/imported.json --schema inputs/imported.yaml", ["inputs/imported.json", "inputs/imported.yaml"]),
+    ("explain models/imported.json people/imported.csv --format json", ["models/imported.json"]),
     ("study plan.yaml -o results --report-only", ["plan.yaml"]),
 ]
 

@@ -23,6 +23,7 @@ MODELS = [
          " --no-penalize-bias --holdout 0.25 --folds 0"),
     Case("models/words.json", "train inputs/loans.csv --schema inputs/words.yaml --l2 0.02 --folds 0"),
     Case("models/implications.json", "train inputs/loans.csv --schema inputs/implications.yaml --l2 0.02 --folds 0"),
+    Case("models/imported.json", "import inputs/imported.json --schema inputs/imported.yaml"),
     Case("models/diabetes.json", "train --dataset diabetes --model mlp --hidden 4 --learning-rate 0.01 --refit",
          again=False),  # and `recommended` of calibrations/diabetes.json
     Case("models/loans-network.json", "train inputs/loans.csv --schema inputs/loans.yaml --model mlp --hidden 3"
@@ -43,7 +44,7 @@ ONE_LOGIT = [
     Case("recourse/lending-plain.json", "explain @lending:borrower --epsilon 0 --method exact --dataset lending"),
     Case("recourse/german.json", "explain @german --epsilon 1% --strict"),
     Case("recourse/german-sparse.json", "explain @german --epsilon 2% --sparse"),
-    Case("recourse/german-node-limit.json", "explain @german --epsilon 5% --node-limit 40"),
+    Case("recourse/german-node-limit.csv", "explain @german --epsilon 5% --node-limit 40"),
     Case("recourse/fico.json", "explain @fico --epsilon 1%"),
     Case("recourse/fico-constraints.json", "explain @fico --epsilon 1% --node-limit 100 --lock ExternalRiskEstimate"
          " --bounds AverageMInFile=0:120 --direction NumSatisfactoryTrades=decrease"),
@@ -51,6 +52,7 @@ ONE_LOGIT = [
     Case("recourse/compas.csv", "explain @compas --epsilon 4%"),
     Case("recourse/compas-survival.json", "explain @compas --epsilon survival:99% --retrain fresh:2000 --dataset compas"),
     Case("recourse/squared.json", "explain @squared:applicant --epsilon 1%"),
+    Case("recourse/imported.jsonl", "explain @imported"),
 ]
 
 CLASSES = [

@@ -107,8 +107,9 @@ class Program:
     def make(self, case):
         """What the command of a case prints today."""
         form = pathlib.PurePath(case.file).suffix[1:]
-        extra = ["-o", "-"] if case.verb == "train" else ["--format", form]
-        run = self.run(*case.arguments(), *extra, "--threads", "1", "--quiet")
+        extra = ["-o", "-"] if case.verb in ("train", "import") else ["--format", form]
+        threads = [] if case.verb == "import" else ["--threads", "1"]
+        run = self.run(*case.arguments(), *extra, *threads, "--quiet")
         if run.returncode != 0:
             if case.needs_data and "scripts/get-datasets" in run.stderr:
                 raise Unavailable(f"skipped: no data at {self.environment.get('ELLICE_DATA', '../shared/datasets')}")
