@@ -12,6 +12,7 @@
 #include "ellice/data/csv.hpp"
 #include "ellice/model/coefficients.hpp"
 #include "model/coefficient_terms.hpp"
+#include "model/pmml.hpp"
 
 namespace ellice {
 
@@ -102,7 +103,7 @@ std::size_t place_of(std::string_view name, const std::vector<Coefficient>& term
        suggestion(name, known));
 }
 
-Matrix read_covariance(CsvReader& file, const std::vector<Coefficient>& terms) {
+Matrix covariance_of(CsvReader& file, const std::vector<Coefficient>& terms) {
   const std::vector<std::string>& header = file.header();
   const std::size_t p = terms.size();
   require_input(header.size() == p + 1,
@@ -149,9 +150,9 @@ Coefficients read_fit(const Json& document, const std::string& source) {
   const Vector estimates = object.vector("estimates", p);
   for (Index t = 0; t < p; ++t)
     result.terms.push_back({.term = terms[static_cast<std::size_t>(t)], .estimate = estimates(t)});
-  result.covariance = object.matrix("covariance", p, p);
-  result.rows = static_cast<Index>(object.integer("rows"));
-  result.log_likelihood = object.number("log_likelihood");
+  if (object.has("covariance")) result.covariance = object.matrix("covariance", p, p);
+  if (object.has("rows")) result.rows = static_cast<Index>(object.integer("rows"));
+  if (object.has("log_likelihood")) result.log_likelihood = object.number("log_likelihood");
   if (object.has("event")) result.event = object.string("event");
   if (object.has("tool")) result.tool = object.string("tool");
   if (object.has("covariance_type") && object.string("covariance_type") != "nonrobust") {
@@ -166,24 +167,38 @@ Coefficients read_fit(const Json& document, const std::string& source) {
   return result;
 }
 
+/// Whether a text is XML, JSON or, else, CSV.
+char first_sign(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  const std::size_t at = text.find_first_not_of(" \t\r\n");
+  return at == std::string_view::npos ? '\0' : text[at];
+}
+
 }  // namespace
 
-Coefficients read_coefficients(const std::string& estimates, const std::string& covariance) {
-  CsvReader of_estimates(estimates);
-  Coefficients result{.source = of_estimates.name(), .terms = read_estimates(of_estimates)};
-  CsvReader of_covariance(covariance);
-  result.covariance = read_covariance(of_covariance, result.terms);
-  result.sha256 = sha256_hex(of_estimates.sha256() + of_covariance.sha256());
+Coefficients parse_coefficients(const std::string& text, const std::string& source) {
+  if (first_sign(text) == '<') return parse_pmml(text, source);
+  return as_input(source, [&] { return read_fit(parse_json(text, source), source); });
+}
+
+Coefficients read_coefficients(const std::string& path) {
+  const std::string text = read_file(path);
+  Coefficients result;
+  if (first_sign(text) == '<' || first_sign(text) == '{') {
+    result = parse_coefficients(text, input_name(path));
+  } else {
+    require_input(path != "-", "standard input: found a table, expected JSON or PMML; name a file");
+    CsvReader file(path);
+    result = {.source = file.name(), .terms = read_estimates(file)};
+  }
+  result.sha256 = sha256_hex(text);
   return result;
 }
 
-Coefficients read_coefficients(const std::string& json) {
-  const std::string source = input_name(json);
-  const std::string text = read_file(json);
-  Coefficients result =
-      as_input(source, [&] { return read_fit(parse_json(text, source), source); });
-  result.sha256 = sha256_hex(text);
-  return result;
+void read_covariance(const std::string& path, Coefficients& coefficients) {
+  CsvReader file(path);
+  coefficients.covariance = covariance_of(file, coefficients.terms);
+  coefficients.sha256 = sha256_hex(coefficients.sha256 + file.sha256());
 }
 
 }  // namespace ellice

@@ -267,6 +267,11 @@ TEST(Coefficients, ThatDoNotFitAreRefusedByName) {
 
 class CoefficientFiles : public testing::Test {
  protected:
+  static Coefficients with_covariance(const std::string& estimates, const std::string& covariance) {
+    Coefficients result = read_coefficients(estimates);
+    read_covariance(covariance, result);
+    return result;
+  }
   std::string write(const std::string& name, const std::string& text) {
     const std::string path = testing::TempDir() + "coefficients_" + name;
     write_file(path, text);
@@ -283,7 +288,7 @@ TEST_F(CoefficientFiles, OfCsvAreMatchedByTheirNames) {
       write("c.csv",
             "Parameter,purposenew car,Intercept,income\nIntercept,2,1,3\nincome,6,3,5\n"
             "purposenew car,4,2,6\n");
-  const Coefficients read = read_coefficients(estimates, covariance);
+  const Coefficients read = with_covariance(estimates, covariance);
   ASSERT_EQ(read.terms.size(), 3);
   EXPECT_EQ(read.terms[2].term, "purpose new car");
   EXPECT_EQ(read.terms[1].scale, 500);
@@ -293,8 +298,8 @@ TEST_F(CoefficientFiles, OfCsvAreMatchedByTheirNames) {
 }
 
 TEST_F(CoefficientFiles, AsPandasWritesThemAreUnderstood) {
-  const Coefficients read = read_coefficients(write("p.csv", ",0\nconst,1\nx,2\n"),
-                                              write("q.csv", ",const,x\nconst,1,0.5\nx,0.5,1\n"));
+  const Coefficients read = with_covariance(write("p.csv", ",0\nconst,1\nx,2\n"),
+                                            write("q.csv", ",const,x\nconst,1,0.5\nx,0.5,1\n"));
   EXPECT_EQ(read.terms[1].term, "x");
   EXPECT_EQ(read.terms[1].estimate, 2);
 }
@@ -314,7 +319,7 @@ TEST_F(CoefficientFiles, ThatAreWrongAreRefusedByPlace) {
   const std::string good = write("g.csv", "term,estimate\nconst,1\nx,2\n");
   const auto refuses = [&](const std::string& estimates, const std::string& covariance,
                            std::initializer_list<std::string_view> words) {
-    expect_input_error([&] { return read_coefficients(estimates, covariance); }, words);
+    expect_input_error([&] { return with_covariance(estimates, covariance); }, words);
   };
   refuses(write("b.csv", "x,y\n1,2\n"), good, {"expected `term` and `estimate`"});
   refuses(write("b.csv", "term,estimate\nconst,one\n"), good, {":2", "\"one\""});
