@@ -11,7 +11,6 @@
 #include "ellice/core/sha256.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/coefficients.hpp"
-#include "model/coefficient_terms.hpp"
 #include "model/pmml.hpp"
 
 namespace ellice {
@@ -81,54 +80,30 @@ std::vector<Coefficient> read_estimates(CsvReader& file) {
   return terms;
 }
 
-/// The place of a term by its name, or by what is left of it without signs: SAS writes the same one
-/// in two ways.
-std::size_t place_of(std::string_view name, const std::vector<Coefficient>& terms,
-                     const std::string& where) {
-  std::optional<std::size_t> found;
-  for (const bool exactly : {true, false}) {
-    for (std::size_t t = 0; t < terms.size(); ++t) {
-      const bool fits =
-          exactly ? terms[t].term == name : bare_name(terms[t].term) == bare_name(name);
-      if (!fits) continue;
-      require_input(!found, "{}: \"{}\" may be \"{}\" or \"{}\"", where, name,
-                    terms[found.value_or(t)].term, terms[t].term);
-      found = t;
-    }
-    if (found) return *found;
-  }
-  std::vector<std::string> known;
-  for (const Coefficient& term : terms) known.push_back(term.term);
-  fail(ErrorCode::input, "{}: \"{}\" is none of the terms; {}", where, name,
-       suggestion(name, known));
-}
-
-Matrix covariance_of(CsvReader& file, const std::vector<Coefficient>& terms) {
+void read_square(CsvReader& file, Coefficients& into) {
   const std::vector<std::string>& header = file.header();
-  const std::size_t p = terms.size();
+  const std::size_t p = into.terms.size();
   require_input(header.size() == p + 1,
                 "{}: found {} columns, expected {}: the terms, then one column for each of them",
                 file.name(), header.size(), p + 1);
-  std::vector<std::size_t> columns;
-  for (std::size_t i = 1; i <= p; ++i) {
-    columns.push_back(place_of(header[i], terms, fmt::format("{}: header", file.name())));
-    require_input(std::count(columns.begin(), columns.end(), columns.back()) == 1,
-                  "{}: two columns are \"{}\"", file.name(), terms[columns.back()].term);
-  }
-  Matrix result = Matrix::Constant(static_cast<Index>(p), static_cast<Index>(p), NAN);
+  into.covariance_terms.assign(header.begin() + 1, header.end());
+  into.covariance = Matrix::Constant(static_cast<Index>(p), static_cast<Index>(p), NAN);
   std::span<const std::string_view> cells;
   while (file.next(cells)) {
-    const std::string where = fmt::format("{}:{}", file.name(), file.line());
-    const auto row = static_cast<Index>(place_of(cells[0], terms, where));
-    require_input(std::isnan(result(row, 0)), "{}: \"{}\" was there before", where, cells[0]);
+    const auto found =
+        std::find(into.covariance_terms.begin(), into.covariance_terms.end(), cells[0]);
+    require_input(found != into.covariance_terms.end(), "{}:{}: no column is called \"{}\" too; {}",
+                  file.name(), file.line(), cells[0], suggestion(cells[0], into.covariance_terms));
+    const Index row = found - into.covariance_terms.begin();
+    require_input(std::isnan(into.covariance(row, 0)), "{}:{}: \"{}\" was there before",
+                  file.name(), file.line(), cells[0]);
     for (std::size_t i = 0; i < p; ++i)
-      result(row, static_cast<Index>(columns[i])) = number_at(file, i + 1, cells[i + 1]);
+      into.covariance(row, static_cast<Index>(i)) = number_at(file, i + 1, cells[i + 1]);
   }
   for (std::size_t t = 0; t < p; ++t) {
-    require_input(!std::isnan(result(static_cast<Index>(t), 0)), "{}: no row for \"{}\"",
-                  file.name(), terms[t].term);
+    require_input(!std::isnan(into.covariance(static_cast<Index>(t), 0)), "{}: no row for \"{}\"",
+                  file.name(), into.covariance_terms[t]);
   }
-  return result;
 }
 
 /// {"income": 24000, …} for some of the terms.
@@ -197,7 +172,7 @@ Coefficients read_coefficients(const std::string& path) {
 
 void read_covariance(const std::string& path, Coefficients& coefficients) {
   CsvReader file(path);
-  coefficients.covariance = covariance_of(file, coefficients.terms);
+  read_square(file, coefficients);
   coefficients.sha256 = sha256_hex(coefficients.sha256 + file.sha256());
 }
 

@@ -201,6 +201,19 @@ TEST(Coefficients, InAnotherOrderAreTheSameModel) {
   EXPECT_LE((model.curvature.hessian - expected.curvature.hessian).norm(), 1e-12);
 }
 
+// Estimates by one program, their covariance by another.
+TEST(Coefficients, AndTheirCovarianceMayBeNamedDifferently) {
+  Case one = example(14);
+  const Model expected = model_of(one.coefficients, one.schema);
+  one.coefficients.covariance = one.coefficients.covariance.reverse().eval();
+  one.coefficients.covariance_terms = {"(Intercept)", "purposehome", "C(purpose)[T.car]",
+                                       "memberyes",   "grade",       "income"};
+  EXPECT_EQ(model_of(one.coefficients, one.schema).sha256, expected.sha256);
+  one.coefficients.covariance_terms[1] = "purpose=boat";  // then "home" would be the reference
+  expect_input_error([&] { return model_of(one.coefficients, one.schema); },
+                     {"covariance has nothing for \"purpose=home\""});
+}
+
 TEST(Coefficients, WithoutKnownScalesCountByTheRangeOfTheSchema) {
   const Case one = example(11);
   const Model model = model_of(one.coefficients, one.schema);
@@ -293,7 +306,9 @@ TEST_F(CoefficientFiles, OfCsvAreMatchedByTheirNames) {
   EXPECT_EQ(read.terms[2].term, "purpose new car");
   EXPECT_EQ(read.terms[1].scale, 500);
   EXPECT_FALSE(read.terms[0].mean.has_value());
-  EXPECT_EQ(read.covariance, (Matrix{{1, 3, 2}, {3, 5, 6}, {2, 6, 4}}));
+  EXPECT_EQ(read.covariance_terms,
+            (std::vector<std::string>{"purposenew car", "Intercept", "income"}));
+  EXPECT_EQ(read.covariance, (Matrix{{4, 2, 6}, {2, 1, 3}, {6, 3, 5}}));
   EXPECT_EQ(read.sha256.size(), 64);
 }
 
@@ -324,7 +339,8 @@ TEST_F(CoefficientFiles, ThatAreWrongAreRefusedByPlace) {
   refuses(write("b.csv", "x,y\n1,2\n"), good, {"expected `term` and `estimate`"});
   refuses(write("b.csv", "term,estimate\nconst,one\n"), good, {":2", "\"one\""});
   refuses(good, write("b.csv", "t,const\nconst,1\n"), {"found 2 columns, expected 3"});
-  refuses(good, write("b.csv", "t,const,z\nconst,1,1\nx,1,1\n"), {"\"z\" is none of the terms"});
+  refuses(good, write("b.csv", "t,const,z\nconst,1,1\nx,1,1\n"),
+          {":3", "no column is called \"x\""});
   refuses(good, write("b.csv", "t,const,x\nconst,1,1\n"), {"no row for \"x\""});
   refuses(good, write("b.csv", "t,const,x\nx,1,1\nx,1,1\n"), {":3", "was there before"});
   refuses(good, write("b.csv", "t,const,x\nconst,1,inf\nx,1,1\n"), {":2", "\"inf\""});

@@ -28,7 +28,10 @@ struct Coefficient {
 struct Coefficients {
   std::string source = "coefficients";  // for messages
   std::vector<Coefficient> terms = {};  // the intercept among them
-  Matrix covariance = {};     // of the estimates, in their order, not a robust one; empty: unknown
+  Matrix covariance = {};               // of the estimates, not a robust one; empty: unknown
+  /// What its rows and columns are called, by the same or another program; empty: as the terms, in
+  /// their order.
+  std::vector<std::string> covariance_terms = {};
   Index rows = 0;             // 0: unknown
   double log_likelihood = 0;  // of all rows; 0: unknown
   std::string event = {};     // the label whose log-odds they give; empty: the favourable one
