@@ -28,27 +28,30 @@ struct ImportArguments {
   std::string output = {};
 };
 
+/// What the file says, and the options add.
 Coefficients read(const ImportArguments& arguments) {
-  Coefficients result;
-  if (!arguments.file.empty()) {
-    require(arguments.coefficients.empty() && arguments.covariance.empty() && !arguments.rows &&
-                !arguments.log_likelihood,
-            "{} holds coefficients, covariance, rows and log-likelihood; leave out the options of "
-            "these names",
-            arguments.file);
-    result = read_coefficients(arguments.file);
-  } else {
-    require(!arguments.coefficients.empty() && !arguments.covariance.empty(),
-            "import needs a JSON file, or --coefficients and --covariance with a CSV file each; "
-            "docs/import.md has the lines that write them in Python, R and SAS");
-    require(arguments.rows.has_value(), "import needs --rows: how many the model was fitted to");
-    require(arguments.log_likelihood.has_value(),
-            "import needs --log-likelihood of the fitted model, which a share of the loss such as "
-            "1% rests on; it is −1/2 of the deviance");
-    result = read_coefficients(arguments.coefficients, arguments.covariance);
-    result.rows = *arguments.rows;
-    result.log_likelihood = *arguments.log_likelihood;
-  }
+  require(
+      arguments.file.empty() != arguments.coefficients.empty(),
+      "import needs one file: JSON or PMML, or --coefficients with a CSV file; docs/import.md has "
+      "the lines that write them in Python, R and SAS");
+  Coefficients result =
+      read_coefficients(arguments.file.empty() ? arguments.coefficients : arguments.file);
+  const auto once = [&](bool is_known, bool is_given, const char* option, const char* what) {
+    require(!is_known || !is_given, "{} holds {} already; leave out {}", result.source, what,
+            option);
+    require(is_known || is_given, "import needs {}: {}", option, what);
+  };
+  once(result.covariance.size() > 0, !arguments.covariance.empty(), "--covariance",
+       "the covariance of the estimates");
+  if (!arguments.covariance.empty()) read_covariance(arguments.covariance, result);
+  once(result.rows != 0, arguments.rows.has_value(), "--rows",
+       "how many rows the model was fitted to");
+  if (arguments.rows) result.rows = *arguments.rows;
+  once(result.log_likelihood != 0, arguments.log_likelihood.has_value(), "--log-likelihood",
+       "the log-likelihood of the fitted model, −1/2 of its deviance, which a share of the loss "
+       "such "
+       "as 1% rests on");
+  if (arguments.log_likelihood) result.log_likelihood = *arguments.log_likelihood;
   if (!arguments.event.empty()) result.event = arguments.event;
   if (!arguments.tool.empty()) result.tool = arguments.tool;
   return result;
@@ -121,7 +124,7 @@ void add_import(Verb& program, Job& job) {
   Verb& verb = *program.add_subcommand(
       "import", "take a logistic regression fitted elsewhere, without its rows");
   verb.add_option("file", arguments->file,
-                  "JSON file with terms, estimates, covariance, rows and log_likelihood");
+                  "JSON file with terms, estimates, covariance, rows and log_likelihood, or PMML");
   verb.add_option(
       "--coefficients", arguments->coefficients,
       "instead: CSV file with term and estimate, and mean, scale, min, max where known");

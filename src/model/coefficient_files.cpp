@@ -11,7 +11,7 @@
 #include "ellice/core/sha256.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/coefficients.hpp"
-#include "model/coefficient_terms.hpp"
+#include "model/pmml.hpp"
 
 namespace ellice {
 
@@ -80,54 +80,30 @@ std::vector<Coefficient> read_estimates(CsvReader& file) {
   return terms;
 }
 
-/// The place of a term by its name, or by what is left of it without signs: SAS writes the same one
-/// in two ways.
-std::size_t place_of(std::string_view name, const std::vector<Coefficient>& terms,
-                     const std::string& where) {
-  std::optional<std::size_t> found;
-  for (const bool exactly : {true, false}) {
-    for (std::size_t t = 0; t < terms.size(); ++t) {
-      const bool fits =
-          exactly ? terms[t].term == name : bare_name(terms[t].term) == bare_name(name);
-      if (!fits) continue;
-      require_input(!found, "{}: \"{}\" may be \"{}\" or \"{}\"", where, name,
-                    terms[found.value_or(t)].term, terms[t].term);
-      found = t;
-    }
-    if (found) return *found;
-  }
-  std::vector<std::string> known;
-  for (const Coefficient& term : terms) known.push_back(term.term);
-  fail(ErrorCode::input, "{}: \"{}\" is none of the terms; {}", where, name,
-       suggestion(name, known));
-}
-
-Matrix read_covariance(CsvReader& file, const std::vector<Coefficient>& terms) {
+void read_square(CsvReader& file, Coefficients& into) {
   const std::vector<std::string>& header = file.header();
-  const std::size_t p = terms.size();
+  const std::size_t p = into.terms.size();
   require_input(header.size() == p + 1,
                 "{}: found {} columns, expected {}: the terms, then one column for each of them",
                 file.name(), header.size(), p + 1);
-  std::vector<std::size_t> columns;
-  for (std::size_t i = 1; i <= p; ++i) {
-    columns.push_back(place_of(header[i], terms, fmt::format("{}: header", file.name())));
-    require_input(std::count(columns.begin(), columns.end(), columns.back()) == 1,
-                  "{}: two columns are \"{}\"", file.name(), terms[columns.back()].term);
-  }
-  Matrix result = Matrix::Constant(static_cast<Index>(p), static_cast<Index>(p), NAN);
+  into.covariance_terms.assign(header.begin() + 1, header.end());
+  into.covariance = Matrix::Constant(static_cast<Index>(p), static_cast<Index>(p), NAN);
   std::span<const std::string_view> cells;
   while (file.next(cells)) {
-    const std::string where = fmt::format("{}:{}", file.name(), file.line());
-    const auto row = static_cast<Index>(place_of(cells[0], terms, where));
-    require_input(std::isnan(result(row, 0)), "{}: \"{}\" was there before", where, cells[0]);
+    const auto found =
+        std::find(into.covariance_terms.begin(), into.covariance_terms.end(), cells[0]);
+    require_input(found != into.covariance_terms.end(), "{}:{}: no column is called \"{}\" too; {}",
+                  file.name(), file.line(), cells[0], suggestion(cells[0], into.covariance_terms));
+    const Index row = found - into.covariance_terms.begin();
+    require_input(std::isnan(into.covariance(row, 0)), "{}:{}: \"{}\" was there before",
+                  file.name(), file.line(), cells[0]);
     for (std::size_t i = 0; i < p; ++i)
-      result(row, static_cast<Index>(columns[i])) = number_at(file, i + 1, cells[i + 1]);
+      into.covariance(row, static_cast<Index>(i)) = number_at(file, i + 1, cells[i + 1]);
   }
   for (std::size_t t = 0; t < p; ++t) {
-    require_input(!std::isnan(result(static_cast<Index>(t), 0)), "{}: no row for \"{}\"",
-                  file.name(), terms[t].term);
+    require_input(!std::isnan(into.covariance(static_cast<Index>(t), 0)), "{}: no row for \"{}\"",
+                  file.name(), into.covariance_terms[t]);
   }
-  return result;
 }
 
 /// {"income": 24000, …} for some of the terms.
@@ -149,9 +125,9 @@ Coefficients read_fit(const Json& document, const std::string& source) {
   const Vector estimates = object.vector("estimates", p);
   for (Index t = 0; t < p; ++t)
     result.terms.push_back({.term = terms[static_cast<std::size_t>(t)], .estimate = estimates(t)});
-  result.covariance = object.matrix("covariance", p, p);
-  result.rows = static_cast<Index>(object.integer("rows"));
-  result.log_likelihood = object.number("log_likelihood");
+  if (object.has("covariance")) result.covariance = object.matrix("covariance", p, p);
+  if (object.has("rows")) result.rows = static_cast<Index>(object.integer("rows"));
+  if (object.has("log_likelihood")) result.log_likelihood = object.number("log_likelihood");
   if (object.has("event")) result.event = object.string("event");
   if (object.has("tool")) result.tool = object.string("tool");
   if (object.has("covariance_type") && object.string("covariance_type") != "nonrobust") {
@@ -166,24 +142,38 @@ Coefficients read_fit(const Json& document, const std::string& source) {
   return result;
 }
 
+/// Whether a text is XML, JSON or, else, CSV.
+char first_sign(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  const std::size_t at = text.find_first_not_of(" \t\r\n");
+  return at == std::string_view::npos ? '\0' : text[at];
+}
+
 }  // namespace
 
-Coefficients read_coefficients(const std::string& estimates, const std::string& covariance) {
-  CsvReader of_estimates(estimates);
-  Coefficients result{.source = of_estimates.name(), .terms = read_estimates(of_estimates)};
-  CsvReader of_covariance(covariance);
-  result.covariance = read_covariance(of_covariance, result.terms);
-  result.sha256 = sha256_hex(of_estimates.sha256() + of_covariance.sha256());
+Coefficients parse_coefficients(const std::string& text, const std::string& source) {
+  if (first_sign(text) == '<') return parse_pmml(text, source);
+  return as_input(source, [&] { return read_fit(parse_json(text, source), source); });
+}
+
+Coefficients read_coefficients(const std::string& path) {
+  const std::string text = read_file(path);
+  Coefficients result;
+  if (first_sign(text) == '<' || first_sign(text) == '{') {
+    result = parse_coefficients(text, input_name(path));
+  } else {
+    require_input(path != "-", "standard input: found a table, expected JSON or PMML; name a file");
+    CsvReader file(path);
+    result = {.source = file.name(), .terms = read_estimates(file)};
+  }
+  result.sha256 = sha256_hex(text);
   return result;
 }
 
-Coefficients read_coefficients(const std::string& json) {
-  const std::string source = input_name(json);
-  const std::string text = read_file(json);
-  Coefficients result =
-      as_input(source, [&] { return read_fit(parse_json(text, source), source); });
-  result.sha256 = sha256_hex(text);
-  return result;
+void read_covariance(const std::string& path, Coefficients& coefficients) {
+  CsvReader file(path);
+  read_square(file, coefficients);
+  coefficients.sha256 = sha256_hex(coefficients.sha256 + file.sha256());
 }
 
 }  // namespace ellice

@@ -66,12 +66,12 @@ bool names_level(std::string_view term, const Feature& feature, const std::strin
 
 class Matching {
  public:
-  Matching(const Coefficients& coefficients, const Schema& schema)
-      : coefficients_(&coefficients), schema_(&schema) {
-    result_.column.resize(coefficients.terms.size());
-    result_.reference_of.resize(coefficients.terms.size());
+  Matching(const std::vector<std::string>& terms, const Schema& schema, const std::string& source)
+      : terms_(&terms), schema_(&schema), source_(&source) {
+    result_.column.resize(terms.size());
+    result_.reference_of.resize(terms.size());
     result_.number.resize(schema.features.size());
-    taken_.resize(coefficients.terms.size(), false);
+    taken_.resize(terms.size(), false);
   }
 
   MatchedTerms run() {
@@ -91,8 +91,7 @@ class Matching {
       require_input(taken_[t],
                     "{}: the term \"{}\" belongs to no feature of the schema; {}. Products and "
                     "transformed columns cannot be imported",
-                    coefficients_->source, coefficients_->terms[t].term,
-                    suggestion(coefficients_->terms[t].term, feature_names()));
+                    *source_, (*terms_)[t], suggestion((*terms_)[t], feature_names()));
     }
     return std::move(result_);
   }
@@ -107,15 +106,15 @@ class Matching {
   void find_intercept() {
     std::optional<std::size_t> found;
     for (std::size_t t = 0; t < taken_.size(); ++t) {
-      if (!is_intercept(coefficients_->terms[t].term)) continue;
-      require_input(!found, "{}: \"{}\" and \"{}\" are both the intercept", coefficients_->source,
-                    coefficients_->terms[found.value_or(t)].term, coefficients_->terms[t].term);
+      if (!is_intercept((*terms_)[t])) continue;
+      require_input(!found, "{}: \"{}\" and \"{}\" are both the intercept", *source_,
+                    (*terms_)[found.value_or(t)], (*terms_)[t]);
       found = t;
     }
     require_input(found.has_value(),
                   "{}: no term is the intercept, which is called (Intercept), Intercept, const or "
                   "_cons",
-                  coefficients_->source);
+                  *source_);
     take(*found);
     result_.intercept = *found;
   }
@@ -125,10 +124,9 @@ class Matching {
   std::optional<std::size_t> find(const Fits& fits, std::string_view what) const {
     std::optional<std::size_t> found;
     for (std::size_t t = 0; t < taken_.size(); ++t) {
-      if (taken_[t] || !fits(coefficients_->terms[t].term)) continue;
-      require_input(!found, "{}: \"{}\" and \"{}\" are both {}", coefficients_->source,
-                    coefficients_->terms[found.value_or(t)].term, coefficients_->terms[t].term,
-                    what);
+      if (taken_[t] || !fits((*terms_)[t])) continue;
+      require_input(!found, "{}: \"{}\" and \"{}\" are both {}", *source_,
+                    (*terms_)[found.value_or(t)], (*terms_)[t], what);
       found = t;
     }
     return found;
@@ -145,7 +143,7 @@ class Matching {
         term.has_value(),
         "{}: no term belongs to \"{}\"{}; a feature that the model does not use is listed "
         "under `drop` in the schema",
-        coefficients_->source, feature.name,
+        *source_, feature.name,
         feature.kind == FeatureKind::binary
             ? fmt::format(" (such as {0} or {0}={1})", feature.name, feature.levels[1])
             : "");
@@ -175,14 +173,14 @@ class Matching {
           !reference,
           "{}: \"{}\": the levels \"{}\" and \"{}\" have no term (such as {}={}); one, the "
           "reference, has none",
-          coefficients_->source, feature.name,
+          *source_, feature.name,
           feature.levels[static_cast<std::size_t>(reference.value_or(first) - first)], level,
           feature.name, level);
       reference = column;
     }
     require_input(reference.has_value(),
                   "{}: every level of \"{}\" has a term; one must be the reference, without any",
-                  coefficients_->source, feature.name);
+                  *source_, feature.name);
     for (const std::size_t term : terms) result_.reference_of[term] = reference;
     result_.references.push_back(*reference);
     result_.groups.push_back(std::move(group));
@@ -190,25 +188,18 @@ class Matching {
 
   void take(std::size_t term) { taken_[term] = true; }
 
-  const Coefficients* coefficients_;
+  const std::vector<std::string>* terms_;
   const Schema* schema_;
+  const std::string* source_;
   MatchedTerms result_;
   std::vector<bool> taken_;
 };
 
 }  // namespace
 
-MatchedTerms match_terms(const Coefficients& coefficients, const Schema& schema) {
-  return Matching(coefficients, schema).run();
-}
-
-std::string bare_name(std::string_view term) {
-  std::string result;
-  for (const char c : lower_case(term)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z')) result += c;
-  }
-  return result;
+MatchedTerms match_terms(const std::vector<std::string>& terms, const Schema& schema,
+                         const std::string& source) {
+  return Matching(terms, schema, source).run();
 }
 
 }  // namespace ellice

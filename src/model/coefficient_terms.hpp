@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "ellice/model/coefficients.hpp"
+#include "ellice/core/types.hpp"
+#include "ellice/data/schema.hpp"
 
 namespace ellice {
 
@@ -19,10 +21,8 @@ struct MatchedTerms {
 };
 
 /// Throws Error{input} for a term that belongs to no column, or to one that has a term already, and
-/// for columns that need one.
-[[nodiscard]] MatchedTerms match_terms(const Coefficients& coefficients, const Schema& schema);
-
-/// A name without what programs put around and between: letters and digits, small.
-[[nodiscard]] std::string bare_name(std::string_view term);
+/// for columns that need one. `source` names the file.
+[[nodiscard]] MatchedTerms match_terms(const std::vector<std::string>& terms, const Schema& schema,
+                                       const std::string& source);
 
 }  // namespace ellice

@@ -83,14 +83,32 @@ Encoder encoder_of(const Coefficients& coefficients, const Schema& schema,
   return Encoder::from_statistics(schema, known);
 }
 
-/// The covariance, checked, and the same in both triangles.
-Matrix symmetric(const Coefficients& coefficients) {
+/// In the order of the terms, whatever it was written in.
+Matrix ordered(const Coefficients& coefficients, const Schema& schema,
+               const MatchedTerms& matched) {
   const Matrix& given = coefficients.covariance;
   const auto p = static_cast<Index>(coefficients.terms.size());
   require_input(given.rows() == p && given.cols() == p,
                 "{}: the covariance has {} rows and {} columns, expected {} of each, one for every "
                 "term",
                 coefficients.source, given.rows(), given.cols(), p);
+  if (coefficients.covariance_terms.empty()) return given;
+  const MatchedTerms other =
+      match_terms(coefficients.covariance_terms, schema, coefficients.source + ": covariance");
+  std::vector<Index> place;
+  for (std::size_t t = 0; t < matched.column.size(); ++t) {
+    const auto found = std::find(other.column.begin(), other.column.end(), matched.column[t]);
+    require_input(found != other.column.end(),
+                  "{}: the covariance has nothing for \"{}\": another level is its reference",
+                  coefficients.source, coefficients.terms[t].term);
+    place.push_back(found - other.column.begin());
+  }
+  return given(place, place);
+}
+
+/// The covariance, checked, and the same in both triangles.
+Matrix symmetric(const Coefficients& coefficients, const Matrix& given) {
+  const auto p = given.rows();
   const auto name = [&](Index i) { return coefficients.terms[static_cast<std::size_t>(i)].term; };
   for (Index i = 0; i < p; ++i) {
     require_input(given(i, i) > 0 && std::isfinite(given(i, i)),
@@ -186,7 +204,9 @@ Model model_of(const Coefficients& coefficients, const Schema& schema) {
   require_input(schema.target.classes.empty(),
                 "{}: the schema has several classes; coefficients give the log-odds of one label",
                 source);
-  const MatchedTerms matched = match_terms(coefficients, schema);
+  std::vector<std::string> names;
+  for (const Coefficient& term : coefficients.terms) names.push_back(term.term);
+  const MatchedTerms matched = match_terms(names, schema, source);
   Model model{.encoder = encoder_of(coefficients, schema, matched)};
   const Encoder& encoder = model.encoder;
   const Index columns = encoder.columns();
@@ -215,7 +235,8 @@ Model model_of(const Coefficients& coefficients, const Schema& schema) {
   }
   head(columns) = sign * static_cast<double>(bias);
 
-  const LongMatrix given = symmetric(coefficients).cast<long double>();
+  const LongMatrix given =
+      symmetric(coefficients, ordered(coefficients, schema, matched)).cast<long double>();
   const auto intercept = static_cast<Index>(matched.intercept);
   const double curvature =
       static_cast<double>(inverse_of(given, coefficients.rows, source)(intercept, intercept));

@@ -161,7 +161,10 @@ class Import(CliTestCase):
             "import", "--coefficients", "coef.csv", "--covariance", "cov.csv", "--rows", 500, "--schema", "s.yaml", "-o", "m.json"))
         self.write("fit.json", "{}")
         refused(BAD_INPUT, "terms", arguments=("import", "fit.json", "--schema", "s.yaml", "-o", "m.json"))
-        refused(WRONG_USAGE, "leave out", arguments=("import", "fit.json", "--rows", 5, "--schema", "s.yaml", "-o", "m.json"))
+        self.write("fit.json", {"terms": ["const"], "estimates": [1], "covariance": [[1]], "rows": 5})
+        refused(WRONG_USAGE, "fit.json holds how many rows", "leave out --rows",
+                arguments=("import", "fit.json", "--rows", 5, "--schema", "s.yaml", "-o", "m.json"))
+        refused(WRONG_USAGE, "needs --log-likelihood", arguments=("import", "fit.json", "--schema", "s.yaml", "-o", "m.json"))
         self.numbers = ("--rows", 500, "--log-likelihood", -20)
         refused(BAD_INPUT, "curvature")
         self.numbers = ("--rows", 500, "--log-likelihood", repr(self.fit.log_likelihood))

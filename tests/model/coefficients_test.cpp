@@ -201,6 +201,19 @@ TEST(Coefficients, InAnotherOrderAreTheSameModel) {
   EXPECT_LE((model.curvature.hessian - expected.curvature.hessian).norm(), 1e-12);
 }
 
+// Estimates by one program, their covariance by another.
+TEST(Coefficients, AndTheirCovarianceMayBeNamedDifferently) {
+  Case one = example(14);
+  const Model expected = model_of(one.coefficients, one.schema);
+  one.coefficients.covariance = one.coefficients.covariance.reverse().eval();
+  one.coefficients.covariance_terms = {"(Intercept)", "purposehome", "C(purpose)[T.car]",
+                                       "memberyes",   "grade",       "income"};
+  EXPECT_EQ(model_of(one.coefficients, one.schema).sha256, expected.sha256);
+  one.coefficients.covariance_terms[1] = "purpose=boat";  // then "home" would be the reference
+  expect_input_error([&] { return model_of(one.coefficients, one.schema); },
+                     {"covariance has nothing for \"purpose=home\""});
+}
+
 TEST(Coefficients, WithoutKnownScalesCountByTheRangeOfTheSchema) {
   const Case one = example(11);
   const Model model = model_of(one.coefficients, one.schema);
@@ -267,6 +280,11 @@ TEST(Coefficients, ThatDoNotFitAreRefusedByName) {
 
 class CoefficientFiles : public testing::Test {
  protected:
+  static Coefficients with_covariance(const std::string& estimates, const std::string& covariance) {
+    Coefficients result = read_coefficients(estimates);
+    read_covariance(covariance, result);
+    return result;
+  }
   std::string write(const std::string& name, const std::string& text) {
     const std::string path = testing::TempDir() + "coefficients_" + name;
     write_file(path, text);
@@ -283,18 +301,20 @@ TEST_F(CoefficientFiles, OfCsvAreMatchedByTheirNames) {
       write("c.csv",
             "Parameter,purposenew car,Intercept,income\nIntercept,2,1,3\nincome,6,3,5\n"
             "purposenew car,4,2,6\n");
-  const Coefficients read = read_coefficients(estimates, covariance);
+  const Coefficients read = with_covariance(estimates, covariance);
   ASSERT_EQ(read.terms.size(), 3);
   EXPECT_EQ(read.terms[2].term, "purpose new car");
   EXPECT_EQ(read.terms[1].scale, 500);
   EXPECT_FALSE(read.terms[0].mean.has_value());
-  EXPECT_EQ(read.covariance, (Matrix{{1, 3, 2}, {3, 5, 6}, {2, 6, 4}}));
+  EXPECT_EQ(read.covariance_terms,
+            (std::vector<std::string>{"purposenew car", "Intercept", "income"}));
+  EXPECT_EQ(read.covariance, (Matrix{{4, 2, 6}, {2, 1, 3}, {6, 3, 5}}));
   EXPECT_EQ(read.sha256.size(), 64);
 }
 
 TEST_F(CoefficientFiles, AsPandasWritesThemAreUnderstood) {
-  const Coefficients read = read_coefficients(write("p.csv", ",0\nconst,1\nx,2\n"),
-                                              write("q.csv", ",const,x\nconst,1,0.5\nx,0.5,1\n"));
+  const Coefficients read = with_covariance(write("p.csv", ",0\nconst,1\nx,2\n"),
+                                            write("q.csv", ",const,x\nconst,1,0.5\nx,0.5,1\n"));
   EXPECT_EQ(read.terms[1].term, "x");
   EXPECT_EQ(read.terms[1].estimate, 2);
 }
@@ -314,12 +334,13 @@ TEST_F(CoefficientFiles, ThatAreWrongAreRefusedByPlace) {
   const std::string good = write("g.csv", "term,estimate\nconst,1\nx,2\n");
   const auto refuses = [&](const std::string& estimates, const std::string& covariance,
                            std::initializer_list<std::string_view> words) {
-    expect_input_error([&] { return read_coefficients(estimates, covariance); }, words);
+    expect_input_error([&] { return with_covariance(estimates, covariance); }, words);
   };
   refuses(write("b.csv", "x,y\n1,2\n"), good, {"expected `term` and `estimate`"});
   refuses(write("b.csv", "term,estimate\nconst,one\n"), good, {":2", "\"one\""});
   refuses(good, write("b.csv", "t,const\nconst,1\n"), {"found 2 columns, expected 3"});
-  refuses(good, write("b.csv", "t,const,z\nconst,1,1\nx,1,1\n"), {"\"z\" is none of the terms"});
+  refuses(good, write("b.csv", "t,const,z\nconst,1,1\nx,1,1\n"),
+          {":3", "no column is called \"x\""});
   refuses(good, write("b.csv", "t,const,x\nconst,1,1\n"), {"no row for \"x\""});
   refuses(good, write("b.csv", "t,const,x\nx,1,1\nx,1,1\n"), {":3", "was there before"});
   refuses(good, write("b.csv", "t,const,x\nconst,1,inf\nx,1,1\n"), {":2", "\"inf\""});

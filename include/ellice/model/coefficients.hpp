@@ -28,23 +28,30 @@ struct Coefficient {
 struct Coefficients {
   std::string source = "coefficients";  // for messages
   std::vector<Coefficient> terms = {};  // the intercept among them
-  Matrix covariance = {};               // of the estimates, in their order; not a robust one
-  Index rows = 0;
-  double log_likelihood = 0;  // of all rows
+  Matrix covariance = {};               // of the estimates, not a robust one; empty: unknown
+  /// What its rows and columns are called, by the same or another program; empty: as the terms, in
+  /// their order.
+  std::vector<std::string> covariance_terms = {};
+  Index rows = 0;             // 0: unknown
+  double log_likelihood = 0;  // of all rows; 0: unknown
   std::string event = {};     // the label whose log-odds they give; empty: the favourable one
   std::string tool = {};      // which made them, for the record
   std::string sha256 = {};    // of what was read
 };
 
-/// Reads a CSV file with the columns `term` and `estimate`, and `mean`, `scale`, `min`, `max` where
-/// it has them, and one with the covariance: a first column with the terms, and one column for each
-/// of them. Programs' own names of these columns are understood (docs/import.md).
-[[nodiscard]] Coefficients read_coefficients(const std::string& estimates,
-                                             const std::string& covariance);
+/// Reads what a file holds of them (docs/import.md):
+///   CSV    the columns `term` and `estimate`, and `mean`, `scale`, `min`, `max` where it has them;
+///          programs' own names of these columns are understood;
+///   JSON   `terms`, `estimates`, and where known `covariance`, `rows`, `log_likelihood`, `mean`,
+///          `scale`, `min`, `max` (objects by term), `event`, `tool`, `covariance_type`;
+///   PMML   a RegressionModel or GeneralRegressionModel of two classes with the logit link.
+[[nodiscard]] Coefficients read_coefficients(const std::string& path);
+/// The same of a text of JSON or PMML that came from `source`.
+[[nodiscard]] Coefficients parse_coefficients(const std::string& text, const std::string& source);
 
-/// Reads both from one JSON file: `terms`, `estimates`, `covariance`, `rows`, `log_likelihood`, and
-/// where known `mean`, `scale`, `min`, `max` (objects by term), `event`, `tool`, `covariance_type`.
-[[nodiscard]] Coefficients read_coefficients(const std::string& json);
+/// Reads the covariance from a CSV file: a first column with the terms, and one column for each of
+/// them.
+void read_covariance(const std::string& path, Coefficients& coefficients);
 
 /// The model, at its optimum, with the curvature that the covariance stands for, and as its
 /// recommended ε that of the 95 % confidence region. Terms are matched with the schema: a number by

@@ -1,0 +1,262 @@
+#include "model/pmml.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <pugixml.hpp>
+
+#include "ellice/core/error.hpp"
+#include "ellice/data/csv.hpp"
+
+namespace ellice {
+
+namespace {
+
+using pugi::xml_node;
+
+constexpr std::size_t most_bytes = std::size_t{64} << 20;
+
+/// A document of which one regression is read; messages name its file.
+class Pmml {
+ public:
+  Pmml(const std::string& text, const std::string& source) : source_(&source) {
+    require_input(text.size() <= most_bytes, "{}: more than 64 MiB", source);
+    const pugi::xml_parse_result parsed =
+        document_.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
+    require_input(static_cast<bool>(parsed), "{}: no XML: {} at byte {}", source,
+                  parsed.description(), parsed.offset);
+    root_ = document_.child("PMML");
+    require_input(!root_.empty(), "{}: found <{}>, expected <PMML>", source,
+                  document_.document_element().name());
+  }
+
+  Coefficients read() {
+    Coefficients result{.source = *source_, .tool = tool()};
+    xml_node model;
+    for (const xml_node child : root_.children()) {
+      const std::string_view name = child.name();
+      if (!name.ends_with("Model") && !name.ends_with("Network") && name != "Scorecard") continue;
+      require_input(model.empty(), "{}: found <{}> and <{}>, expected one model", *source_,
+                    model.name(), name);
+      model = child;
+    }
+    const std::string_view kind = model.name();
+    require_input(kind == "RegressionModel" || kind == "GeneralRegressionModel",
+                  "{}: found {}, expected <RegressionModel> or <GeneralRegressionModel>", *source_,
+                  model.empty() ? "no model" : fmt::format("<{}>", kind));
+    require_input(attribute(model, "functionName") == "classification",
+                  "{}: <{}>: functionName: found \"{}\", expected \"classification\"", *source_,
+                  kind, attribute(model, "functionName"));
+    if (kind == "RegressionModel") {
+      read_tables(model, result);
+    } else {
+      read_general(model, result);
+    }
+    return result;
+  }
+
+ private:
+  [[nodiscard]] std::string attribute(xml_node node, const char* name) const {
+    const pugi::xml_attribute found = node.attribute(name);
+    require_input(!found.empty(), "{}: <{}>: no {}", *source_, node.name(), name);
+    return found.value();
+  }
+
+  [[nodiscard]] double number(xml_node node, const char* name) const {
+    const std::string text = attribute(node, name);
+    double value = 0;
+    require_input(parse_number(text, value) && std::isfinite(value),
+                  "{}: <{}>: {}: found \"{}\", expected a number", *source_, node.name(), name,
+                  text);
+    return value;
+  }
+
+  [[nodiscard]] std::string tool() const {
+    const xml_node application = root_.child("Header").child("Application");
+    std::string result = application.attribute("name").value();
+    const std::string version = application.attribute("version").value();
+    if (!version.empty()) result += " " + version;
+    return result;
+  }
+
+  void refuse_derived(const std::string& field) const {
+    for (const char* const place :
+         {"TransformationDictionary", "RegressionModel/LocalTransformations",
+          "GeneralRegressionModel/LocalTransformations"}) {
+      const xml_node found = root_.first_element_by_path(place).find_child_by_attribute(
+          "DerivedField", "name", field.c_str());
+      require_input(
+          found.empty(),
+          "{}: <DerivedField name=\"{}\">: transformed columns cannot be imported; fit the "
+          "model to the columns themselves",
+          *source_, field);
+    }
+  }
+
+  // ---- RegressionModel: one table for each class, of which all but one are empty.
+
+  void read_tables(xml_node model, Coefficients& result) {
+    const std::string method = model.attribute("normalizationMethod").as_string("none");
+    require_input(method == "logit" || method == "softmax",
+                  "{}: <RegressionModel>: normalizationMethod: found \"{}\", expected \"logit\" or "
+                  "\"softmax\"",
+                  *source_, method);
+    xml_node table;
+    std::size_t tables = 0;
+    for (const xml_node child : model.children("RegressionTable")) {
+      ++tables;
+      if (child.first_child().empty() && child.attribute("intercept").as_double() == 0) continue;
+      require_input(
+          table.empty() && (method != "logit" || tables == 1),
+          "{}: found coefficients in <RegressionTable> number {}, expected them in the first alone",
+          *source_, tables);
+      table = child;
+    }
+    require_input(!table.empty(), "{}: no <RegressionTable> has coefficients", *source_);
+    require_input(tables == 2,
+                  "{}: found {} elements <RegressionTable>, expected 2, one for each class",
+                  *source_, tables);
+    result.event = attribute(table, "targetCategory");
+    result.terms.push_back({.term = "(Intercept)", .estimate = number(table, "intercept")});
+    for (const xml_node predictor : table.children()) read_predictor(predictor, result);
+  }
+
+  void read_predictor(xml_node predictor, Coefficients& result) const {
+    const std::string_view kind = predictor.name();
+    if (kind == "Extension") return;
+    require_input(kind == "NumericPredictor" || kind == "CategoricalPredictor",
+                  "{}: <{}> cannot be imported, only <NumericPredictor> and <CategoricalPredictor>",
+                  *source_, kind);
+    const std::string field = attribute(predictor, "name");
+    refuse_derived(field);
+    const double coefficient = number(predictor, "coefficient");
+    if (kind == "NumericPredictor") {
+      require_input(predictor.attribute("exponent").as_double(1) == 1,
+                    "{}: \"{}\" enters by its power {}; powers cannot be imported", *source_, field,
+                    predictor.attribute("exponent").value());
+      result.terms.push_back({.term = field, .estimate = coefficient});
+      return;
+    }
+    // The reference level is written by some programs, with a coefficient of 0.
+    if (coefficient == 0) return;
+    result.terms.push_back({.term = fmt::format("{}={}", field, attribute(predictor, "value")),
+                            .estimate = coefficient});
+  }
+
+  // ---- GeneralRegressionModel: parameters, which predictors they belong to, and their covariance.
+
+  void read_general(xml_node model, Coefficients& result) {
+    const std::string type = attribute(model, "modelType");
+    const std::string link = model.attribute("linkFunction").as_string("logit");
+    require_input(type == "multinomialLogistic" || type == "generalizedLinear",
+                  "{}: <GeneralRegressionModel>: modelType: found \"{}\", expected "
+                  "\"multinomialLogistic\" or \"generalizedLinear\"",
+                  *source_, type);
+    require_input(link == "logit",
+                  "{}: <GeneralRegressionModel>: linkFunction: found \"{}\", "
+                  "expected \"logit\"",
+                  *source_, link);
+    std::map<std::string, std::string> terms = terms_of(model);
+    std::vector<std::string> names;
+    for (const xml_node cell : model.child("ParamMatrix").children("PCell")) {
+      const std::string parameter = attribute(cell, "parameterName");
+      const auto term = terms.find(parameter);
+      require_input(term != terms.end(), "{}: <PCell>: \"{}\" is no parameter of <ParameterList>",
+                    *source_, parameter);
+      require_input(std::find(names.begin(), names.end(), parameter) == names.end(),
+                    "{}: <PCell>: \"{}\" stands there twice, expected two classes", *source_,
+                    parameter);
+      const std::string event = cell.attribute("targetCategory").value();
+      require_input(
+          names.empty() || event == result.event,
+          "{}: <PCell>: found the classes \"{}\" and \"{}\", expected coefficients of one",
+          *source_, result.event, event);
+      result.event = event;
+      names.push_back(parameter);
+      result.terms.push_back({.term = term->second, .estimate = number(cell, "beta")});
+    }
+    require_input(!names.empty(), "{}: <GeneralRegressionModel>: no <PCell>", *source_);
+    read_general_covariance(model.child("PCovMatrix"), names, result);
+  }
+
+  /// What a parameter is called, by its name: the intercept, a number, a level of a factor.
+  [[nodiscard]] std::map<std::string, std::string> terms_of(xml_node model) const {
+    std::map<std::string, std::string> terms;
+    for (const xml_node parameter : model.child("ParameterList").children("Parameter"))
+      terms.emplace(attribute(parameter, "name"), "(Intercept)");
+    const auto is_factor = [&](const std::string& field) {
+      return !model.child("FactorList")
+                  .find_child_by_attribute("Predictor", "name", field.c_str())
+                  .empty();
+    };
+    std::map<std::string, int> predictors;
+    for (const xml_node cell : model.child("PPMatrix").children("PPCell")) {
+      const std::string parameter = attribute(cell, "parameterName");
+      const std::string field = attribute(cell, "predictorName");
+      const auto term = terms.find(parameter);
+      require_input(term != terms.end(), "{}: <PPCell>: \"{}\" is no parameter of <ParameterList>",
+                    *source_, parameter);
+      refuse_derived(field);
+      require_input(
+          ++predictors[parameter] == 1,
+          "{}: <PPCell>: \"{}\" is a product of several columns, which cannot be imported",
+          *source_, parameter);
+      if (is_factor(field)) {
+        term->second = fmt::format("{}={}", field, attribute(cell, "value"));
+      } else {
+        require_input(number(cell, "value") == 1,
+                      "{}: \"{}\" enters by its power {}; powers cannot be imported", *source_,
+                      field, attribute(cell, "value"));
+        term->second = field;
+      }
+    }
+    return terms;
+  }
+
+  void read_general_covariance(xml_node matrix, const std::vector<std::string>& names,
+                               Coefficients& result) const {
+    if (matrix.empty()) return;
+    require_input(
+        matrix.attribute("type").as_string("model") == std::string_view("model"),
+        "{}: <PCovMatrix>: type: found \"{}\", expected \"model\": only that covariance is the "
+        "inverse of the loss's curvature",
+        *source_, matrix.attribute("type").value());
+    const auto p = static_cast<Index>(names.size());
+    const auto place = [&](xml_node cell, const char* key) {
+      const std::string name = attribute(cell, key);
+      const auto found = std::find(names.begin(), names.end(), name);
+      require_input(found != names.end(), "{}: <PCovCell>: {}: \"{}\" has no coefficient", *source_,
+                    key, name);
+      return found - names.begin();
+    };
+    result.covariance = Matrix::Constant(p, p, NAN);
+    for (const xml_node cell : matrix.children("PCovCell")) {
+      const Index row = place(cell, "pRow");
+      const Index column = place(cell, "pCol");
+      result.covariance(row, column) = number(cell, "value");
+      // One triangle is enough.
+      if (std::isnan(result.covariance(column, row)))
+        result.covariance(column, row) = result.covariance(row, column);
+    }
+    for (Index i = 0; i < p; ++i) {
+      for (Index j = 0; j < p; ++j) {
+        require_input(!std::isnan(result.covariance(i, j)),
+                      "{}: <PCovMatrix>: nothing for \"{}\" and \"{}\"", *source_,
+                      names[static_cast<std::size_t>(i)], names[static_cast<std::size_t>(j)]);
+      }
+    }
+  }
+
+  const std::string* source_;
+  pugi::xml_document document_;
+  xml_node root_;
+};
+
+}  // namespace
+
+Coefficients parse_pmml(const std::string& text, const std::string& source) {
+  return Pmml(text, source).read();
+}
+
+}  // namespace ellice
