@@ -29,9 +29,10 @@ namespace ellice::cli {
 
 namespace {
 
-// Rows that are read, answered and written together: enough to keep all threads busy, and bounded
-// memory.
-constexpr std::size_t block_rows = 8192;
+// Rows that are read, answered and written together: enough to keep all threads busy, and so few
+// that their answers stay in the caches.
+constexpr std::size_t thread_rows = 1024;
+constexpr std::size_t most_rows = 8192;
 
 struct ExplainArguments {
   CommonOptions common = {};
@@ -144,21 +145,23 @@ class BlockReader {
   BlockReader(const CsvReader& source, QueryReader& reader, int threads)
       : source_(&source),
         reader_(&reader),
+        rows_(std::min(thread_rows * static_cast<std::size_t>(thread_count(threads)), most_rows)),
         policy_(source.bytes_total() > 0 && thread_count(threads) > 1 ? std::launch::async
                                                                       : std::launch::deferred) {
     begin();
   }
   [[nodiscard]] Block next() {
     Block block = next_.get();
-    if (block.people.size() == block_rows) begin();
+    if (!is_last(block.people)) begin();
     return block;
   }
+  [[nodiscard]] bool is_last(const QueryBlock& block) const { return block.size() < rows_; }
 
  private:
   void begin() {
     next_ = std::async(policy_, [this, asked = internal::current_stop] {
       const StopScope inherited(asked);
-      Block block{.people = reader_->next(block_rows)};
+      Block block{.people = reader_->next(rows_)};
       const auto total = static_cast<double>(source_->bytes_total());
       if (total > 0) block.share = static_cast<double>(source_->bytes_read()) / total;
       return block;
@@ -167,6 +170,7 @@ class BlockReader {
 
   const CsvReader* source_;
   QueryReader* reader_;
+  std::size_t rows_;  // of a block
   std::launch policy_;
   std::future<Block> next_;
 };
@@ -246,7 +250,7 @@ void explain_all(const ExplainArguments& arguments, const Explainer& explainer, 
   const FinishedScope finished(true);
   while (true) {
     const auto [block, share] = reader.next();
-    if (block.size() < block_rows) {  // the last one: nothing of it is written yet
+    if (reader.is_last(block)) {  // the last one: nothing of it is written yet
       check_query_indices(arguments.problem, explainer.problem().constraints, arguments.queries,
                           progress.rows() + block.size());
     }
@@ -272,7 +276,7 @@ void explain_all(const ExplainArguments& arguments, const Explainer& explainer, 
     }
     sink.add(std::move(answers), block.invalid);
     progress.add(block.size());
-    if (block.size() < block_rows) break;
+    if (reader.is_last(block)) break;
   }
 }
 
