@@ -10,6 +10,8 @@
 namespace ellice {
 namespace {
 
+__extension__ using Whole = __int128;
+
 /// Whole numbers from −most to most.
 Vector whole_vector(Index size, int most, Random& random) {
   Vector result(size);
@@ -101,7 +103,7 @@ TEST(PairedDot, KeepsTwiceTheDigitsOfADouble) {
     const Index size = 20;
     PairedVector a(size);
     PairedVector b(size);
-    __extension__ __int128 sum = 0;
+    Whole sum = 0;
     for (Index i = 0; i < size; ++i) {
       const auto draw = [&] {
         return static_cast<std::int64_t>((random.uniform() - 0.5) * 0x1p52);
@@ -110,10 +112,10 @@ TEST(PairedDot, KeepsTwiceTheDigitsOfADouble) {
       const std::int64_t q = i == size - 1 ? 1 : draw();
       a.high[i] = static_cast<double>(p);
       b.high[i] = static_cast<double>(q);
-      sum += static_cast<__int128>(p) * q;
+      sum += static_cast<Whole>(p) * q;
     }
     const auto high = static_cast<double>(sum);
-    const auto low = static_cast<double>(sum - static_cast<__int128>(high));
+    const auto low = static_cast<double>(sum - static_cast<Whole>(high));
     const DoubleDouble found = paired_dot(a, b);
     EXPECT_NEAR(found.high() - high + (found.low() - low), 0, 0x1p-96 * 0x1p107);
     EXPECT_NEAR(static_cast<double>(paired_dot(a.high, b)), high, 0x1p-52 * std::abs(high));
