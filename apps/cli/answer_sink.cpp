@@ -5,9 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/json.hpp"
 #include "ellice/core/number_text.hpp"
+#include "ellice/core/parallel.hpp"
 #include "ellice/data/csv.hpp"
 #include "flag_text.hpp"
 #include "methods/method_table.hpp"
@@ -15,6 +16,7 @@
 #include "report/display.hpp"
 #include "report/recourse_csv.hpp"
 #include "report/recourse_text.hpp"
+#include "request/answer_json.hpp"
 
 namespace ellice::cli {
 
@@ -22,6 +24,9 @@ namespace {
 
 // A page draws so many cards, and a curve on each.
 constexpr std::size_t most_cards = 200;
+// Answers that one thread turns into text at a time, and those whose text is held.
+constexpr std::size_t part_answers = 64;
+constexpr std::size_t text_answers = 2048;
 // Of the ε that was asked for, which the plan itself shows; each takes a search.
 constexpr std::array<double, 4> curve_levels = {0, 0.5, 1.5, 2};
 // Where ε is 0: shares of the training objective.
@@ -34,6 +39,14 @@ std::size_t terminal_width() {
   if (given == nullptr || !parse_number(given, columns) || columns < 40 || columns > 10000)
     return usual_width;
   return static_cast<std::size_t>(columns);
+}
+
+/// A record on a line of its own.
+void write_line(JsonOutput& out, std::string& text, const Answer& answer, const Schema& schema) {
+  out.begin_object();
+  write_members(out, answer, schema);
+  out.end_object();
+  text += '\n';
 }
 
 std::vector<double> levels_of(const Problem& problem) {
@@ -134,52 +147,85 @@ void AnswerSink::count_protected(const Answer& answer) {
   protected_.insert(named.begin(), named.end());
 }
 
+void AnswerSink::count(const Answer& answer) {
+  summary_.add(answer);
+  held_.insert(answer.held.begin(), answer.held.end());
+  count_protected(answer);
+}
+
 void AnswerSink::write(const Answer& given) {
   // What people read names flags; files are for every shell and name fields.
   Answer with_flags_named;
-  const bool names_fields =
-      rounds_for_display(options_.format) && given.message.find('`') != std::string::npos;
+  const bool names_fields = given.message.find('`') != std::string::npos;
   if (names_fields) {
     with_flags_named = given;
     with_flags_named.message = with_flags(given.message);
   }
   const Answer& answer = names_fields ? with_flags_named : given;
-  summary_.add(answer);
-  held_.insert(answer.held.begin(), answer.held.end());
-  count_protected(answer);
+  count(answer);
+  if (options_.format == AnswerFormat::html) {
+    page_->add(answer, curve_of(answer));
+    return;
+  }
+  file_.write(recourse_text(answer, appraiser_,
+                            {.colour = options_.colour, .all_features = options_.all_features}));
+  file_.write("\n");
+}
+
+void AnswerSink::write_records(std::span<Answer> answers) {
+  struct Part {
+    std::string text = {};
+    FormulaGuard guard = FormulaGuard();
+    std::vector<RecourseRecord> records = {};
+  };
+  const StopShield shield;  // what is finished is written whole
   const Schema& schema = request_->problem.model->schema();
-  switch (options_.format) {
-    case AnswerFormat::table:
-      file_.write(recourse_text(
-          answer, appraiser_, {.colour = options_.colour, .all_features = options_.all_features}));
-      file_.write("\n");
-      break;
-    case AnswerFormat::json:
-      file_.write(writer_.answer(answer));
-      break;
-    case AnswerFormat::jsonl:
-      file_.write(compact_text(to_json(answer, schema)) + "\n");
-      break;
-    case AnswerFormat::csv:
-      file_.write(recourse_csv_row(answer, schema, columns(), guard_));
-      break;
-    case AnswerFormat::html:
-      page_->add(answer, curve_of(answer));
-      break;
+  const int threads = writer_.takes_turns() ? 1 : options_.threads;
+  while (!answers.empty()) {
+    const std::span<Answer> some = answers.first(std::min(answers.size(), text_answers));
+    answers = answers.subspan(some.size());
+    std::vector<Part> parts((some.size() + part_answers - 1) / part_answers);
+    parallel_for("writing", parts.size(), {.threads = threads}, [&](std::size_t p) {
+      Part& part = parts[p];
+      part.guard = FormulaGuard(options_.table.spreadsheet_safe);
+      JsonText lines(part.text, JsonText::Style::compact);
+      const std::size_t first = p * part_answers;
+      for (Answer& answer : some.subspan(first, std::min(part_answers, some.size() - first))) {
+        if (options_.format == AnswerFormat::csv) {
+          part.text += recourse_csv_row(answer, schema, columns(), part.guard);
+        } else if (options_.format == AnswerFormat::json) {
+          part.records.push_back(writer_.record(answer));
+        } else {
+          write_line(lines, part.text, answer, schema);
+        }
+        answer = {};  // by the thread that is done with it
+      }
+    });
+    for (const Part& part : parts) {
+      file_.write(part.text);
+      guard_.add(part.guard);
+      for (const RecourseRecord& record : part.records) file_.write(writer_.add(record));
+    }
   }
 }
 
 void AnswerSink::add(std::vector<Answer> answers, const std::vector<Answer>& invalid) {
   answers.insert(answers.end(), invalid.begin(), invalid.end());
-  std::stable_sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
+  const auto before = [](const Answer& a, const Answer& b) {
     return std::pair(a.query_index, a.plan) < std::pair(b.query_index, b.plan);
-  });
-  const bool trades_off = options_.trade_off && rounds_for_display(options_.format);
+  };
+  if (!std::is_sorted(answers.begin(), answers.end(), before))
+    std::stable_sort(answers.begin(), answers.end(), before);
+  if (!rounds_for_display(options_.format)) {
+    for (const Answer& answer : answers) count(answer);
+    write_records(answers);
+    return;
+  }
   trace(answers);
   for (std::size_t first = 0; first < answers.size();) {
     const std::size_t end = end_of_person(answers, first);
     const std::span<const Answer> plans(answers.data() + first, end - first);
-    if (trades_off && is_trade_off(plans)) {
+    if (options_.trade_off && is_trade_off(plans)) {
       write_trade_off({plans.begin(), plans.end()});
     } else {
       for (const Answer& answer : plans) write(answer);

@@ -77,6 +77,7 @@ struct SinkOptions {
   bool all_features = false;
   bool colour = false;
   std::string output = "-";
+  int threads = 1;
   std::string title = "Recourse report";
   std::string date = {};                                          // of the page
   std::vector<std::pair<std::string, std::string>> options = {};  // of the run, for the page
@@ -109,7 +110,10 @@ class AnswerSink {
   [[nodiscard]] CsvColumns columns() const {
     return {.has_id = options_.has_id, .has_certificates = options_.table.certificates};
   }
+  void count(const Answer& answer);
   void write(const Answer& answer);
+  /// Rows and records, which several threads turn into text; the answers are gone then.
+  void write_records(std::span<Answer> answers);
   /// The plans of one person, which are a trade-off, for people.
   void write_trade_off(std::vector<Answer> plans);
   /// What more or less robustness would cost people whose plans these are.

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <memory>
 
 #include "answer_sink.hpp"
@@ -28,9 +29,10 @@ namespace ellice::cli {
 
 namespace {
 
-// Rows that are read, answered and written together: enough to keep all threads busy, and bounded
-// memory.
-constexpr std::size_t block_rows = 8192;
+// Rows that are read, answered and written together: enough to keep all threads busy, and so few
+// that their answers stay in the caches.
+constexpr std::size_t thread_rows = 1024;
+constexpr std::size_t most_rows = 8192;
 
 struct ExplainArguments {
   CommonOptions common = {};
@@ -132,11 +134,51 @@ std::vector<std::pair<std::string, std::string>> run_options(const ExplainArgume
           {"strict", yes(arguments.strict)}};
 }
 
+/// The blocks of a table. Of a file the next one is read while the one before is answered, where
+/// there are threads for it; a pipe may take for ever, and nobody waits for what is not needed yet.
+class BlockReader {
+ public:
+  struct Block {
+    QueryBlock people = {};
+    double share = 0;  // of the file that is read then; 0 where nobody knows
+  };
+  BlockReader(const CsvReader& source, QueryReader& reader, int threads)
+      : source_(&source),
+        reader_(&reader),
+        rows_(std::min(thread_rows * static_cast<std::size_t>(thread_count(threads)), most_rows)),
+        policy_(source.bytes_total() > 0 && thread_count(threads) > 1 ? std::launch::async
+                                                                      : std::launch::deferred) {
+    begin();
+  }
+  [[nodiscard]] Block next() {
+    Block block = next_.get();
+    if (!is_last(block.people)) begin();
+    return block;
+  }
+  [[nodiscard]] bool is_last(const QueryBlock& block) const { return block.size() < rows_; }
+
+ private:
+  void begin() {
+    next_ = std::async(policy_, [this, asked = internal::current_stop] {
+      const StopScope inherited(asked);
+      Block block{.people = reader_->next(rows_)};
+      const auto total = static_cast<double>(source_->bytes_total());
+      if (total > 0) block.share = static_cast<double>(source_->bytes_read()) / total;
+      return block;
+    });
+  }
+
+  const CsvReader* source_;
+  QueryReader* reader_;
+  std::size_t rows_;  // of a block
+  std::launch policy_;
+  std::future<Block> next_;
+};
+
 /// How far the whole table is, from how far its present block is.
 class TableProgress {
  public:
-  TableProgress(Progress progress, const CsvReader& source)
-      : progress_(std::move(progress)), source_(&source) {}
+  explicit TableProgress(Progress progress) : progress_(std::move(progress)) {}
 
   [[nodiscard]] bool operator()(ProgressState state) const {
     if (state.stage == "explaining") {
@@ -144,6 +186,11 @@ class TableProgress {
       state.total = total(state.done);
     }
     return progress_(state);
+  }
+  /// Answers to so many rows come next; the share of the table that is read then.
+  void begin(std::size_t rows, double share) {
+    read_ = rows_ + rows;
+    share_ = share;
   }
   void add(std::size_t rows) {
     rows_ += rows;
@@ -154,15 +201,14 @@ class TableProgress {
  private:
   /// The number of rows is known only at the end; the bytes read so far tell how far that is.
   [[nodiscard]] std::size_t total(std::size_t done) const {
-    if (source_->bytes_total() == 0 || source_->bytes_read() == 0) return 0;
-    const double share =
-        static_cast<double>(source_->bytes_read()) / static_cast<double>(source_->bytes_total());
-    return std::max(static_cast<std::size_t>(static_cast<double>(rows_) / share), done);
+    if (!(share_ > 0)) return 0;
+    return std::max(static_cast<std::size_t>(static_cast<double>(read_) / share_), done);
   }
 
   Progress progress_;
-  const CsvReader* source_;
   std::size_t rows_ = 0;
+  std::size_t read_ = 0;
+  double share_ = 0;
 };
 
 /// What is said when all is written, and the exit status.
@@ -199,17 +245,18 @@ ExitStatus conclude(const ExplainArguments& arguments, const AnswerSink& sink,
 }
 
 /// Reads, answers and writes block by block. Stopped, it has written what was finished.
-void explain_all(const ExplainArguments& arguments, const Explainer& explainer, QueryReader& reader,
+void explain_all(const ExplainArguments& arguments, const Explainer& explainer, BlockReader& reader,
                  TableProgress& progress, IdCheck& ids, AnswerSink& sink, LetterBatch* letters) {
   const FinishedScope finished(true);
   while (true) {
-    const QueryBlock block = reader.next(block_rows);
-    if (block.size() < block_rows) {  // the last one: nothing of it is written yet
+    const auto [block, share] = reader.next();
+    if (reader.is_last(block)) {  // the last one: nothing of it is written yet
       check_query_indices(arguments.problem, explainer.problem().constraints, arguments.queries,
                           progress.rows() + block.size());
     }
     if (block.size() == 0) break;
     ids.add(block);
+    progress.begin(block.size(), share);
     std::vector<Answer> answers = explainer.explain(
         block.queries, {.threads = arguments.common.threads, .progress = std::cref(progress)});
     // Letters have one plan, and files that stand beside them the same.
@@ -229,6 +276,7 @@ void explain_all(const ExplainArguments& arguments, const Explainer& explainer, 
     }
     sink.add(std::move(answers), block.invalid);
     progress.add(block.size());
+    if (reader.is_last(block)) break;
   }
 }
 
@@ -268,16 +316,18 @@ ExitStatus run_explain(ExplainArguments arguments) {
                    .all_features = arguments.all_features,
                    .colour = arguments.output == "-" && ::isatty(STDOUT_FILENO) == 1,
                    .output = arguments.output,
+                   .threads = arguments.common.threads,
                    .date = arguments.letters.date,
                    .options = run_options(arguments),
                    .answers_at = answers_at(explainer, arguments.common.threads),
                    .trade_off = trades_off,
                    .worth = worth});
   if (letters) letters->begin(explainer, trades_off ? std::optional(worth) : std::nullopt);
-  TableProgress progress(console.progress(), source);
+  TableProgress progress(console.progress());
   IdCheck ids;
   try {
-    explain_all(arguments, explainer, reader, progress, ids, sink,
+    BlockReader blocks(source, reader, arguments.common.threads);
+    explain_all(arguments, explainer, blocks, progress, ids, sink,
                 letters ? letters->batch() : nullptr);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) keep_finished(arguments, sink, console);

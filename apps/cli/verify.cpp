@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "core/as_input.hpp"
 #include "data/row_file.hpp"
@@ -259,25 +260,32 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
   for (const Model& other : others) ensemble.push_back(&other);
   const std::string source = input_name(arguments.file);
   const bool has_table = arguments.file.ends_with(".csv");
-  const std::string text = has_table ? std::string() : read_file(arguments.file);
-  const bool has_lines = has_table || is_json_lines(text);
-  const std::vector<Json> documents = has_table   ? records_of_table(arguments.file, model)
-                                      : has_lines ? parse_json_lines(text, source)
-                                                  : std::vector{parse_json(text, source)};
-  const bool is_true = std::any_of(documents.begin(), documents.end(), is_about_true_set);
+  std::optional<RecordFile> file;
+  if (!has_table) file.emplace(arguments.file);
+  const bool has_lines = has_table || file->has_lines();
+  const Json document = has_lines ? Json() : parse_json(file->text(), source);
   std::shared_ptr<const TrainingRows> training;
-  if (is_true || arguments.rows.given()) {
-    training =
-        read_needed_rows(arguments.rows, model, console, is_true ? "the set true" : "verify");
-  }
+  const auto read_rows = [&](bool is_true) {
+    if (!training && (is_true || arguments.rows.given()))
+      training =
+          read_needed_rows(arguments.rows, model, console, is_true ? "the set true" : "verify");
+    return training ? &training->fitted.rows : nullptr;
+  };
+  const StoredRows* known = read_rows(is_about_true_set(document));
   const std::optional<People> people = arguments.queries.empty()
                                            ? std::nullopt
                                            : std::optional(read_people(arguments.queries, model));
   const FileAudit all = as_input(source, [&] {
-    const StoredRows* const known = training ? &training->fitted.rows : nullptr;
-    if (!has_lines) return audit(documents.front(), model, ensemble, known, people, source);
+    if (!has_lines) return audit(document, model, ensemble, known, people, source);
     require(!people, "--queries is for files of --format json, and {} holds records alone", source);
-    return audit_records(documents, model, ensemble, known, source);
+    std::optional<Verifier> verifier;  // made again when a record is the first to need rows
+    const auto of_record = [&](const Json& record) -> const Verifier& {
+      const StoredRows* const before = std::exchange(known, read_rows(is_about_true_set(record)));
+      if (!verifier || known != before) verifier.emplace(model, ensemble, known);
+      return *verifier;
+    };
+    return audit_records(has_table ? records_of_table(arguments.file, model) : file->records(),
+                         model, of_record, source);
   });
   if (all.is_interrupted)
     console.warning(fmt::format("{}: {}", source, missing_text(all, people.has_value())));

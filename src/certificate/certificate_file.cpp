@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "certificate/certificate_json.hpp"
+#include "data/row_json.hpp"
 #include "ellice/certificate/certificate.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
@@ -42,44 +44,62 @@ void read_rivals(JsonObject& object, const Model& model, Certificate& certificat
 
 }  // namespace
 
-Json to_json(const Certificate& certificate, const Schema& schema) {
-  Json result = make_envelope(certificate_format, certificate_version);
-  result["model_sha256"] = certificate.model_sha256;
-  result["set"] = std::string(enum_name(certificate.set));
-  result["epsilon"] = certificate.epsilon;
-  if (certificate.damping) result["damping"] = *certificate.damping;
-  result["threshold"] = certificate.threshold;
-  result["point"] = row_to_json(schema, certificate.point);
-  result["encoded"] = to_json_array(certificate.encoded);
-  result["logit"] = certificate.logit;
-  result["robust_logit"] = certificate.robust_logit;
+void write_json(JsonOutput& out, const Certificate& certificate, const Schema& schema) {
+  using Items = JsonOutput::Items;
+  out.begin_object();
+  out.put("format", certificate_format);
+  out.put("version", certificate_version);
+  out.put("model_sha256", certificate.model_sha256);
+  out.put("set", certificate.set);
+  out.put("epsilon", certificate.epsilon);
+  out.put_if("damping", certificate.damping);
+  out.put("threshold", certificate.threshold);
+  out.key("point");
+  write_row(out, schema, certificate.point);
+  out.put("encoded", certificate.encoded);
+  out.put("logit", certificate.logit);
+  out.put("robust_logit", certificate.robust_logit);
   if (is_first_order(certificate.set)) {
-    result["predicted_logit"] = certificate.robust_logit;
-    result["real_logit"] = certificate.real_logit.value_or(certificate.robust_logit);
+    out.put("predicted_logit", certificate.robust_logit);
+    out.put("real_logit", certificate.real_logit.value_or(certificate.robust_logit));
   } else if (!certificate.rivals.empty()) {
-    result["target"] = certificate.target;
-    if (!certificate.acceptable.empty()) result["acceptable"] = certificate.acceptable;
-    result["rivals"] = Json::array();
+    out.put("target", certificate.target);
+    if (!certificate.acceptable.empty()) out.put("acceptable", certificate.acceptable);
+    out.key("rivals");
+    out.begin_array(Items::structures);
     for (const RivalCertificate& rival : certificate.rivals) {
-      result["rivals"].push_back({{"class", rival.name},
-                                  {"logit", rival.logit},
-                                  {"robust_logit", rival.robust_logit},
-                                  {"worst_model", to_json_array(rival.worst_model)}});
+      out.begin_object();
+      out.put("class", rival.name);
+      out.put("logit", rival.logit);
+      out.put("robust_logit", rival.robust_logit);
+      out.put("worst_model", rival.worst_model);
+      out.end_object();
     }
+    out.end_array();
   } else {
-    result["worst_model"] = to_json_array(certificate.worst_model);
+    out.put("worst_model", certificate.worst_model);
   }
   if (certificate.set == SetKind::ensemble) {
-    result["members"] = Json::array();
+    out.key("members");
+    out.begin_array(Items::structures);
     for (const MemberCertificate& member : certificate.members) {
-      result["members"].push_back({{"model_sha256", member.model_sha256},
-                                   {"logit", member.logit},
-                                   {"robust_logit", member.robust_logit},
-                                   {"worst_model", to_json_array(member.worst_model)}});
+      out.begin_object();
+      out.put("model_sha256", member.model_sha256);
+      out.put("logit", member.logit);
+      out.put("robust_logit", member.robust_logit);
+      out.put("worst_model", member.worst_model);
+      out.end_object();
     }
+    out.end_array();
   }
-  result["claim"] = certificate.claim;
-  return result;
+  out.put("claim", certificate.claim);
+  out.end_object();
+}
+
+Json to_json(const Certificate& certificate, const Schema& schema) {
+  JsonTree tree;
+  write_json(tree, certificate, schema);
+  return tree.take();
 }
 
 Certificate certificate_from_json(const Json& value, const Model& model, const std::string& source,

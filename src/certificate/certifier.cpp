@@ -7,6 +7,7 @@
 #include "certificate/extended_pass.hpp"
 #include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
+#include "sets/paired_inverse.hpp"
 #include "sets/question.hpp"
 
 namespace ellice {
@@ -24,20 +25,32 @@ struct PartScore {
 /// The features h̃ of a row, as each part's model sees it; parts of one model share them.
 class SeenRow {
  public:
-  explicit SeenRow(const RawRow& point) : point_(&point) {}
+  /// `encoded` as `model` sees the row.
+  SeenRow(const RawRow& point, const Model& model, VectorArg encoded) : point_(&point) {
+    see(model, encoded);
+  }
 
   const LongVector& by(const Model& model) {
-    if (model_ == &model) return features_;
-    model_ = &model;
-    const ExtendedPass pass =
-        extended_pass(model.network, parameter_vector(model.network).cast<long double>(),
-                      model.encoder.encode(*point_));
-    features_.resize(pass.inputs.back().size() + 1);
-    features_ << pass.inputs.back(), 1.0L;
+    if (model_ != &model) see(model, model.encoder.encode(*point_));
     return features_;
   }
 
  private:
+  void see(const Model& model, VectorArg encoded) {
+    model_ = &model;
+    if (model.network.layers.size() == 1) {
+      features_.resize(encoded.size() + 1);
+      features_.head(encoded.size()) = encoded.cast<long double>();
+    } else {
+      const LongVector last =
+          extended_pass(model.network, parameter_vector(model.network).cast<long double>(), encoded)
+              .inputs.back();
+      features_.resize(last.size() + 1);
+      features_.head(last.size()) = last;
+    }
+    features_[features_.size() - 1] = 1;
+  }
+
   const RawRow* point_;
   const Model* model_ = nullptr;
   LongVector features_;
@@ -47,11 +60,16 @@ class SeenRow {
 std::optional<PartScore> score(const Part& part, SeenRow& row, double threshold,
                                const WorstHead* nearby) {
   const LongVector& features = row.by(*part.model);
-  const LongVector center = part.coefficients(part.set->center()).cast<long double>();
-  const LongVector terms = center.cwiseProduct(features);
-  PartScore result{.logit = terms.sum(), .scale = terms.cwiseAbs().sum()};
+  const Vector of_rival = part.rival ? part.coefficients(part.set->center()) : Vector();
+  const Vector& center = part.rival ? of_rival : part.set->center();
+  const PairedVector pairs(features);
+  PartScore result{
+      .logit = static_cast<long double>(paired_dot(center, pairs)),
+      .scale = static_cast<long double>(center.cwiseProduct(pairs.high).cwiseAbs().sum())};
   if (result.logit < threshold) return std::nullopt;  // the worst model is no better
-  ExtendedWorst worst = part.set->worst_extended(part.direction_extended(features), nearby);
+  ExtendedWorst worst = part.rival
+                            ? part.set->worst_extended(part.direction_extended(features), nearby)
+                            : part.set->worst_extended(features, nearby);
   result.robust = worst.robust;
   result.scale += result.logit - worst.robust;
   result.worst = std::move(worst.model);
@@ -120,7 +138,12 @@ Certifier::Certifier(const Model& model, const SetChoice& choice, double epsilon
 }
 
 std::optional<Certificate> Certifier::certify(const RawRow& point, const WorstHead* nearby) const {
-  return question_ ? certify_parts(point, nearby) : certify_first_order(point);
+  return certify(point, model_->encoder.encode(point), nearby);
+}
+
+std::optional<Certificate> Certifier::certify(const RawRow& point, const Vector& encoded,
+                                              const WorstHead* nearby) const {
+  return question_ ? certify_parts(point, encoded, nearby) : certify_first_order(point, encoded);
 }
 
 bool Certifier::reaches(long double logit, long double scale) const {
@@ -128,13 +151,13 @@ bool Certifier::reaches(long double logit, long double scale) const {
   return logit >= threshold + 1e-12L * (scale + std::abs(threshold));
 }
 
-Certificate Certifier::blank(const RawRow& point) const {
+Certificate Certifier::blank(const RawRow& point, const Vector& encoded) const {
   Certificate result{.model_sha256 = model_->sha256,
                      .set = choice_.kind,
                      .epsilon = epsilon_,
                      .threshold = threshold_,
                      .point = point,
-                     .encoded = model_->encoder.encode(point),
+                     .encoded = encoded,
                      .damping = choice_.damping,
                      .claim = claim_};
   if (!choice_.contest) return result;
@@ -150,17 +173,24 @@ Certificate Certifier::blank(const RawRow& point) const {
   return result;
 }
 
-std::optional<Certificate> Certifier::certify_parts(const RawRow& point,
+std::optional<Certificate> Certifier::certify_parts(const RawRow& point, const Vector& encoded,
                                                     const WorstHead* nearby) const {
-  Certificate result = blank(point);
-  SeenRow row(point);
-  for (const Part& part : question_->parts()) {
-    const std::optional<PartScore> found =
+  const std::vector<Part>& parts = question_->parts();
+  SeenRow row(point, *model_, encoded);
+  std::vector<PartScore> scores;
+  scores.reserve(parts.size());
+  for (const Part& part : parts) {
+    std::optional<PartScore> found =
         score(part, row, threshold_, question_->is_single() ? nearby : nullptr);
     if (!found || !reaches(found->robust, found->scale)) return std::nullopt;
-    const auto logit = static_cast<double>(found->logit);
-    const auto robust = static_cast<double>(found->robust);
-    Vector worst = found->worst.cast<double>();
+    scores.push_back(std::move(*found));
+  }
+  Certificate result = blank(point, encoded);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Part& part = parts[i];
+    const auto logit = static_cast<double>(scores[i].logit);
+    const auto robust = static_cast<double>(scores[i].robust);
+    Vector worst = scores[i].worst.cast<double>();
     if (part.rival) {
       result.rivals.push_back(
           {.name = model_->decision.classes[static_cast<std::size_t>(*part.rival)],
@@ -183,12 +213,13 @@ std::optional<Certificate> Certifier::certify_parts(const RawRow& point,
   return result;
 }
 
-std::optional<Certificate> Certifier::certify_first_order(const RawRow& point) const {
-  Certificate result = blank(point);
-  const WorstNetwork worst = worst_network(*model_, choice_, epsilon_, result.encoded);
+std::optional<Certificate> Certifier::certify_first_order(const RawRow& point,
+                                                          const Vector& encoded) const {
+  const WorstNetwork worst = worst_network(*model_, choice_, epsilon_, encoded);
   if (worst.on_kink || !reaches(worst.robust, worst.scale) || !reaches(worst.real, worst.scale)) {
     return std::nullopt;
   }
+  Certificate result = blank(point, encoded);
   result.logit = static_cast<double>(worst.logit);
   result.robust_logit = static_cast<double>(worst.robust);
   result.real_logit = static_cast<double>(worst.real);
@@ -204,7 +235,7 @@ Evaluation Certifier::evaluate(const RawRow& point) const {
             .real_logit = static_cast<double>(worst.real)};
   }
   Evaluation result{.logit = infinity, .robust_logit = infinity};
-  SeenRow row(point);
+  SeenRow row(point, *model_, model_->encoder.encode(point));
   for (const Part& part : question_->parts()) {
     const PartScore found = *score(part, row, -infinity, nullptr);
     // An ensemble's logit is that of the model itself; with many classes the smallest lead counts.

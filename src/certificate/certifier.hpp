@@ -34,6 +34,9 @@ class Certifier {
   /// of the work where the question has one part.
   [[nodiscard]] std::optional<Certificate> certify(const RawRow& point,
                                                    const WorstHead* nearby = nullptr) const;
+  /// The same, of a row that is encoded already.
+  [[nodiscard]] std::optional<Certificate> certify(const RawRow& point, const Vector& encoded,
+                                                   const WorstHead* nearby = nullptr) const;
 
   /// The numbers that certify() would judge.
   [[nodiscard]] Evaluation evaluate(const RawRow& point) const;
@@ -43,10 +46,11 @@ class Certifier {
 
  private:
   /// A certificate of which the numbers are missing.
-  [[nodiscard]] Certificate blank(const RawRow& point) const;
-  [[nodiscard]] std::optional<Certificate> certify_parts(const RawRow& point,
+  [[nodiscard]] Certificate blank(const RawRow& point, const Vector& encoded) const;
+  [[nodiscard]] std::optional<Certificate> certify_parts(const RawRow& point, const Vector& encoded,
                                                          const WorstHead* nearby) const;
-  [[nodiscard]] std::optional<Certificate> certify_first_order(const RawRow& point) const;
+  [[nodiscard]] std::optional<Certificate> certify_first_order(const RawRow& point,
+                                                               const Vector& encoded) const;
   [[nodiscard]] bool reaches(long double logit, long double scale) const;
 
   const Model* model_;

@@ -6,100 +6,18 @@
 #include <limits>
 #include <utility>
 
+#include "core/json_output.hpp"
 #include "core/utf8.hpp"
 
 namespace ellice {
 
 namespace {
 
-void append_string(std::string& out, const std::string& text) {
-  // nlohmann's writer escapes correctly and refuses text that is not UTF-8.
-  try {
-    out += Json(text).dump();
-  } catch (const nlohmann::json::exception&) {
-    fail(ErrorCode::input, "text is not UTF-8: «{}»; save the file as UTF-8",
-         Json(text).dump(-1, ' ', true, Json::error_handler_t::replace));
-  }
-}
-
-void append_scalar(std::string& out, const Json& value) {
-  if (value.is_number_float()) {
-    out += number_text(value.get<double>());
-  } else if (value.is_string()) {
-    append_string(out, value.get_ref<const std::string&>());
-  } else {
-    out += value.dump();
-  }
-}
-
-bool is_flat(const Json& array) {
-  return std::none_of(array.begin(), array.end(), [](const Json& v) { return v.is_structured(); });
-}
-
-void append_indented(std::string& out, const Json& value, int depth) {
-  const auto indent = [&](int levels) { out.append(2 * static_cast<std::size_t>(levels), ' '); };
-  if (value.is_object() && !value.empty()) {
-    out += "{\n";
-    bool first = true;
-    for (const auto& [key, member] : value.items()) {
-      if (!first) out += ",\n";
-      first = false;
-      indent(depth + 1);
-      append_string(out, key);
-      out += ": ";
-      append_indented(out, member, depth + 1);
-    }
-    out += '\n';
-    indent(depth);
-    out += '}';
-  } else if (value.is_array() && !value.empty()) {
-    const bool flat = is_flat(value);
-    out += flat ? "[" : "[\n";
-    bool first = true;
-    for (const Json& item : value) {
-      if (!first) out += flat ? ", " : ",\n";
-      first = false;
-      if (!flat) indent(depth + 1);
-      append_indented(out, item, depth + 1);
-    }
-    if (!flat) {
-      out += '\n';
-      indent(depth);
-    }
-    out += ']';
-  } else {
-    append_scalar(out, value);
-  }
-}
-
-enum class Keys { as_they_are, sorted };
-
-/// Without white space.
-void append_compact(std::string& out, const Json& value, Keys order) {
-  if (value.is_object()) {
-    std::vector<const std::string*> keys;
-    for (const auto& [key, member] : value.items()) keys.push_back(&key);
-    if (order == Keys::sorted) {
-      std::sort(keys.begin(), keys.end(), [](const auto* a, const auto* b) { return *a < *b; });
-    }
-    out += '{';
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (i > 0) out += ',';
-      append_string(out, *keys[i]);
-      out += ':';
-      append_compact(out, value.at(*keys[i]), order);
-    }
-    out += '}';
-  } else if (value.is_array()) {
-    out += '[';
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      if (i > 0) out += ',';
-      append_compact(out, value[i], order);
-    }
-    out += ']';
-  } else {
-    append_scalar(out, value);
-  }
+std::string text_of(const Json& value, JsonText::Style style) {
+  std::string out;
+  JsonText text(out, style);
+  write_json(text, value);
+  return out;
 }
 
 }  // namespace
@@ -145,22 +63,15 @@ Json parse_json(std::string_view text, const std::string& source) {
 }
 
 std::string to_text(const Json& value) {
-  std::string out;
-  append_indented(out, value, 0);
-  out += '\n';
-  return out;
+  return text_of(value, JsonText::Style::indented) + '\n';
 }
 
 std::string compact_text(const Json& value) {
-  std::string out;
-  append_compact(out, value, Keys::as_they_are);
-  return out;
+  return text_of(value, JsonText::Style::compact);
 }
 
 std::string canonical_text(const Json& value) {
-  std::string out;
-  append_compact(out, value, Keys::sorted);
-  return out;
+  return text_of(value, JsonText::Style::canonical);
 }
 
 Json make_envelope(std::string_view format, int version) {

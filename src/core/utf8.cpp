@@ -111,6 +111,10 @@ std::string visible_lines(std::string_view text) {
 std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
   if (is_ascii(text)) return std::nullopt;
   for (std::size_t place = 0; place < text.size();) {
+    if (static_cast<unsigned char>(text[place]) < 0x80) {
+      ++place;
+      continue;
+    }
     const std::size_t length = character_length(text.substr(place));
     if (length == 0) return place;
     place += length;

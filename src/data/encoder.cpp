@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "data/row_json.hpp"
 #include "data/value_json.hpp"
 #include "ellice/core/json.hpp"
 
@@ -336,15 +337,22 @@ Vector Encoder::raw(const RawRow& row) const {
   return result;
 }
 
-Json row_to_json(const Schema& schema, const RawRow& row) {
+void write_row(JsonOutput& out, const Schema& schema, const RawRow& row) {
   require(row.size() == schema.features.size(),
           "a row has {} values, must have one for each of {} features", row.size(),
           schema.features.size());
-  Json result = Json::object();
+  out.begin_object();
   for (std::size_t j = 0; j < row.size(); ++j) {
-    result[schema.features[j].name] = value_to_json(row[j]);
+    out.key(schema.features[j].name);
+    write_value(out, row[j]);
   }
-  return result;
+  out.end_object();
+}
+
+Json row_to_json(const Schema& schema, const RawRow& row) {
+  JsonTree tree;
+  write_row(tree, schema, row);
+  return tree.take();
 }
 
 RawRow row_from_json(const Schema& schema, const Json& value, const std::string& source,

@@ -3,12 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 #include "ellice/core/number_text.hpp"
 
 namespace ellice {
+
+namespace {
+
+/// The double nearest to the number with so many digits that is nearest to a finite value.
+double with_digits(double value, int significant) {
+  std::array<char, 40> buffer{};
+  const auto [end, code] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                         std::chars_format::scientific, significant - 1);
+  double result = value;
+  std::from_chars(buffer.data(), end, result);
+  return result;
+}
+
+}  // namespace
 
 std::string display_number(double value) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
@@ -24,7 +39,7 @@ std::string display_number(double value) {
 }
 
 std::string display_rounded(double value, int significant) {
-  return display_number(std::strtod(fmt::format("{:.{}g}", value, significant).c_str(), nullptr));
+  return display_number(std::isfinite(value) ? with_digits(value, significant) : value);
 }
 
 std::string display_value(const Value& value) {
@@ -44,8 +59,7 @@ std::string display_start(const Value& from, const Value& to, int digits) {
   // Whole digits stay: 1 234 567.125 is 1 234 567.
   const int whole =
       *start == 0 ? 1 : static_cast<int>(std::floor(std::log10(std::abs(*start)))) + 1;
-  const double shown =
-      std::strtod(fmt::format("{:.{}g}", *start, std::clamp(whole, digits, 17)).c_str(), nullptr);
+  const double shown = with_digits(*start, std::clamp(whole, digits, 17));
   const bool same_side = *start == *end || (shown != *end && (shown < *end) == (*start < *end));
   return display_number(same_side ? shown : *start);
 }

@@ -46,11 +46,15 @@ void BatchSummary::add(const Answer& answer) {
   if (!is_certified(answer.status) || answer.status == Status::already_robust) return;
   if (quantiles_) distances_.push_back(answer.distance.l2);
   ++changes_[answer.distance.changed];
-  for (const Change& change : answer.changes) count_change(change);
+  std::size_t next = 0;  // changes stand in the order of the schema
+  for (const Change& change : answer.changes) next = count_change(change, next) + 1;
 }
 
-void BatchSummary::count_change(const Change& change) {
-  const std::optional<std::size_t> index = schema_.find(change.feature);
+std::size_t BatchSummary::count_change(const Change& change, std::size_t expected) {
+  const std::vector<Feature>& features = schema_.features;
+  std::optional<std::size_t> index = expected;
+  while (*index < features.size() && features[*index].name != change.feature) ++*index;
+  if (*index >= features.size()) index = schema_.find(change.feature);
   require(index.has_value(), "the schema has no feature \"{}\"", change.feature);
   FeatureUse& use = features_[*index];
   ++use.changed;
@@ -63,6 +67,7 @@ void BatchSummary::count_change(const Change& change) {
     use.lowered_by -= move;
   }
   if (const auto* level = std::get_if<std::string>(&change.to)) ++use.levels[*level];
+  return *index;
 }
 
 std::size_t BatchSummary::count(Status status) const {

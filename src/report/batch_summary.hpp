@@ -53,7 +53,8 @@ class BatchSummary {
   [[nodiscard]] int changes_quantile(double share) const;
 
  private:
-  void count_change(const Change& change);
+  /// Returns the feature's place, which is looked for from `expected` on.
+  std::size_t count_change(const Change& change, std::size_t expected);
 
   Schema schema_;
   std::size_t queries_ = 0;

@@ -22,6 +22,12 @@ class FormulaGuard {
   /// The cell as a CSV file holds it.
   [[nodiscard]] std::string cell(std::string_view text);
 
+  /// Counts in what another guard has found after this one.
+  void add(const FormulaGuard& later) {
+    if (found_ == 0) first_ = later.first_;
+    found_ += later.found_;
+  }
+
   [[nodiscard]] std::size_t found() const { return found_; }
   [[nodiscard]] const std::string& first() const { return first_; }
 

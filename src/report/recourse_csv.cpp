@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "certificate/certificate_json.hpp"
+#include "core/append_number.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/json.hpp"
-#include "ellice/core/number_text.hpp"
 #include "ellice/data/csv.hpp"
 
 namespace ellice {
@@ -14,13 +14,30 @@ namespace ellice {
 namespace {
 
 /// Empty for what is not there; a file never holds a number that is not finite.
-std::string number_cell(double value) {
-  return std::isfinite(value) ? number_text(value) : "";
+void append_cell(std::string& row, double value) {
+  row += ',';
+  if (std::isfinite(value)) append_number(row, value);
 }
 
-std::string value_cell(const Value& value, FormulaGuard& guard) {
+void append_cell(std::string& row, std::string_view cell) {
+  row += ',';
+  row += cell;
+}
+
+void append_cell(std::string& row, const Value& value, FormulaGuard& guard) {
   const double* number = std::get_if<double>(&value);
-  return number != nullptr ? number_cell(*number) : guard.cell(std::get<std::string>(value));
+  if (number != nullptr) {
+    append_cell(row, *number);
+  } else {
+    append_cell(row, guard.cell(std::get<std::string>(value)));
+  }
+}
+
+std::string certificate_cell(const Certificate& certificate, const Schema& schema) {
+  std::string text;
+  JsonText out(text, JsonText::Style::compact);
+  write_json(out, certificate, schema);
+  return csv_cell(text);
 }
 
 std::string line(const std::vector<std::string>& cells) {
@@ -50,32 +67,33 @@ std::string recourse_csv_header(const Schema& schema, CsvColumns columns, Formul
 
 std::string recourse_csv_row(const Answer& answer, const Schema& schema, CsvColumns columns,
                              FormulaGuard& guard) {
-  std::vector<std::string> cells = {std::to_string(answer.query_index),
-                                    std::to_string(answer.plan)};
-  if (columns.has_id) cells.push_back(guard.cell(answer.id.value_or("")));
-  cells.emplace_back(enum_name(answer.status));
+  std::string row;
+  row.reserve(20 * (schema.features.size() + 12));
+  row += std::to_string(answer.query_index);
+  append_cell(row, std::to_string(answer.plan));
+  if (columns.has_id) append_cell(row, guard.cell(answer.id.value_or("")));
+  append_cell(row, enum_name(answer.status));
   if (answer.counterfactual) {
     require(answer.counterfactual->size() == schema.features.size(),
             "query {}: a counterfactual of {} values, expected {} as in the schema",
             answer.query_index, answer.counterfactual->size(), schema.features.size());
-    for (const Value& value : *answer.counterfactual) cells.push_back(value_cell(value, guard));
-    for (const double number : {answer.distance.l2, answer.distance.l1, answer.distance.weighted}) {
-      cells.push_back(number_cell(number));
-    }
-    cells.push_back(std::to_string(answer.distance.changed));
-    cells.push_back(number_cell(answer.logit));
-    cells.push_back(number_cell(answer.robust_logit));
+    for (const Value& value : *answer.counterfactual) append_cell(row, value, guard);
+    for (const double number : {answer.distance.l2, answer.distance.l1, answer.distance.weighted})
+      append_cell(row, number);
+    append_cell(row, std::to_string(answer.distance.changed));
+    append_cell(row, answer.logit);
+    append_cell(row, answer.robust_logit);
   } else {
-    cells.resize(cells.size() + schema.features.size() + 6);
+    row.append(schema.features.size() + 6, ',');
   }
-  cells.push_back(answer.gap ? number_cell(*answer.gap) : "");
-  cells.push_back(guard.cell(answer.message));
-  cells.push_back(guard.cell(answer.reason));
+  append_cell(row, answer.gap.value_or(std::nan("")));
+  append_cell(row, guard.cell(answer.message));
+  append_cell(row, guard.cell(answer.reason));
   if (columns.has_certificates) {
-    cells.push_back(
-        answer.certificate ? csv_cell(compact_text(to_json(*answer.certificate, schema))) : "");
+    append_cell(row, answer.certificate ? certificate_cell(*answer.certificate, schema) : "");
   }
-  return line(cells);
+  row += '\n';
+  return row;
 }
 
 }  // namespace ellice

@@ -177,10 +177,11 @@ void FeasibleSet::build_boxes() {
     const bool is_outside = query_(first) < lower || query_(first) > upper;
     if (is_outside && range.keeps) outside.push_back(first);
   }
-  boxes_ = {searched};
+  boxes_.clear();
+  boxes_.push_back(std::move(searched));
   boxes_cover_ = outside.size() <= most_pieces;
   if (!boxes_cover_) {
-    Box kept = searched;
+    Box kept = boxes_.front();
     for (std::size_t k = most_pieces; k < outside.size(); ++k) {
       kept.lower(outside[k]) = kept.upper(outside[k]) = query_(outside[k]);
     }

@@ -127,9 +127,10 @@ Answer Assembler::begin(const Query& query, const FeasibleSet& feasible) const {
 }
 
 bool Assembler::already_robust(Answer& answer, const FeasibleSet& feasible) const {
-  answer.certificate = certifier_.certify(answer.query);
+  answer.certificate = certifier_.certify(answer.query, feasible.query());
   if (!answer.certificate) return false;
-  measure(answer, feasible.query_raw(), feasible);
+  measure(answer, {.raw = feasible.query_raw(), .values = answer.query, .z = feasible.query()},
+          feasible);
   answer.status = Status::already_robust;
   answer.gap = 0;
   return true;
@@ -152,13 +153,12 @@ bool Assembler::accept_reduced(Answer& answer, VectorArg raw, const FeasibleSet&
 bool Assembler::accept(Answer& answer, VectorArg raw, const FeasibleSet& feasible,
                        const Certifier& certifier, const WorstHead* nearby) const {
   if (!feasible.violations(raw).empty()) return false;
-  const Encoder& encoder = problem_->model->encoder;
-  const RawRow row = encoder.values({raw.data(), static_cast<std::size_t>(raw.size())});
-  if (is_too_far(encoder.encode(row))) return false;
-  std::optional<Certificate> certificate = certifier.certify(row, nearby);
+  Candidate row = candidate(raw);
+  if (is_too_far(row.z)) return false;
+  std::optional<Certificate> certificate = certifier.certify(row.values, row.z, nearby);
   if (!certificate) return false;
   answer.certificate = std::move(certificate);
-  measure(answer, raw, feasible);
+  measure(answer, std::move(row), feasible);
   answer.status = Status::certified;
   return true;
 }
@@ -171,14 +171,13 @@ bool Assembler::certifies(VectorArg raw) const {
 
 void Assembler::take(Answer& answer, VectorArg raw, const FeasibleSet& feasible) const {
   if (accept(answer, raw, feasible)) return;
-  const Encoder& encoder = problem_->model->encoder;
-  if (is_too_far(
-          encoder.encode(encoder.values({raw.data(), static_cast<std::size_t>(raw.size())})))) {
+  Candidate row = candidate(raw);
+  if (is_too_far(row.z)) {
     answer.status = Status::not_found;
     answer.message = "the row that was found is too far from the training rows to compute with";
     return;
   }
-  measure(answer, raw, feasible);
+  measure(answer, std::move(row), feasible);
   answer.status = Status::uncertified;
   const std::vector<std::string> broken = feasible.violations(raw);
   answer.message = broken.empty() ? why_uncertified(certifier_.evaluate(*answer.counterfactual),
@@ -186,17 +185,28 @@ void Assembler::take(Answer& answer, VectorArg raw, const FeasibleSet& feasible)
                                   : fmt::format("breaks {}", fmt::join(broken, "; "));
 }
 
-void Assembler::measure(Answer& answer, VectorArg raw, const FeasibleSet& feasible) const {
+Assembler::Candidate Assembler::candidate(VectorArg raw) const {
   const Encoder& encoder = problem_->model->encoder;
-  const RawRow row = encoder.values({raw.data(), static_cast<std::size_t>(raw.size())});
-  const Vector z = encoder.encode(row);
+  Candidate result{.raw = raw};
+  result.values = encoder.values({result.raw.data(), static_cast<std::size_t>(raw.size())});
+  result.z = encoder.encode(result.values);
+  return result;
+}
+
+void Assembler::measure(Answer& answer, Candidate row, const FeasibleSet& feasible) const {
+  const Encoder& encoder = problem_->model->encoder;
+  const Vector& z = row.z;
+  const auto is_changed = [&](Index j) { return row.raw(j) != feasible.query_raw()(j); };
   answer.changes.clear();
-  for (std::size_t j = 0; j < row.size(); ++j) {
-    if (raw(static_cast<Index>(j)) == feasible.query_raw()(static_cast<Index>(j))) continue;
-    answer.changes.push_back(
-        {.feature = encoder.schema().features[j].name, .from = answer.query[j], .to = row[j]});
+  answer.changes.reserve(
+      static_cast<std::size_t>((row.raw.array() != feasible.query_raw().array()).count()));
+  for (std::size_t j = 0; j < row.values.size(); ++j) {
+    if (!is_changed(static_cast<Index>(j))) continue;
+    answer.changes.push_back({.feature = encoder.schema().features[j].name,
+                              .from = answer.query[j],
+                              .to = row.values[j]});
   }
-  answer.counterfactual = row;
+  answer.counterfactual = std::move(row.values);
   const Vector move = z - feasible.query();
   answer.distance = {.l2 = move.norm(),
                      .l1 = move.lpNorm<1>(),
@@ -223,7 +233,7 @@ void Assembler::measure(Answer& answer, VectorArg raw, const FeasibleSet& feasib
       answer.robust_logit = std::min(answer.robust_logit, member.robust_logit);
     }
   } else {
-    const Evaluation found = certifier_.evaluate(row);
+    const Evaluation found = certifier_.evaluate(*answer.counterfactual);
     answer.logit = found.logit;
     answer.robust_logit = found.robust_logit;
   }

@@ -93,7 +93,14 @@ class Assembler {
  private:
   [[nodiscard]] bool accept(Answer& answer, VectorArg raw, const FeasibleSet& feasible,
                             const Certifier& certifier, const WorstHead* nearby) const;
-  void measure(Answer& answer, VectorArg raw, const FeasibleSet& feasible) const;
+  /// A row as searches, people and models see it.
+  struct Candidate {
+    Vector raw = {};
+    RawRow values = {};
+    Vector z = {};
+  };
+  [[nodiscard]] Candidate candidate(VectorArg raw) const;
+  void measure(Answer& answer, Candidate row, const FeasibleSet& feasible) const;
 
   const Problem* problem_;
   Certifier certifier_;

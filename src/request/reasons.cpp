@@ -5,11 +5,13 @@
 #include <numeric>
 
 #include "data/feature_facts.hpp"
+#include "data/row_json.hpp"
 #include "data/spelling.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/request/answer.hpp"
 #include "model/attribution.hpp"
+#include "request/answer_json.hpp"
 
 namespace ellice {
 
@@ -162,23 +164,34 @@ ReasonReference reference_from_json(JsonObject object, const Model& model) {
   return result;
 }
 
-Json to_json(const Reasons& reasons) {
-  Json result = {{"reference", reasons.reference},
-                 {"logit", reasons.logit},
-                 {"reference_logit", reasons.reference_logit},
-                 {"items", Json::array()}};
+void write_json(JsonOutput& out, const Reasons& reasons) {
+  out.begin_object();
+  out.put("reference", reasons.reference);
+  out.put("logit", reasons.logit);
+  out.put("reference_logit", reasons.reference_logit);
+  out.key("items");
+  out.begin_array(JsonOutput::Items::structures);
   for (const Reason& reason : reasons.items) {
-    Json item = {{"feature", reason.feature},
-                 {"value", std::visit([](const auto& v) { return Json(v); }, reason.value)},
-                 {"reference", reason.reference},
-                 {"contribution", reason.contribution}};
-    if (reason.code) item["code"] = *reason.code;
-    item["text"] = reason.text;
-    result["items"].push_back(item);
+    out.begin_object();
+    out.put("feature", reason.feature);
+    out.key("value");
+    write_value(out, reason.value);
+    out.put("reference", reason.reference);
+    out.put("contribution", reason.contribution);
+    out.put_if("code", reason.code);
+    out.put("text", reason.text);
+    out.end_object();
   }
-  result["others"] = reasons.others;
-  result["residual"] = reasons.residual;
-  return result;
+  out.end_array();
+  out.put("others", reasons.others);
+  out.put("residual", reasons.residual);
+  out.end_object();
+}
+
+Json to_json(const Reasons& reasons) {
+  JsonTree tree;
+  write_json(tree, reasons);
+  return tree.take();
 }
 
 Reasoner::Reasoner(const Model& model, double threshold, ReasonReference reference,
@@ -261,9 +274,14 @@ std::optional<Reasons> Reasoner::of(const RawRow& row) const {
 
 void add_reasons(std::vector<Answer>& answers, const Reasoner& reasoner,
                  const Execution& execution) {
-  parallel_for("finding reasons", answers.size(), execution, [&](std::size_t i) {
-    if (!answers[i].query.empty()) answers[i].reasons = reasoner.of(answers[i].query);
-  });
+  constexpr std::size_t part = 64;  // a reason takes less than handing it out
+  parallel_for("finding reasons", (answers.size() + part - 1) / part, execution,
+               [&](std::size_t p) {
+                 for (std::size_t i = p * part; i < std::min((p + 1) * part, answers.size()); ++i) {
+                   if (!answers[i].query.empty())
+                     answers[i].reasons = reasoner.of(answers[i].query);
+                 }
+               });
 }
 
 }  // namespace ellice

@@ -1,27 +1,13 @@
 #include "request/recourse_file.hpp"
 
 #include "ellice/core/json.hpp"
+#include "request/answer_json.hpp"
 
 namespace ellice {
 
 namespace {
 
 constexpr int recourse_version = 1;
-
-/// The lines of a text, each but the first indented.
-std::string indented(const std::string& text, std::size_t spaces) {
-  std::string result;
-  for (const char c : text) {
-    result += c;
-    if (c == '\n') result.append(spaces, ' ');
-  }
-  return result;
-}
-
-std::string without_line_end(std::string text) {
-  text.pop_back();
-  return text;
-}
 
 }  // namespace
 
@@ -93,18 +79,31 @@ std::string RecourseWriter::begin() const {
   return text + ",\n  \"results\": [";
 }
 
-std::string RecourseWriter::answer(const Answer& recourse) {
-  Json json = to_json(recourse, request_->problem.model->schema());
-  if (prove_) {
-    Json proof = prove_(json);
-    if (!proof.empty()) json["optimality"] = std::move(proof);
-  }
-  const std::string own = sha256_hex(asked_ + canonical_text(json));
-  records_.update(own);
-  json["sha256"] = own;
-  const std::string text = indented(without_line_end(to_text(json)), 4);
-  explained_ += recourse.plan == 0 ? 1 : 0;
-  return (std::exchange(first_, false) ? "\n    " : ",\n    ") + text;
+RecourseRecord RecourseWriter::record(const Answer& answer) const {
+  const Schema& schema = request_->problem.model->schema();
+  const Json proof = prove_ ? prove_(to_json(answer, schema)) : Json();
+  RecourseRecord result{.is_first_plan = answer.plan == 0};
+  const auto write = [&](JsonText out) {
+    out.begin_object();
+    write_members(out, answer, schema);
+    if (!proof.empty()) {
+      out.key("optimality");
+      write_json(out, proof);
+    }
+    if (!result.sha256.empty()) out.put("sha256", result.sha256);
+    out.end_object();
+  };
+  std::string hashed = asked_;
+  write(JsonText(hashed, JsonText::Style::canonical));
+  result.sha256 = sha256_hex(hashed);
+  write(JsonText(result.text, JsonText::Style::indented, 2));
+  return result;
+}
+
+std::string RecourseWriter::add(const RecourseRecord& record) {
+  records_.update(record.sha256);
+  explained_ += record.is_first_plan ? 1 : 0;
+  return (std::exchange(first_, false) ? "\n    " : ",\n    ") + record.text;
 }
 
 std::string RecourseWriter::end(Ending ending) {

@@ -42,6 +42,13 @@ struct Request {
 [[nodiscard]] std::vector<Json> parse_json_lines(const std::string& text,
                                                  const std::string& source);
 
+/// One record as the file holds it.
+struct RecourseRecord {
+  std::string text = {};
+  std::string sha256 = {};
+  bool is_first_plan = false;
+};
+
 /// The file as pieces of text: begin, then answers (in order), then end. Every record has a hash of
 /// itself and of what was asked, and the file one of all records (docs/reference/formats.md), so
 /// that whatever is changed or left out afterwards is seen.
@@ -49,7 +56,13 @@ class RecourseWriter {
  public:
   explicit RecourseWriter(const Request& request);
   [[nodiscard]] std::string begin() const;
-  [[nodiscard]] std::string answer(const Answer& recourse);
+  /// What an answer's record is, wherever it will stand. Threads may ask for several at once, and
+  /// add them in order afterwards, unless each has a turn.
+  [[nodiscard]] RecourseRecord record(const Answer& answer) const;
+  [[nodiscard]] std::string add(const RecourseRecord& record);
+  [[nodiscard]] std::string answer(const Answer& recourse) { return add(record(recourse)); }
+  /// Proofs are found with what was learnt from those before.
+  [[nodiscard]] bool takes_turns() const { return static_cast<bool>(prove_); }
   enum class Ending { whole, interrupted };
   [[nodiscard]] std::string end(Ending ending = Ending::whole);
 

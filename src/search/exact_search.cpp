@@ -104,6 +104,7 @@ std::vector<Answer> ExactSearch::generate(const std::vector<Query>& queries,
     }
   });
   std::vector<Answer> answers;
+  answers.reserve(queries.size());
   for (std::vector<Answer>& of_query : plans) {
     std::move(of_query.begin(), of_query.end(), std::back_inserter(answers));
   }
@@ -112,7 +113,8 @@ std::vector<Answer> ExactSearch::generate(const std::vector<Query>& queries,
 
 std::vector<Answer> ExactSearch::answer(const Query& query, const FeasibleSet& feasible,
                                         const ConeProjection* free) const {
-  std::vector<Answer> plans = {assembler_.begin(query, feasible)};
+  std::vector<Answer> plans;
+  plans.push_back(assembler_.begin(query, feasible));
   Answer& result = plans.front();
   if (assembler_.already_robust(result, feasible)) return plans;
   if (is_out_of_reach(result, feasible)) return plans;

@@ -64,6 +64,7 @@ NumberSearch::NumberSearch(const Problem& problem, const Assembler& assembler,
     : problem_(&problem),
       assembler_(&assembler),
       question_(&question),
+      weights_(column_weights(problem.model->encoder)),
       cost_(separable_cost(problem.cost, problem.model->encoder)) {
   const CostPrices prices = prices_of(problem.cost.kind);
   if (!prices.squares || prices.absolutes || !question.is_conic() || !question.is_single()) return;
@@ -78,7 +79,7 @@ NumberSearch::NumberSearch(const Problem& problem, const Assembler& assembler,
   if (std::find(movable.begin(), movable.end(), true) == movable.end()) return;
   cone_ = std::make_unique<ConeFactor>(ConeProblem{.theta = question.cones().front().theta(),
                                                    .hessian = question.hessian(),
-                                                   .weights = column_weights(encoder),
+                                                   .weights = weights_,
                                                    .movable = movable});
 }
 
@@ -146,7 +147,8 @@ NumberSearch::Solution NumberSearch::solve(const FeasibleSet& feasible,
   return best;
 }
 
-double NumberSearch::lower_bound(const FeasibleSet& feasible, const Solution& searched) const {
+double NumberSearch::lower_bound(const FeasibleSet& feasible, const Solution& searched,
+                                 double scale) const {
   if (question_->lost() > 0) {
     // Rows that rounding refused count, too (theory.md, Result 51).
     const std::vector<Box> boxes =
@@ -160,9 +162,7 @@ double NumberSearch::lower_bound(const FeasibleSet& feasible, const Solution& se
   }
   // Certified points keep 1e-12 of the scale from the threshold; a bound on their cost may count
   // that in (theory.md, Result 9).
-  const std::unique_ptr<RobustOracle> oracle = question_->oracle();
-  const double margin =
-      certificate_margin * (oracle->at(0, searched.point).scale + std::abs(problem_->threshold));
+  const double margin = certificate_margin * (scale + std::abs(problem_->threshold));
   if (feasible.boxes_cover()) return searched.lower_bound + searched.multiplier * margin;
   const Solution relaxed = solve_box(feasible, feasible.relaxed(), nullptr, problem_->epsilon);
   // Searched points lie in the relaxed box: were it called infeasible, that would be rounding.
@@ -174,9 +174,11 @@ NumberSearch::Outcome NumberSearch::answer(Answer& result, const FeasibleSet& fe
                                            const ConeProjection* free) const {
   const Solution solution = solve(feasible, free);
   if (!solution.found) return Outcome::none;
-  if (!complete(result, feasible, solution)) return Outcome::refused;
+  const std::unique_ptr<RobustOracle> oracle = question_->oracle();
+  const Support found = oracle->at(0, solution.point);
+  if (!complete(result, feasible, solution, *oracle, found)) return Outcome::refused;
   const bool square_root = prices_of(problem_->cost.kind).is_root;
-  const double bound = lower_bound(feasible, solution);
+  const double bound = lower_bound(feasible, solution, found.scale);
   const double comparable = square_root ? std::sqrt(std::max(0.0, bound)) : bound;
   state_gap(result, comparable, question_->lost());
   if (solution.cuts > 0 && result.gap) {
@@ -186,13 +188,12 @@ NumberSearch::Outcome NumberSearch::answer(Answer& result, const FeasibleSet& fe
   return Outcome::answered;
 }
 
-bool NumberSearch::complete(Answer& result, const FeasibleSet& feasible,
-                            const Solution& solution) const {
-  const std::unique_ptr<RobustOracle> oracle = question_->oracle();
-  Guide guide(*this, *oracle, feasible);
+bool NumberSearch::complete(Answer& result, const FeasibleSet& feasible, const Solution& solution,
+                            RobustOracle& oracle, const Support& found) const {
+  Guide guide(*this, oracle, feasible);
   Vector raw;
   for (const double margin : exact_margins) {
-    const Vector point = lift(*oracle, solution, feasible.query(), margin);
+    const Vector point = lift(oracle, solution, found, feasible.query(), margin);
     raw = feasible.decode(point);
     if (feasible.has_grid()) {
       const std::optional<Vector> rounded =
@@ -203,8 +204,9 @@ bool NumberSearch::complete(Answer& result, const FeasibleSet& feasible,
       }
       raw = *rounded;
     }
-    const Support near = oracle->at(0, point);
-    if (assembler_->accept(result, raw, feasible, near.worst.get())) return true;
+    const std::shared_ptr<const WorstHead> near =
+        question_->is_conic() ? nullptr : oracle.at(0, point).worst;
+    if (assembler_->accept(result, raw, feasible, near.get())) return true;
   }
   const std::vector<std::string> broken = feasible.violations(raw);
   result.message = broken.empty()
@@ -213,16 +215,16 @@ bool NumberSearch::complete(Answer& result, const FeasibleSet& feasible,
   return false;
 }
 
-Vector NumberSearch::lift(RobustOracle& oracle, const Solution& solution, const Vector& query,
-                          double margin) const {
+Vector NumberSearch::lift(RobustOracle& oracle, const Solution& solution, const Support& found,
+                          const Vector& query, double margin) const {
   const Box& box = *solution.box;
-  const Vector weights = column_weights(problem_->model->encoder);
   Vector point = solution.point;
   // Along the gradient, among what has moved already: an answer does not change more features for
   // the sake of rounding.
   const bool nothing_moved = point == query;
   for (int step = 0; step < 4; ++step) {
-    const Support at = oracle.at(0, point);
+    const Support next = step == 0 ? Support() : oracle.at(0, point);
+    const Support& at = step == 0 ? found : next;
     const double scale = at.scale + std::abs(problem_->threshold);
     const double need = problem_->threshold + margin * scale - at.proved;
     if (need <= 0) break;
@@ -231,9 +233,9 @@ Vector NumberSearch::lift(RobustOracle& oracle, const Solution& solution, const 
       const bool at_bound = direction(i) > 0 ? point(i) >= box.upper(i) : point(i) <= box.lower(i);
       if (at_bound || (!nothing_moved && point(i) == query(i))) direction(i) = 0;
     }
-    const double gain = direction.cwiseAbs2().cwiseQuotient(weights).sum();
+    const double gain = direction.cwiseAbs2().cwiseQuotient(weights_).sum();
     if (!(gain > 0)) break;
-    point += need / gain * direction.cwiseQuotient(weights);
+    point += need / gain * direction.cwiseQuotient(weights_);
     point = point.cwiseMax(box.lower).cwiseMin(box.upper);
   }
   return point;

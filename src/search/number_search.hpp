@@ -38,16 +38,20 @@ class NumberSearch {
   [[nodiscard]] Solution solve(const FeasibleSet& feasible, const ConeProjection* free) const;
   [[nodiscard]] Solution solve_box(const FeasibleSet& feasible, const Box& box,
                                    const ConeProjection* free, double epsilon) const;
-  [[nodiscard]] double lower_bound(const FeasibleSet& feasible, const Solution& searched) const;
-  /// Makes the solution a row: lifted above rounding, on the grids, checked and certified.
-  [[nodiscard]] bool complete(Answer& result, const FeasibleSet& feasible,
-                              const Solution& solution) const;
-  [[nodiscard]] Vector lift(RobustOracle& oracle, const Solution& solution, const Vector& query,
-                            double margin) const;
+  /// `scale` of g at the point that was found.
+  [[nodiscard]] double lower_bound(const FeasibleSet& feasible, const Solution& searched,
+                                   double scale) const;
+  /// Makes the solution, `found` there by the oracle, a row: lifted above rounding, on the grids,
+  /// checked and certified.
+  [[nodiscard]] bool complete(Answer& result, const FeasibleSet& feasible, const Solution& solution,
+                              RobustOracle& oracle, const Support& found) const;
+  [[nodiscard]] Vector lift(RobustOracle& oracle, const Solution& solution, const Support& found,
+                            const Vector& query, double margin) const;
 
   const Problem* problem_;
   const Assembler* assembler_;
   const LinearQuestion* question_;
+  Vector weights_;  // of the columns
   SeparableCost cost_;
   std::unique_ptr<ConeFactor> cone_;  // for one ellipsoid and squares, where something may move
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
+#include <optional>
 
 #include "ellice/core/error.hpp"
 
@@ -49,13 +51,37 @@ LongVector refined_solve(const Ellipsoid& set, const LongVector& a) {
   return solution;
 }
 
+// Of more parameters the inverse in pairs takes longer than many a refined solve.
+constexpr Index largest_inverse = 128;
+
+/// One step of Newton's method from the rounded root doubles its digits.
+DoubleDouble root(const DoubleDouble& square) {
+  const double leading = std::sqrt(square.high());
+  if (!(leading > 0)) return 0;
+  const DoubleDouble rest = square - DoubleDouble(leading) * leading;
+  return DoubleDouble::exact_sum(leading, rest.high() / (2 * leading));
+}
+
+DoubleDouble quotient(const DoubleDouble& dividend, const DoubleDouble& divisor) {
+  if (!(divisor.high() > 0)) return 0;
+  const double leading = dividend.high() / divisor.high();
+  const DoubleDouble rest = dividend - divisor * leading;
+  return DoubleDouble::exact_sum(leading, rest.high() / divisor.high());
+}
+
 }  // namespace
+
+struct Ellipsoid::Inverse {
+  std::once_flag found;
+  std::optional<PairedInverse> pairs;
+};
 
 Ellipsoid::Ellipsoid(Vector center, Matrix hessian, double epsilon)
     : center_(std::move(center)),
       hessian_(std::move(hessian)),
       factor_(hessian_),
-      epsilon_(epsilon) {
+      epsilon_(epsilon),
+      inverse_(std::make_shared<Inverse>()) {
   require(center_.size() == hessian_.rows(), "the centre has {} entries but H has {} rows",
           center_.size(), hessian_.rows());
   require(center_.allFinite(), "the centre has an entry that is not finite");
@@ -70,12 +96,27 @@ WorstHead Ellipsoid::worst(VectorArg a, const WorstHead* /*nearby*/) const {
   return result;
 }
 
+const PairedInverse* Ellipsoid::paired_inverse() const {
+  if (parameters() > largest_inverse) return nullptr;
+  std::call_once(inverse_->found, [&] { inverse_->pairs.emplace(hessian_, factor_); });
+  return inverse_->pairs->is_exact() ? &*inverse_->pairs : nullptr;
+}
+
 ExtendedWorst Ellipsoid::worst_extended(const LongVector& a, const WorstHead* /*nearby*/) const {
-  const LongVector solved = refined_solve(*this, a);
-  const LongVector center = center_.cast<long double>();
-  const long double norm = std::sqrt(a.dot(solved));
-  const long double radius = std::sqrt(2 * static_cast<long double>(epsilon_));
-  return {.robust = center.dot(a) - radius * norm, .model = center - (radius / norm) * solved};
+  const PairedInverse* const inverse = paired_inverse();
+  const PairedVector direction(a);
+  const PairedVector solved =
+      inverse != nullptr ? inverse->solve(direction) : PairedVector(refined_solve(*this, a));
+  const DoubleDouble square = paired_dot(direction, solved);
+  const DoubleDouble penalty = root(DoubleDouble(2 * epsilon_) * square);
+  const DoubleDouble logit = paired_dot(center_, direction);
+  ExtendedWorst result{.robust = static_cast<long double>(logit - penalty),
+                       .model = LongVector(a.size())};
+  // √(2ε)/‖a‖ = √(2ε·aᵀH⁻¹a)/aᵀH⁻¹a
+  const DoubleDouble step = quotient(penalty, square);
+  for (Index i = 0; i < a.size(); ++i)
+    result.model[i] = static_cast<long double>(DoubleDouble(center_[i]) - step * solved[i]);
+  return result;
 }
 
 double Ellipsoid::radius(VectorArg a, double threshold, const Vector* /*nearby*/) const {

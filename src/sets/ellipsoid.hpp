@@ -7,6 +7,7 @@
 #include "ellice/model/model.hpp"
 #include "ellice/solver/cholesky.hpp"
 #include "sets/head_set.hpp"
+#include "sets/paired_inverse.hpp"
 
 namespace ellice {
 
@@ -27,8 +28,9 @@ class Ellipsoid final : public HeadSet {
   [[nodiscard]] bool is_ellipsoid() const override { return true; }
 
   [[nodiscard]] WorstHead worst(VectorArg a, const WorstHead* nearby = nullptr) const override;
-  /// To the last digits of double for every H that Cholesky can factor: one solve, refined by
-  /// residuals of twice the precision.
+  /// To the last digits of double: by the inverse in twice the precision (theory.md, Result 54),
+  /// or, of an H too large or too ill-conditioned for that, by a solve that is refined by residuals
+  /// of that precision.
   [[nodiscard]] ExtendedWorst worst_extended(const LongVector& a,
                                              const WorstHead* nearby = nullptr) const override;
   [[nodiscard]] double radius(VectorArg a, double threshold,
@@ -39,10 +41,15 @@ class Ellipsoid final : public HeadSet {
   [[nodiscard]] Ellipsoid at(double epsilon) const;
 
  private:
+  /// Nothing where H does not allow it.
+  [[nodiscard]] const PairedInverse* paired_inverse() const;
+
   Vector center_;
   Matrix hessian_;
   CholeskyFactor factor_;
   double epsilon_;
+  struct Inverse;  // found when it is first asked for, and shared by copies
+  std::shared_ptr<Inverse> inverse_;
 };
 
 /// The last-layer set of a model; for a linear model these are all its parameters.

@@ -7,27 +7,6 @@
 
 namespace ellice {
 
-namespace {}
-
-BoxCost::Minimiser BoxCost::minimiser(Index i, double slope) const {
-  const double lo = lower[i];
-  const double hi = upper[i];
-  if (d[i] > 0) {
-    // Soft thresholding around the query, then the interval.
-    const double away = center[i] + slope / d[i] - query[i];
-    const double threshold = c[i] / d[i];
-    const double sign = away > 0 ? 1.0 : -1.0;
-    const bool kink = std::abs(away) <= threshold && c[i] > 0;
-    const double x = kink ? query[i] : query[i] + away - sign * threshold;
-    if (x <= lo) return {.x = lo, .free = false, .sign = sign};
-    if (x >= hi) return {.x = hi, .free = false, .sign = sign};
-    return {.x = x, .free = !kink, .sign = sign};
-  }
-  if (slope > c[i]) return {.x = hi, .free = false, .sign = 1};
-  if (slope < -c[i]) return {.x = lo, .free = false, .sign = -1};
-  return {.x = std::clamp(query[i], lo, hi), .free = false, .sign = 0};
-}
-
 Linearised::Excess Linearised::excess(double m) const {
   Excess result = {.value = state_.value - threshold_};
   for (Index i = 0; i < cost_.d.size(); ++i) {

@@ -2,6 +2,8 @@
 
 // The separable cost on a box, coordinate by coordinate.
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "ellice/core/types.hpp"
@@ -27,6 +29,26 @@ struct BoxCost {
   /// argmin over the i-th interval of the i-th cost − slope·x.
   [[nodiscard]] Minimiser minimiser(Index i, double slope) const;
 };
+
+// Here, for the compiler to see in the loops over all coordinates.
+inline BoxCost::Minimiser BoxCost::minimiser(Index i, double slope) const {
+  const double lo = lower[i];
+  const double hi = upper[i];
+  if (d[i] > 0) {
+    // Soft thresholding around the query, then the interval.
+    const double away = center[i] + slope / d[i] - query[i];
+    const double threshold = c[i] > 0 ? c[i] / d[i] : 0;
+    const double sign = away > 0 ? 1.0 : -1.0;
+    const bool kink = std::abs(away) <= threshold && c[i] > 0;
+    const double x = kink ? query[i] : query[i] + away - sign * threshold;
+    if (x <= lo) return {.x = lo, .free = false, .sign = sign};
+    if (x >= hi) return {.x = hi, .free = false, .sign = sign};
+    return {.x = x, .free = !kink, .sign = sign};
+  }
+  if (slope > c[i]) return {.x = hi, .free = false, .sign = 1};
+  if (slope < -c[i]) return {.x = lo, .free = false, .sign = -1};
+  return {.x = std::clamp(query[i], lo, hi), .free = false, .sign = 0};
+}
 
 /// The problem with g replaced by its linearisation at a state: its dual has one variable m.
 class Linearised {

@@ -24,11 +24,13 @@ BoxSearch::BoxSearch(const RobustLogit& logit, const BoxCost& cost, double thres
       cost_(cost),
       threshold_(threshold),
       matrix_(logit.dimension()),
-      descent_(logit, cost),
       change_(logit.dimension()),
       sign_(logit.dimension()),
       along_gradient_(logit.dimension()),
-      correction_(logit.dimension()) {}
+      correction_(logit.dimension()) {
+  free_.reserve(static_cast<std::size_t>(logit.dimension()));
+  pinned_.reserve(static_cast<std::size_t>(logit.dimension()));
+}
 
 // How far x is from the minimiser of cost − μ∇gᵀx, relative to the whole move. The move is measured
 // from the query: from the centre of a proximal step it would vanish at the solution.
@@ -72,7 +74,8 @@ BoxSearch::Outcome BoxSearch::run(Vector start, double multiplier) {
 // factorisation, that find most of the active bounds.
 BoxSearch::Outcome BoxSearch::linear_steps() {
   double best = multiplier_ > 0 ? residual(state_, multiplier_) : infinity;
-  RobustLogit::State trial = state_;
+  RobustLogit::State& trial = other_;
+  trial = state_;
   double guess = multiplier_;
   for (int i = 0; i < 6 && best > 1e-3; ++i) {
     const std::optional<double> m = Linearised(cost_, trial, threshold_).multiplier(guess);
@@ -96,7 +99,8 @@ BoxSearch::Outcome BoxSearch::linear_steps() {
 }
 
 BoxSearch::Outcome BoxSearch::newton() {
-  RobustLogit::State best_state = state_;
+  RobustLogit::State& best_state = other_;
+  best_state = state_;
   double best_multiplier = multiplier_;
   double best = residual(state_, multiplier_);
   int failures = 0;
@@ -192,19 +196,20 @@ BoxSearch::Outcome BoxSearch::follow_path(double accuracy) {
   double high = infinity;
   if (!(multiplier_ > 0)) multiplier_ = 1;
   Vector direction;
+  if (!descent_) descent_.emplace(logit_, cost_);
   for (int i = 0; i < 100; ++i) {
     check_stop();
     const auto close = [&](const RobustLogit::State& at) {
       const double off = std::abs(at.value - threshold_) / at.scale;
       return stationarity(at, multiplier_) < std::min(accuracy, 0.1 * off);
     };
-    iterations_ += descent_.minimise(multiplier_, 100, state_, close);
+    iterations_ += descent_->minimise(multiplier_, 100, state_, close);
     if (residual(state_, multiplier_) < accuracy) return Outcome::stuck;  // Newton's turn again
     const double excess = state_.value - threshold_;
     (excess < 0 ? low : high) = multiplier_;
     if (excess < 0 && proved_infeasible(state_)) return Outcome::infeasible;
     if (low > largest_multiplier || (high < infinity && high - low <= 1e-15 * high)) break;
-    const double slope = descent_.path_derivative(multiplier_, state_, direction);
+    const double slope = descent_->path_derivative(multiplier_, state_, direction);
     double next = slope > 0 ? multiplier_ - excess / slope : 0;
     next = std::clamp(next, 0.1 * multiplier_, 10 * multiplier_);
     if (!(next > low && next < high)) {

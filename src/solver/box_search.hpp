@@ -2,6 +2,8 @@
 
 // min cost(x) on a box subject to g(x) ≥ t, for a cost with d > 0 (theory.md, Result 6).
 
+#include <optional>
+
 #include "solver/box_cost.hpp"
 #include "solver/projected_newton.hpp"
 #include "solver/robust_logit.hpp"
@@ -21,7 +23,9 @@ class BoxSearch {
   [[nodiscard]] const RobustLogit::State& state() const { return state_; }
   [[nodiscard]] double multiplier() const { return multiplier_; }
   [[nodiscard]] int iterations() const { return iterations_; }
-  [[nodiscard]] int factorisations() const { return factorisations_ + descent_.factorisations(); }
+  [[nodiscard]] int factorisations() const {
+    return factorisations_ + (descent_ ? descent_->factorisations() : 0);
+  }
 
  private:
   [[nodiscard]] double residual(const RobustLogit::State& state, double multiplier) const;
@@ -36,9 +40,10 @@ class BoxSearch {
   const BoxCost& cost_;
   double threshold_;
   RobustLogit::State state_;
+  RobustLogit::State other_;  // a trial, or the best so far
   double multiplier_ = 0;
   NewtonMatrix matrix_;
-  ProjectedNewton descent_;
+  std::optional<ProjectedNewton> descent_;  // where Newton's method alone does not do
   std::vector<Index> free_, pinned_;
   Vector change_, sign_, along_gradient_, correction_;
   int iterations_ = 0;

@@ -1,8 +1,9 @@
 #pragma once
 
-// Sixteen instances side by side, as two vectors of eight: the operations of one hide the latency
-// of the other. The compiler maps them to whatever vectors the machine has; every lane computes
-// exactly what it would compute alone, so grouping never changes a result.
+// Sixteen instances side by side, as vectors of the machine's width: the operations of one hide the
+// latency of the others. Vectors wider than the machine's would be taken apart through memory.
+// Every lane computes exactly what it would compute alone, so neither grouping nor width changes a
+// result.
 
 #include <cmath>
 #include <cstdint>
@@ -13,9 +14,15 @@
 
 namespace ellice::lanes {
 
+#if defined(__AVX512F__)
 inline constexpr int part = 8;
-inline constexpr int parts = 2;
-inline constexpr int width = part * parts;
+#elif defined(__AVX__)
+inline constexpr int part = 4;
+#else
+inline constexpr int part = 2;
+#endif
+inline constexpr int width = 16;
+inline constexpr int parts = width / part;
 
 using Doubles = double __attribute__((vector_size(part * sizeof(double))));
 using Integers = std::int64_t __attribute__((vector_size(part * sizeof(std::int64_t))));
@@ -39,15 +46,23 @@ inline Lanes broadcast(double value) {
   return result;
 }
 
-#define ELLICE_LANES_ARITHMETIC(op)                                 \
-  inline Lanes operator op(const Lanes& left, const Lanes& right) { \
-    return {{left.v[0] op right.v[0], left.v[1] op right.v[1]}};    \
-  }                                                                 \
-  inline Lanes operator op(double left, const Lanes& right) {       \
-    return {{left op right.v[0], left op right.v[1]}};              \
-  }                                                                 \
-  inline Lanes operator op(const Lanes& left, double right) {       \
-    return {{left.v[0] op right, left.v[1] op right}};              \
+/// Part by part; the loop is short and known, so that nothing is left of it.
+template <class Result, class Operation>
+inline Result by_parts(const Operation& operation) {
+  Result result;
+  for (int p = 0; p < parts; ++p) result.v[p] = operation(p);
+  return result;
+}
+
+#define ELLICE_LANES_ARITHMETIC(op)                                         \
+  inline Lanes operator op(const Lanes& left, const Lanes& right) {         \
+    return by_parts<Lanes>([&](int p) { return left.v[p] op right.v[p]; }); \
+  }                                                                         \
+  inline Lanes operator op(double left, const Lanes& right) {               \
+    return by_parts<Lanes>([&](int p) { return left op right.v[p]; });      \
+  }                                                                         \
+  inline Lanes operator op(const Lanes& left, double right) {               \
+    return by_parts<Lanes>([&](int p) { return left.v[p] op right; });      \
   }
 ELLICE_LANES_ARITHMETIC(+)
 ELLICE_LANES_ARITHMETIC(-)
@@ -55,12 +70,12 @@ ELLICE_LANES_ARITHMETIC(*)
 ELLICE_LANES_ARITHMETIC(/)
 #undef ELLICE_LANES_ARITHMETIC
 
-#define ELLICE_LANES_COMPARISON(op)                                \
-  inline Mask operator op(const Lanes& left, const Lanes& right) { \
-    return {{left.v[0] op right.v[0], left.v[1] op right.v[1]}};   \
-  }                                                                \
-  inline Mask operator op(const Lanes& left, double right) {       \
-    return {{left.v[0] op right, left.v[1] op right}};             \
+#define ELLICE_LANES_COMPARISON(op)                                        \
+  inline Mask operator op(const Lanes& left, const Lanes& right) {         \
+    return by_parts<Mask>([&](int p) { return left.v[p] op right.v[p]; }); \
+  }                                                                        \
+  inline Mask operator op(const Lanes& left, double right) {               \
+    return by_parts<Mask>([&](int p) { return left.v[p] op right; });      \
   }
 ELLICE_LANES_COMPARISON(<)
 ELLICE_LANES_COMPARISON(<=)
@@ -69,24 +84,24 @@ ELLICE_LANES_COMPARISON(>=)
 #undef ELLICE_LANES_COMPARISON
 
 inline Lanes operator-(const Lanes& value) {
-  return {{-value.v[0], -value.v[1]}};
+  return by_parts<Lanes>([&](int p) { return -value.v[p]; });
 }
 inline Lanes& operator+=(Lanes& left, const Lanes& right) {
   return left = left + right;
 }
 
 inline Mask operator&(const Mask& left, const Mask& right) {
-  return {{left.v[0] & right.v[0], left.v[1] & right.v[1]}};
+  return by_parts<Mask>([&](int p) { return left.v[p] & right.v[p]; });
 }
 inline Mask operator|(const Mask& left, const Mask& right) {
-  return {{left.v[0] | right.v[0], left.v[1] | right.v[1]}};
+  return by_parts<Mask>([&](int p) { return left.v[p] | right.v[p]; });
 }
 inline Mask operator~(const Mask& mask) {
-  return {{~mask.v[0], ~mask.v[1]}};
+  return by_parts<Mask>([&](int p) { return ~mask.v[p]; });
 }
 
 inline Lanes select(const Mask& mask, const Lanes& yes, const Lanes& no) {
-  return {{mask.v[0] ? yes.v[0] : no.v[0], mask.v[1] ? yes.v[1] : no.v[1]}};
+  return by_parts<Lanes>([&](int p) { return mask.v[p] ? yes.v[p] : no.v[p]; });
 }
 
 inline Lanes sqrt(const Lanes& value) {
@@ -110,7 +125,8 @@ inline Lanes max(const Lanes& left, const Lanes& right) {
 }
 
 inline bool any(const Mask& mask) {
-  const Integers either = mask.v[0] | mask.v[1];
+  Integers either = mask.v[0];
+  for (int p = 1; p < parts; ++p) either |= mask.v[p];
 #ifdef __AVX512DQ__
   return _mm512_movepi64_mask(reinterpret_cast<__m512i>(either)) != 0;
 #else
@@ -123,12 +139,11 @@ inline bool any(const Mask& mask) {
 /// `at` must be aligned to the size of Doubles.
 inline Lanes load(const double* at) {
   const Doubles* from = reinterpret_cast<const Doubles*>(at);
-  return {{from[0], from[1]}};
+  return by_parts<Lanes>([&](int p) { return from[p]; });
 }
 inline void store(double* at, const Lanes& value) {
   Doubles* to = reinterpret_cast<Doubles*>(at);
-  to[0] = value.v[0];
-  to[1] = value.v[1];
+  for (int p = 0; p < parts; ++p) to[p] = value.v[p];
 }
 
 }  // namespace ellice::lanes

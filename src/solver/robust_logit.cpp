@@ -84,7 +84,31 @@ RobustLogit::Bound RobustLogit::upper_bound(const State& state, VectorArg lower,
   return {.value = bound, .model = model};
 }
 
-NewtonMatrix::NewtonMatrix(Index dimension) : storage_(dimension, dimension) {}
+namespace {
+
+// Numbers that loops of NewtonMatrix take at once: a vector of the widest machine.
+constexpr Index block = 8;
+
+Index whole_blocks(Index size) {
+  return (size + block - 1) / block * block;
+}
+
+/// target −= factor·source in the rows from the block of `first` on up to `end`, a whole block's.
+void subtract(double factor, const double* __restrict source, double* __restrict target,
+              Index first, Index end) {
+  for (Index b = first / block * block; b < end; b += block) {
+    for (Index i = b; i < b + block; ++i) target[i] -= factor * source[i];
+  }
+}
+
+}  // namespace
+
+NewtonMatrix::NewtonMatrix(Index dimension)
+    : storage_(Matrix::Zero(whole_blocks(dimension), dimension)),
+      rows_(Matrix::Zero(whole_blocks(dimension), dimension)),
+      inverse_pivots_(dimension),
+      padded_(Vector::Zero(whole_blocks(dimension))),
+      last_(Vector::Zero(whole_blocks(dimension))) {}
 
 // The rank-one term is subtracted entry by entry: applying it to the inverse instead
 // (Sherman–Morrison) loses all digits where d is small and x̃ lies almost in the span of the free
@@ -104,12 +128,46 @@ bool NewtonMatrix::factorise(CurvatureKind curvature, const RobustLogit& logit,
       storage_(i, j) = factor * logit.inverse()(row, column) - z * state.z[row];
     }
     storage_(j, j) += diagonal[column];
+    storage_.col(j).tail(storage_.rows() - size_).setZero();
   }
-  Eigen::Ref<Matrix> block = storage_.topLeftCorner(size_, size_);
-  return Eigen::LLT<Eigen::Ref<Matrix>>(block).info() == Eigen::Success;
+  if (is_small()) return factorise_small();
+  Eigen::Ref<Matrix> square = storage_.topLeftCorner(size_, size_);
+  return Eigen::LLT<Eigen::Ref<Matrix>>(square).info() == Eigen::Success;
 }
 
-void NewtonMatrix::solve(Eigen::Ref<Vector> vector) const {
+bool NewtonMatrix::factorise_small() {
+  const Index end = whole_blocks(size_);
+  for (Index j = 0; j < size_; ++j) {
+    const double* column = storage_.col(j).data();
+    if (!(column[j] > 0)) return false;
+    inverse_pivots_[j] = 1 / column[j];
+    for (Index k = j + 1; k < size_; ++k) {
+      const double factor = column[k] * inverse_pivots_[j];
+      rows_(j, k) = factor;
+      subtract(factor, column, storage_.col(k).data(), k, end);
+    }
+  }
+  return true;
+}
+
+void NewtonMatrix::solve_small(Eigen::Ref<Vector> vector) {
+  const Index end = whole_blocks(size_);
+  padded_.head(size_) = vector;
+  for (Index j = 0; j < size_; ++j) {
+    last_[j] = padded_[j] * inverse_pivots_[j];
+    subtract(last_[j], storage_.col(j).data(), padded_.data(), j + 1, end);
+  }
+  for (Index k = size_; k-- > 0;) {
+    vector[k] = last_[k];
+    subtract(last_[k], rows_.col(k).data(), last_.data(), 0, whole_blocks(k));
+  }
+}
+
+void NewtonMatrix::solve(Eigen::Ref<Vector> vector) {
+  if (is_small()) {
+    solve_small(vector);
+    return;
+  }
   const auto lower = storage_.topLeftCorner(size_, size_).triangularView<Eigen::Lower>();
   lower.solveInPlace(vector);
   lower.transpose().solveInPlace(vector);
