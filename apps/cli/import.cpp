@@ -57,18 +57,6 @@ Coefficients read(const ImportArguments& arguments) {
   return result;
 }
 
-/// The features whose scale is that of the schema's range, since nothing else is known of it.
-std::vector<std::string> guessed_scales(const Coefficients& coefficients, const Schema& schema) {
-  std::vector<std::string> names;
-  for (const Feature& feature : schema.features) {
-    const bool is_known = std::any_of(
-        coefficients.terms.begin(), coefficients.terms.end(),
-        [&](const Coefficient& term) { return term.term == feature.name && term.scale; });
-    if (feature.is_number() && !feature.immutable && !is_known) names.push_back(feature.name);
-  }
-  return names;
-}
-
 ExitStatus run_import(const ImportArguments& arguments) {
   const Console console = begin(arguments.common);
   const Schema schema = read_schema(arguments.schema);
@@ -76,12 +64,6 @@ ExitStatus run_import(const ImportArguments& arguments) {
   const Model model = model_of(coefficients, schema);
   write_model(arguments.output, model);
   const double epsilon = parse_epsilon_rule("auto").resolve(model);
-  if (const auto names = guessed_scales(coefficients, schema); !names.empty()) {
-    console.warning(fmt::format(
-        "distances in {} count by the range of the schema, since no standard deviation is known; "
-        "give columns `mean` and `scale` beside the estimates to have them count as elsewhere",
-        fmt::join(names, ", ")));
-  }
   std::string text;
   if (arguments.format == OutputFormat::json) {
     Json document = make_envelope("ellice.import", 1);
@@ -100,6 +82,11 @@ ExitStatus run_import(const ImportArguments& arguments) {
                                            grouped(static_cast<std::size_t>(coefficients.rows)))});
     table.row({"features", fmt::format("{}, encoded as {} columns", schema.features.size(),
                                        model.encoder.columns())});
+    const std::string& favourable = schema.target.favourable;
+    const bool is_turned = !coefficients.event.empty() && coefficients.event != favourable;
+    table.row({"event", is_turned ? fmt::format("{}; turned, so that they speak for {}",
+                                                coefficients.event, favourable)
+                                  : favourable});
     table.row({"loss", fmt::format("{} (logistic, mean)", rounded(model.training.loss))});
     table.row(
         {"epsilon", fmt::format("{} = {} % of the loss unless another is given", rounded(epsilon),

@@ -5,12 +5,15 @@
 
 #include "core/as_input.hpp"
 #include "core/utf8.hpp"
+#include "data/csv_detection.hpp"
+#include "data/number_format.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/core/sha256.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/coefficients.hpp"
+#include "model/coefficient_terms.hpp"
 #include "model/pmml.hpp"
 
 namespace ellice {
@@ -40,10 +43,20 @@ std::optional<std::size_t> column_of(const std::vector<std::string>& header, Nam
   return std::nullopt;
 }
 
+/// Separator, decimal mark and encoding; groups of digits nobody writes here.
+ChooseFormat detected(const std::string& path) {
+  return [path](std::string_view start) {
+    return detect_format(start, {.thousands = '\0'}, input_name(path)).format;
+  };
+}
+
 double number_at(const CsvReader& file, std::size_t column, std::string_view cell) {
   double value = 0;
-  require_input(parse_number(cell, value) && std::isfinite(value),
-                "{}:{}: {}: found \"{}\", expected a number", file.name(), file.line(),
+  const bool is_number = file.format().spells_plain_numbers()
+                             ? parse_number(cell, value)
+                             : parse_formatted_number(cell, file.format(), {}, value);
+  require_input(is_number && std::isfinite(value), "{}:{}: {}: found \"{}\", expected a number",
+                file.name(), file.line(),
                 file.header()[column].empty() ? "first column" : file.header()[column], cell);
   return value;
 }
@@ -112,7 +125,10 @@ void read_known(JsonObject& object, const char* key, std::vector<Coefficient>& t
   if (!object.has(key)) return;
   JsonObject values = object.object(key);
   for (Coefficient& term : terms) {
-    if (values.has(term.term)) term.*member = values.number(term.term);
+    const std::string name(unquoted(term.term));
+    for (const std::string& spelling : {term.term, name}) {
+      if (values.has(spelling)) term.*member = values.number(spelling);
+    }
   }
   values.finish();
 }
@@ -163,7 +179,7 @@ Coefficients read_coefficients(const std::string& path) {
     result = parse_coefficients(text, input_name(path));
   } else {
     require_input(path != "-", "standard input: found a table, expected JSON or PMML; name a file");
-    CsvReader file(path);
+    CsvReader file(path, detected(path));
     result = {.source = file.name(), .terms = read_estimates(file)};
   }
   result.sha256 = sha256_hex(text);
@@ -171,7 +187,7 @@ Coefficients read_coefficients(const std::string& path) {
 }
 
 void read_covariance(const std::string& path, Coefficients& coefficients) {
-  CsvReader file(path);
+  CsvReader file(path, detected(path));
   read_square(file, coefficients);
   coefficients.sha256 = sha256_hex(coefficients.sha256 + file.sha256());
 }

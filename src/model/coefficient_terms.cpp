@@ -9,6 +9,14 @@
 
 namespace ellice {
 
+std::string_view unquoted(std::string_view name) {
+  if (name.size() > 4 && name.starts_with("Q(") && name.ends_with(")"))
+    return name.substr(3, name.size() - 5);
+  if (name.size() > 2 && name.front() == '`' && name.back() == '`')
+    return name.substr(1, name.size() - 2);
+  return name;
+}
+
 namespace {
 
 constexpr std::array<std::string_view, 6> intercepts = {"(intercept)", "intercept", "const",
@@ -17,15 +25,6 @@ constexpr std::array<std::string_view, 6> intercepts = {"(intercept)", "intercep
 bool is_intercept(std::string_view term) {
   const std::string small = lower_case(term);
   return std::find(intercepts.begin(), intercepts.end(), small) != intercepts.end();
-}
-
-/// x, of `x`, Q("x") and Q('x').
-std::string_view unquoted(std::string_view name) {
-  if (name.size() > 4 && name.starts_with("Q(") && name.ends_with(")"))
-    return name.substr(3, name.size() - 5);
-  if (name.size() > 2 && name.front() == '`' && name.back() == '`')
-    return name.substr(1, name.size() - 2);
-  return name;
 }
 
 /// Feature and level of what statsmodels writes: C(purpose)[T.car], C(Q("x"), …)[T.car], x[T.car].
@@ -56,10 +55,11 @@ bool names_level(std::string_view term, const Feature& feature, const std::strin
   if (!feature.one_hot.empty()) return unquoted(term) == level;
   if (const std::optional<Treatment> treatment = as_treatment(term))
     return treatment->feature == feature.name && treatment->level == level;
-  for (const std::string_view between : {"=", "", "_", " ", ".", ":", ": "}) {
-    if (term == fmt::format("{}{}{}", feature.name, between, level) ||
-        term == fmt::format("`{}`{}{}", feature.name, between, level))
-      return true;
+  for (const std::string_view before : {"{}", "`{}`", "factor({})", "as.factor({})"}) {
+    const std::string name = fmt::format(fmt::runtime(before), feature.name);
+    for (const std::string_view between : {"=", "", "_", " ", ".", ":", ": "}) {
+      if (term == fmt::format("{}{}{}", name, between, level)) return true;
+    }
   }
   return false;
 }
@@ -70,29 +70,28 @@ class Matching {
       : terms_(&terms), schema_(&schema), source_(&source) {
     result_.column.resize(terms.size());
     result_.reference_of.resize(terms.size());
+    result_.is_indicator.resize(terms.size(), false);
+    result_.is_negated.resize(terms.size(), false);
     result_.number.resize(schema.features.size());
     taken_.resize(terms.size(), false);
   }
 
   MatchedTerms run() {
     find_intercept();
-    Index column = 0;
-    for (std::size_t j = 0; j < schema_->features.size(); ++j) {
-      const Feature& feature = schema_->features[j];
-      if (feature.kind == FeatureKind::categorical) {
-        match_levels(feature, column);
-        column += static_cast<Index>(feature.levels.size());
-      } else {
-        match_column(j, column);
-        ++column;
-      }
-    }
+    // Whole names first: "grade1" is the feature of that name before it is a level of "grade".
+    each_feature([&](std::size_t j, Index column) { match_name(j, column); });
+    each_feature([&](std::size_t j, Index column) { match_levels(j, column); });
+    std::vector<std::string> left;
     for (std::size_t t = 0; t < taken_.size(); ++t) {
-      require_input(taken_[t],
-                    "{}: the term \"{}\" belongs to no feature of the schema; {}. Products and "
-                    "transformed columns cannot be imported",
-                    *source_, (*terms_)[t], suggestion((*terms_)[t], feature_names()));
+      if (!taken_[t]) left.push_back("\"" + (*terms_)[t] + "\"");
     }
+    const std::string without =
+        left.empty() ? "" : fmt::format("; terms of no feature: {}", fmt::join(left, ", "));
+    require_input(missing_.empty(), "{}: {}{}", *source_, missing_, without);
+    require_input(left.empty(),
+                  "{}: {} belongs to no feature of the schema, which has {}. Products and "
+                  "transformed columns cannot be imported",
+                  *source_, fmt::join(left, ", "), fmt::join(feature_names(), ", "));
     return std::move(result_);
   }
 
@@ -115,7 +114,7 @@ class Matching {
                   "{}: no term is the intercept, which is called (Intercept), Intercept, const or "
                   "_cons",
                   *source_);
-    take(*found);
+    taken_[*found] = true;
     result_.intercept = *found;
   }
 
@@ -132,67 +131,109 @@ class Matching {
     return found;
   }
 
-  void match_column(std::size_t j, Index column) {
-    const Feature& feature = schema_->features[j];
-    const auto fits = [&](const std::string& term) {
-      return unquoted(term) == feature.name ||
-             (feature.kind == FeatureKind::binary && names_level(term, feature, feature.levels[1]));
-    };
-    const std::optional<std::size_t> term = find(fits, fmt::format("\"{}\"", feature.name));
-    require_input(
-        term.has_value(),
-        "{}: no term belongs to \"{}\"{}; a feature that the model does not use is listed "
-        "under `drop` in the schema",
-        *source_, feature.name,
-        feature.kind == FeatureKind::binary
-            ? fmt::format(" (such as {0} or {0}={1})", feature.name, feature.levels[1])
-            : "");
-    take(*term);
-    result_.column[*term] = column;
-    if (feature.is_number()) result_.number[j] = term;
+  template <class Match>
+  void each_feature(const Match& match) const {
+    Index column = 0;
+    for (std::size_t j = 0; j < schema_->features.size(); ++j) {
+      const Feature& feature = schema_->features[j];
+      match(j, column);
+      column += feature.kind == FeatureKind::categorical ? static_cast<Index>(feature.levels.size())
+                                                         : Index{1};
+    }
   }
 
-  void match_levels(const Feature& feature, Index first) {
-    std::optional<Index> reference;
+  /// Everything but categories: by the feature's name.
+  void match_name(std::size_t j, Index column) {
+    const Feature& feature = schema_->features[j];
+    if (feature.kind == FeatureKind::categorical) return;
+    const std::optional<std::size_t> term =
+        find([&](const std::string& name) { return unquoted(name) == feature.name; },
+             fmt::format("\"{}\"", feature.name));
+    if (term) {
+      take(*term, column, feature);
+      if (feature.is_number()) result_.number[j] = term;
+    } else if (feature.kind != FeatureKind::binary) {
+      lacks(
+          fmt::format("no term belongs to \"{}\"; a feature that the model does not use is listed "
+                      "under `drop` in the schema",
+                      feature.name));
+    }
+  }
+
+  void match_levels(std::size_t j, Index column) {
+    const Feature& feature = schema_->features[j];
+    if (feature.kind == FeatureKind::categorical) match_category(feature, column);
+    if (feature.kind != FeatureKind::binary) return;
+    if (std::find(result_.column.begin(), result_.column.end(), std::optional(column)) !=
+        result_.column.end())
+      return;
+    for (const std::size_t level : {1, 0}) {
+      const std::optional<std::size_t> term = find_level(feature, feature.levels[level]);
+      if (!term) continue;
+      take(*term, column, feature);
+      result_.is_negated[*term] = level == 0;
+      return;
+    }
+    lacks(fmt::format("no term belongs to \"{0}\" (such as {0} or {0}={1})", feature.name,
+                      feature.levels[1]));
+  }
+
+  std::optional<std::size_t> find_level(const Feature& feature, const std::string& level) const {
+    return find([&](const std::string& name) { return names_level(name, feature, level); },
+                fmt::format("the level \"{}\" of \"{}\"", level, feature.name));
+  }
+
+  void match_category(const Feature& feature, Index first) {
+    std::vector<Index> without;
     std::vector<std::size_t> terms;
     std::vector<Index> group;
     for (std::size_t k = 0; k < feature.levels.size(); ++k) {
-      const std::string& level = feature.levels[k];
       const Index column = first + static_cast<Index>(k);
       group.push_back(column);
-      const std::optional<std::size_t> term =
-          find([&](const std::string& name) { return names_level(name, feature, level); },
-               fmt::format("the level \"{}\" of \"{}\"", level, feature.name));
-      if (term) {
-        take(*term);
-        result_.column[*term] = column;
+      if (const std::optional<std::size_t> term = find_level(feature, feature.levels[k])) {
+        take(*term, column, feature);
         terms.push_back(*term);
-        continue;
+      } else {
+        without.push_back(column);
       }
-      require_input(
-          !reference,
-          "{}: \"{}\": the levels \"{}\" and \"{}\" have no term (such as {}={}); one, the "
-          "reference, has none",
-          *source_, feature.name,
-          feature.levels[static_cast<std::size_t>(reference.value_or(first) - first)], level,
-          feature.name, level);
-      reference = column;
     }
-    require_input(reference.has_value(),
-                  "{}: every level of \"{}\" has a term; one must be the reference, without any",
-                  *source_, feature.name);
-    for (const std::size_t term : terms) result_.reference_of[term] = reference;
-    result_.references.push_back(*reference);
+    if (without.size() != 1) {
+      const auto level = [&](std::size_t k) {
+        return feature.levels[static_cast<std::size_t>(without[k] - first)];
+      };
+      lacks(
+          without.empty()
+              ? fmt::format("every level of \"{}\" has a term; one must be the reference, without "
+                            "any",
+                            feature.name)
+              : fmt::format("\"{0}\": the levels \"{1}\" and \"{2}\" have no term (such as "
+                            "{0}={2}); one, the reference, has none",
+                            feature.name, level(0), level(1)));
+      return;
+    }
+    for (const std::size_t term : terms) result_.reference_of[term] = without.front();
+    result_.references.push_back(without.front());
     result_.groups.push_back(std::move(group));
   }
 
-  void take(std::size_t term) { taken_[term] = true; }
+  /// The first thing that is missing is said in the end, beside the terms that are left.
+  void lacks(std::string what) {
+    if (missing_.empty()) missing_ = std::move(what);
+  }
+
+  void take(std::size_t term, Index column, const Feature& feature) {
+    taken_[term] = true;
+    result_.column[term] = column;
+    result_.is_indicator[term] =
+        feature.kind == FeatureKind::binary || feature.kind == FeatureKind::categorical;
+  }
 
   const std::vector<std::string>* terms_;
   const Schema* schema_;
   const std::string* source_;
   MatchedTerms result_;
   std::vector<bool> taken_;
+  std::string missing_;
 };
 
 }  // namespace

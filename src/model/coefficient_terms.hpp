@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ellice/core/types.hpp"
@@ -14,6 +15,8 @@ namespace ellice {
 struct MatchedTerms {
   std::vector<std::optional<Index>> column = {};        // by term; none is the intercept
   std::vector<std::optional<Index>> reference_of = {};  // by term: of its feature, for levels
+  std::vector<bool> is_indicator = {};                  // by term: of a level
+  std::vector<bool> is_negated = {};  // by term: indicates the first level of a binary feature
   std::vector<std::optional<std::size_t>> number = {};  // by feature: the term of a number
   std::vector<Index> references = {};                   // levels without a term
   std::vector<std::vector<Index>> groups = {};          // columns of each categorical feature
@@ -24,5 +27,8 @@ struct MatchedTerms {
 /// for columns that need one. `source` names the file.
 [[nodiscard]] MatchedTerms match_terms(const std::vector<std::string>& terms, const Schema& schema,
                                        const std::string& source);
+
+/// x, of `x`, Q("x") and Q('x').
+[[nodiscard]] std::string_view unquoted(std::string_view name);
 
 }  // namespace ellice

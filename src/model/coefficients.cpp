@@ -9,6 +9,7 @@
 #include "ellice/core/json.hpp"
 #include "ellice/core/number_text.hpp"
 #include "ellice/model/model_file.hpp"
+#include "model/coefficient_checks.hpp"
 #include "model/coefficient_terms.hpp"
 
 namespace ellice {
@@ -16,43 +17,59 @@ namespace ellice {
 namespace {
 
 constexpr double confidence = 0.95;
+// Standard deviations beyond which no value of an immutable feature is expected.
+constexpr double wide = 10;
 // Files are written with this many digits at least; what differs by more was not meant to agree.
 constexpr double symmetry_tolerance = 1e-6;
 // What is left of a term's deviation when the others are known, as a share of it.
 constexpr long double least_pivot = 1e-5L;
-// What files round away of a curvature and a loss.
-constexpr double written_tolerance = 1e-3;
 
-using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+/// Mean and standard deviation as the covariance shows them: over the rows, weighted by p(1 − p)
+/// (docs/theory.md, Result 52).
+struct Moments {
+  double mean = 0;
+  double deviation = 0;
+};
 
-ColumnStatistics of_number(const Feature& feature, const Coefficient& term,
+Moments moments_of(const LongMatrix& curvature, const MatchedTerms& matched, std::size_t term) {
+  const auto i = static_cast<Index>(matched.intercept);
+  const auto j = static_cast<Index>(term);
+  const long double mean = curvature(i, j) / curvature(i, i);
+  const long double variance = curvature(j, j) / curvature(i, i) - mean * mean;
+  return {.mean = static_cast<double>(mean),
+          .deviation = static_cast<double>(std::sqrt(std::max(variance, 0.0L)))};
+}
+
+ColumnStatistics of_number(const Feature& feature, const Coefficient& term, const Moments& moments,
                            const std::string& source) {
   const auto either = [](const std::optional<double>& one, const std::optional<double>& other) {
     return one ? one : other;
   };
-  ColumnStatistics result;
-  const std::optional<double> low = either(term.min, feature.min);
-  const std::optional<double> high = either(term.max, feature.max);
-  if (feature.immutable && !(low && high)) {  // nobody asks how far it moves
-    result.min = low.value_or(term.mean.value_or(0));
-    result.max = std::max(high.value_or(result.min), result.min);
-  } else {
-    require_input(low && high,
-                  "{}: nothing says which values \"{}\" takes: give `min` and `max` in the schema, "
-                  "or in columns of the coefficients' file",
-                  source, feature.name);
-    require_input(*low <= *high, "{}: \"{}\" goes from {} to {}, expected min <= max", source,
-                  feature.name, number_text(*low), number_text(*high));
-    result.min = *low;
-    result.max = *high;
+  std::optional<double> low = either(term.min, feature.min);
+  std::optional<double> high = either(term.max, feature.max);
+  if (feature.immutable) {  // nobody asks how far it may go
+    low = low.value_or(moments.mean - wide * moments.deviation);
+    high = high.value_or(moments.mean + wide * moments.deviation);
   }
-  // Of values that are spread evenly over the range.
-  const double evenly = (result.max - result.min) / std::sqrt(12);
-  result.mean = term.mean.value_or((result.min + result.max) / 2);
-  result.scale = term.scale.value_or(evenly > 0 ? evenly : 1);
-  require_input(result.scale > 0 && std::isfinite(result.scale) && std::isfinite(result.mean),
-                "{}: \"{}\": found mean {} and scale {}, expected numbers, and a scale > 0", source,
-                feature.name, result.mean, result.scale);
+  require_input(
+      low && high,
+      "{}: nothing says which values \"{}\" takes: give `min` and `max` in the schema, or "
+      "in columns of the coefficients' file",
+      source, feature.name);
+  require_input(*low <= *high, "{}: \"{}\" goes from {} to {}, expected min <= max", source,
+                feature.name, number_text(*low), number_text(*high));
+  const ColumnStatistics result{
+      .mean = term.mean.value_or(std::clamp(moments.mean, *low, *high)),
+      .scale = term.scale.value_or(moments.deviation > 0 ? moments.deviation : 1),
+      .min = *low,
+      .max = *high};
+  require_input(result.scale > 0 && std::isfinite(result.scale),
+                "{}: \"{}\": found the scale {}, expected a number > 0", source, feature.name,
+                number_text(result.scale));
+  require_input(result.mean >= result.min && result.mean <= result.max,
+                "{}: \"{}\": found the mean {}, expected one between min and max, {} and {}",
+                source, feature.name, number_text(result.mean), number_text(result.min),
+                number_text(result.max));
   return result;
 }
 
@@ -65,17 +82,18 @@ ColumnStatistics of_ordinal(const Feature& feature) {
 }
 
 Encoder encoder_of(const Coefficients& coefficients, const Schema& schema,
-                   const MatchedTerms& matched) {
+                   const MatchedTerms& matched, const LongMatrix& curvature) {
   require_input(schema.missing != MissingPolicy::median,
                 "{}: the schema fills empty cells by medians, which without rows nobody knows; use "
-                "`missing: error` or `missing: level`",
+                "`missing: error` or `missing: level` there",
                 coefficients.source);
   std::map<std::string, ColumnStatistics> known;
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
     const Feature& feature = schema.features[j];
     if (feature.is_number()) {
-      known[feature.name] =
-          of_number(feature, coefficients.terms[*matched.number[j]], coefficients.source);
+      const std::size_t term = *matched.number[j];
+      known[feature.name] = of_number(feature, coefficients.terms[term],
+                                      moments_of(curvature, matched, term), coefficients.source);
     } else if (feature.kind == FeatureKind::ordinal) {
       known[feature.name] = of_ordinal(feature);
     }
@@ -134,8 +152,7 @@ Matrix symmetric(const Coefficients& coefficients, const Matrix& given) {
 /// whose entries are all of one size.
 LongMatrix inverse_of(const LongMatrix& covariance, Index rows, const std::string& source) {
   const auto p = covariance.rows();
-  const Eigen::Matrix<long double, Eigen::Dynamic, 1> deviations =
-      covariance.diagonal().cwiseSqrt();
+  const LongVector deviations = covariance.diagonal().cwiseSqrt();
   LongMatrix correlations = covariance;
   for (Index i = 0; i < p; ++i) {
     for (Index j = 0; j < p; ++j) correlations(i, j) /= deviations(i) * deviations(j);
@@ -156,20 +173,6 @@ LongMatrix inverse_of(const LongMatrix& covariance, Index rows, const std::strin
   return (result + result.transpose()) / 2;
 }
 
-/// The mean of p(1 − p) lies within bounds that the loss sets (docs/theory.md, Result 52).
-void check_curvature(double curvature, double loss, const Coefficients& coefficients) {
-  const double bits = loss / std::log(2);
-  const double least = bits * bits / 4 * (1 - written_tolerance);
-  const double most = bits / 4 * (1 + written_tolerance);
-  require_input(curvature >= least && curvature <= most,
-                "{}: by this covariance the loss has a curvature of {} in the intercept, and by "
-                "the log-likelihood it lies between {} and {}; is it the covariance of the "
-                "estimates (not their correlation, nor a robust one), the log-likelihood of the "
-                "same model, and were it {} rows?",
-                coefficients.source, number_text(curvature), number_text(least), number_text(most),
-                coefficients.rows);
-}
-
 /// What the reduced parameters, those of the terms, are in terms of all of the encoder's
 /// (docs/theory.md, Result 53): a level's less the reference's, the bias plus all references'.
 LongMatrix reduction(const MatchedTerms& matched, const Encoder& encoder) {
@@ -186,6 +189,70 @@ LongMatrix reduction(const MatchedTerms& matched, const Encoder& encoder) {
     if (matched.reference_of[t]) result(row, *matched.reference_of[t]) = -1;
   }
   return result;
+}
+
+/// θ = Aβ: what a coefficient is per standard deviation, around the means.
+struct Standardised {
+  LongMatrix change = {};  // A
+  Vector head = {};        // of all of the encoder's columns, then the bias
+};
+
+Standardised standardised(const Coefficients& coefficients, const MatchedTerms& matched,
+                          const Encoder& encoder, double sign) {
+  const auto p = static_cast<Index>(coefficients.terms.size());
+  const auto intercept = static_cast<Index>(matched.intercept);
+  Standardised result{.change = LongMatrix::Zero(p, p),
+                      .head = Vector::Zero(encoder.columns() + 1)};
+  long double bias = 0;
+  for (Index t = 0; t < p; ++t) {
+    const auto at = static_cast<std::size_t>(t);
+    const long double estimate = coefficients.terms[at].estimate;
+    // Of the intercept 1; of a level's absence 1 − x.
+    const bool is_intercept = !matched.column[at];
+    const long double shift = is_intercept             ? 1
+                              : matched.is_negated[at] ? 1
+                                                       : encoder.mean()(*matched.column[at]);
+    bias += estimate * shift;
+    if (!is_intercept) {
+      const long double scale =
+          matched.is_negated[at] ? -1.0 : encoder.scale()(*matched.column[at]);
+      result.change(t, t) = scale;
+      result.head(*matched.column[at]) = sign * static_cast<double>(estimate * scale);
+    }
+    result.change(intercept, t) += shift;
+  }
+  result.head(encoder.columns()) = sign * static_cast<double>(bias);
+  require_input(result.head.allFinite() && result.head.cwiseAbs().maxCoeff() < 1e100,
+                "{}: a coefficient times its scale exceeds 1e100", coefficients.source);
+  return result;
+}
+
+/// H of all of the encoder's parameters (docs/theory.md, Result 53).
+Matrix hessian_of(const LongMatrix& reduced, const MatchedTerms& matched, const Encoder& encoder) {
+  const Index columns = encoder.columns();
+  const LongMatrix reduce = reduction(matched, encoder);
+  LongMatrix hessian = reduce.transpose() * reduced * reduce;
+  const long double size = reduced.diagonal().mean();
+  for (const std::vector<Index>& levels : matched.groups) {
+    LongVector free = LongVector::Zero(columns + 1);
+    for (const Index column : levels) free(column) = 1;
+    free(columns) = -1;
+    hessian += size / free.squaredNorm() * free * free.transpose();
+  }
+  Matrix rounded = hessian.cast<double>();
+  rounded.triangularView<Eigen::StrictlyUpper>() = rounded.transpose();
+  return rounded;
+}
+
+/// Whether they speak for the other label.
+bool is_reversed(const Coefficients& coefficients, const std::string& favourable) {
+  const std::string& event = coefficients.event;
+  if (event.empty() || event == favourable) return false;
+  require_input(folded_level(event) != folded_level(favourable),
+                "{}: the event \"{}\" differs from the favourable label \"{}\" in case or blanks "
+                "only; write them alike",
+                coefficients.source, event, favourable);
+  return true;
 }
 
 }  // namespace
@@ -207,68 +274,33 @@ Model model_of(const Coefficients& coefficients, const Schema& schema) {
   std::vector<std::string> names;
   for (const Coefficient& term : coefficients.terms) names.push_back(term.term);
   const MatchedTerms matched = match_terms(names, schema, source);
-  Model model{.encoder = encoder_of(coefficients, schema, matched)};
-  const Encoder& encoder = model.encoder;
-  const Index columns = encoder.columns();
-  const std::string& favourable = schema.target.favourable;
-  const bool is_reversed = !coefficients.event.empty() && coefficients.event != favourable;
-  const double sign = is_reversed ? -1 : 1;
-
-  // θ = Aβ: what a coefficient is per standard deviation, around the means.
-  const auto p = static_cast<Index>(coefficients.terms.size());
-  LongMatrix change = LongMatrix::Zero(p, p);
-  Vector head = Vector::Zero(columns + 1);
-  long double bias = 0;
-  for (Index t = 0; t < p; ++t) {
-    const auto at = static_cast<std::size_t>(t);
-    const long double estimate = coefficients.terms[at].estimate;
-    if (!matched.column[at]) {
-      change(t, t) = 1;
-      bias += estimate;
-      continue;
-    }
-    const Index column = *matched.column[at];
-    change(t, t) = encoder.scale()(column);
-    change(static_cast<Index>(matched.intercept), t) += encoder.mean()(column);
-    head(column) = sign * static_cast<double>(estimate * encoder.scale()(column));
-    bias += estimate * encoder.mean()(column);
-  }
-  head(columns) = sign * static_cast<double>(bias);
-
   const LongMatrix given =
       symmetric(coefficients, ordered(coefficients, schema, matched)).cast<long double>();
-  const auto intercept = static_cast<Index>(matched.intercept);
-  const double curvature =
-      static_cast<double>(inverse_of(given, coefficients.rows, source)(intercept, intercept));
-  check_curvature(curvature, loss, coefficients);
+  const LongMatrix curvature = inverse_of(given, coefficients.rows, source);
+  Model model{.encoder = encoder_of(coefficients, schema, matched, curvature)};
+  const Encoder& encoder = model.encoder;
+  check_curvature(curvature, loss, coefficients, matched, encoder);
+  const Index columns = encoder.columns();
+  const std::string& favourable = schema.target.favourable;
+  const bool turned = is_reversed(coefficients, favourable);
+  const auto [change, head] = standardised(coefficients, matched, encoder, turned ? -1 : 1);
   const LongMatrix reduced =
       inverse_of(change * given * change.transpose(), coefficients.rows, source);
-  const LongMatrix reduce = reduction(matched, encoder);
-  LongMatrix hessian = reduce.transpose() * reduced * reduce;
-  const long double size = reduced.diagonal().mean();
-  for (const std::vector<Index>& levels : matched.groups) {
-    Eigen::Matrix<long double, Eigen::Dynamic, 1> free =
-        Eigen::Matrix<long double, Eigen::Dynamic, 1>::Zero(columns + 1);
-    for (const Index column : levels) free(column) = 1;
-    free(columns) = -1;
-    hessian += size / free.squaredNorm() * free * free.transpose();
-  }
-  Matrix rounded = hessian.cast<double>();
-  rounded.triangularView<Eigen::StrictlyUpper>() = rounded.transpose();
 
   model.network.kind = NetworkKind::logistic;
   model.network.layers = {{.weights = head.head(columns).transpose(),
                            .bias = Vector::Constant(1, head(columns)),
                            .activation = Activation::identity}};
-  model.decision.classes = {is_reversed ? coefficients.event : "not " + favourable, favourable};
+  model.decision.classes = {turned ? coefficients.event : "not " + favourable, favourable};
   model.training = {.rows = coefficients.rows,
                     .l2 = 0,
                     .loss = loss,
                     .objective = loss,
                     .data_sha256 = coefficients.sha256};
-  model.curvature.hessian = std::move(rounded);
+  model.curvature.hessian = hessian_of(reduced, matched, encoder);
   model.origin = {.kind = "coefficients", .tool = coefficients.tool, .sha256 = coefficients.sha256};
-  const double epsilon = chi_square_quantile(confidence, static_cast<double>(p)) / (2 * n);
+  const double epsilon =
+      chi_square_quantile(confidence, static_cast<double>(names.size())) / (2 * n);
   model.recommended =
       Json{{"last-layer",
             {{"epsilon", epsilon}, {"rule", "confidence:95%"}, {"confidence", confidence}}}};

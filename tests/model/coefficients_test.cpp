@@ -214,13 +214,53 @@ TEST(Coefficients, AndTheirCovarianceMayBeNamedDifferently) {
                      {"covariance has nothing for \"purpose=home\""});
 }
 
-TEST(Coefficients, WithoutKnownScalesCountByTheRangeOfTheSchema) {
+// Without known scales those that the covariance shows: mean and deviation weighted by p(1 − p).
+TEST(Coefficients, ShowTheSpreadOfTheirColumns) {
   const Case one = example(11);
   const Model model = model_of(one.coefficients, one.schema);
-  EXPECT_DOUBLE_EQ(model.encoder.scale()(0), 8500 / std::sqrt(12));
-  EXPECT_DOUBLE_EQ(model.encoder.mean()(0), 4750);
+  Vector beta(6);
+  for (Index t = 0; t < 6; ++t)
+    beta(t) = one.coefficients.terms[static_cast<std::size_t>(t)].estimate;
+  double weights = 0;
+  double sum = 0;
+  double squares = 0;
+  for (Index i = 0; i < one.raw.rows(); ++i) {
+    const double p = 1 / (1 + std::exp(-one.design.row(i).dot(beta)));
+    weights += p * (1 - p);
+    sum += p * (1 - p) * one.raw(i, 0);
+    squares += p * (1 - p) * one.raw(i, 0) * one.raw(i, 0);
+  }
+  const double mean = sum / weights;
+  EXPECT_NEAR(model.encoder.mean()(0), mean, 1e-8 * mean);
+  EXPECT_NEAR(model.encoder.scale()(0), std::sqrt(squares / weights - mean * mean), 1e-6 * mean);
   EXPECT_EQ(model.encoder.min()(0), 500);
   EXPECT_EQ(model.encoder.max()(0), 9000);
+}
+
+// What a program calls the other level of a binary feature is the same model.
+TEST(Coefficients, OfTheFirstLevelOfABinaryFeatureAreTurned) {
+  Case one = example(15);
+  const Model expected = model_of(one.coefficients, one.schema);
+  one.design.col(2) = (1 - one.design.col(2).array()).matrix();
+  const Fit fitted = fit(one.design, one.labels);
+  for (std::size_t t = 0; t < 6; ++t)
+    one.coefficients.terms[t].estimate = fitted.beta(static_cast<Index>(t));
+  one.coefficients.terms[2].term = "C(member, Treatment('yes'))[T.no]";
+  one.coefficients.covariance = fitted.covariance;
+  const Model model = model_of(one.coefficients, one.schema);
+  EXPECT_LE((model.network.head() - expected.network.head()).norm(), 1e-9);
+  EXPECT_LE((model.curvature.hessian - expected.curvature.hessian).norm(), 1e-9);
+}
+
+TEST(Coefficients, OfAFeatureWhoseNameIsThatOfALevelAreItsOwn) {
+  Case one = example(16);
+  one.schema.features[0].name = "purposecar";
+  one.coefficients.terms[0].term = "purposecar";
+  one.coefficients.terms[3].term = "C(purpose)[T.car]";
+  one.coefficients.terms[4].term = "factor(purpose)home";
+  const Model model = model_of(one.coefficients, one.schema);
+  EXPECT_NEAR(model.network.head()(0),
+              one.coefficients.terms[0].estimate * model.encoder.scale()(0), 1e-12);
 }
 
 TEST(Coefficients, BecomeAFileThatIsReadBackAsItIs) {
@@ -275,7 +315,59 @@ TEST(Coefficients, ThatDoNotFitAreRefusedByName) {
       {"not positive definite"});
   refuses([](Case& one) { one.schema.features[0].max.reset(); }, {"\"income\"", "`min` and `max`"});
   refuses([](Case& one) { one.schema.missing = MissingPolicy::median; }, {"medians"});
-  refuses([](Case& one) { one.coefficients.terms[0].scale = 0; }, {"\"income\"", "scale 0"});
+  refuses([](Case& one) { one.coefficients.terms[0].scale = 0; }, {"\"income\"", "the scale 0"});
+  refuses([](Case& one) { one.coefficients.terms[0].mean = 1e6; }, {"\"income\"", "the mean"});
+  refuses([](Case& one) { one.coefficients.event = "YES"; }, {"\"YES\"", "case or blanks"});
+  refuses([](Case& one) { one.schema.features[0].max = 600; }, {"\"income\" has a mean of"});
+  // Of two terms the covariance is swapped.
+  const auto swapped = [](Index i, Index j) {
+    return [=](Case& one) {
+      Matrix& covariance = one.coefficients.covariance;
+      covariance.row(i).swap(covariance.row(j));
+      covariance.col(i).swap(covariance.col(j));
+    };
+  };
+  refuses(swapped(0, 2), {"by this covariance"});
+  refuses(swapped(2, 3), {"by this covariance"});
+  refuses(swapped(1, 4), {"by this covariance"});
+  // Levels coded by their difference from the last one, as SAS does unless told otherwise.
+  refuses(
+      [](Case& one) {
+        for (Index i = 0; i < one.design.rows(); ++i) {
+          if (one.raw(i, 3) == 0) one.design(i, 3) = one.design(i, 4) = -1;
+        }
+        const Fit fitted = fit(one.design, one.labels);
+        for (std::size_t t = 0; t < 6; ++t)
+          one.coefficients.terms[t].estimate = fitted.beta(static_cast<Index>(t));
+        one.coefficients.covariance = fitted.covariance;
+      },
+      {"no column of 0 and 1", "param=ref"});
+  // A robust covariance: A⁻¹BA⁻¹ with squared residuals in B.
+  refuses(
+      [](Case& one) {
+        Vector beta(6);
+        for (Index t = 0; t < 6; ++t)
+          beta(t) = one.coefficients.terms[static_cast<std::size_t>(t)].estimate;
+        Matrix middle = Matrix::Zero(6, 6);
+        for (Index i = 0; i < one.design.rows(); ++i) {
+          const Vector x = one.design.row(i);
+          const double rest =
+              one.labels[static_cast<std::size_t>(i)] - 1 / (1 + std::exp(-x.dot(beta)));
+          middle += rest * rest * x * x.transpose();
+        }
+        one.coefficients.covariance =
+            (one.coefficients.covariance * middle * one.coefficients.covariance).eval();
+      },
+      {"not a robust one"});
+  // Four digits.
+  refuses(
+      [](Case& one) {
+        for (double& value : one.coefficients.covariance.reshaped()) {
+          const double unit = std::pow(10.0, std::floor(std::log10(std::abs(value))) - 3);
+          value = std::round(value / unit) * unit;
+        }
+      },
+      {"eight digits"});
 }
 
 class CoefficientFiles : public testing::Test {

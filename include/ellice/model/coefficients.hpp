@@ -45,6 +45,7 @@ struct Coefficients {
 ///   JSON   `terms`, `estimates`, and where known `covariance`, `rows`, `log_likelihood`, `mean`,
 ///          `scale`, `min`, `max` (objects by term), `event`, `tool`, `covariance_type`;
 ///   PMML   a RegressionModel or GeneralRegressionModel of two classes with the logit link.
+/// How a CSV file spells its table is found out: R's write.csv2 will do as well.
 [[nodiscard]] Coefficients read_coefficients(const std::string& path);
 /// The same of a text of JSON or PMML that came from `source`.
 [[nodiscard]] Coefficients parse_coefficients(const std::string& text, const std::string& source);
