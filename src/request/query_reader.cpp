@@ -1,5 +1,7 @@
 #include "ellice/request/query_reader.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,6 +17,9 @@
 namespace ellice {
 
 namespace {
+
+// Of cells of which the same is to be said.
+constexpr std::size_t most_named = 3;
 
 bool is_whole_number(double value) {
   return value == std::nearbyint(value);
@@ -126,14 +131,51 @@ void QueryReader::question_groups(std::size_t j, std::string_view cell, double v
                 "\"{}\"",
                 place, number_text(value), number_text(*other), number_text(least),
                 number_text(most), is_whole ? ", whole numbers" : "", format.decimal);
-  if (doubts_++ == 0)
-    first_doubt_ =
-        fmt::format("{} is read as {}, not as {}", place, number_text(value), number_text(*other));
+  if (doubts_.count++ == 0) {
+    doubts_.first.push_back(
+        fmt::format("{} is read as {}, not as {}", place, number_text(value), number_text(*other)));
+  }
 }
 
-std::string QueryReader::doubt() const {
-  if (doubts_ < 2) return first_doubt_;
-  return fmt::format("{} (and {} more such cells)", first_doubt_, doubts_ - 1);
+double QueryReader::fill_of(std::size_t j) const {
+  const Feature& feature = model_->schema().features[j];
+  const auto fill = model_->encoder.fill().find(feature.name);
+  require_input(fill != model_->encoder.fill().end(), "{}: line {}: {} is empty", source_->name(),
+                source_->line(), feature.name);
+  return feature.is_number()
+             ? std::get<double>(fill->second)
+             : static_cast<double>(*feature.level_index(std::get<std::string>(fill->second)));
+}
+
+void QueryReader::note_filled(const Query& query) {
+  for (const std::size_t j : query.filled) {
+    if (filled_.count++ >= most_named) continue;
+    const Feature& feature = model_->schema().features[j];
+    const double value = query.raw(static_cast<Index>(j));
+    filled_.first.push_back(
+        fmt::format("{}:{}: column \"{}\" as {}", source_->name(), source_->line(), feature.name,
+                    feature.is_number() ? number_text(value)
+                                        : feature.levels[static_cast<std::size_t>(value)]));
+  }
+}
+
+std::string QueryReader::Remarks::named() const {
+  const std::string text = fmt::format("{}", fmt::join(first, ", "));
+  return count > first.size()
+             ? fmt::format("{} (and {} more such cells)", text, count - first.size())
+             : text;
+}
+
+std::vector<std::string> QueryReader::remarks() const {
+  std::vector<std::string> result;
+  if (doubts_.count > 0) result.push_back(doubts_.named());
+  if (filled_.count > 0) {
+    result.push_back(fmt::format(
+        "empty cells are read as the median or the most frequent level of the training rows, which "
+        "need not be the person's: {}; complete these rows for answers that are theirs",
+        filled_.named()));
+  }
+  return result;
 }
 
 QueryBlock QueryReader::next(std::size_t most) {
@@ -167,14 +209,10 @@ QueryBlock QueryReader::next(std::size_t most) {
           if (features[j].is_number()) question_groups(j, cells[cells_[j]], value);
           continue;
         }
-        const auto fill = model_->encoder.fill().find(features[j].name);
-        require_input(fill != model_->encoder.fill().end(), "{}: line {}: {} is empty",
-                      source_->name(), source_->line(), features[j].name);
-        const Value& filled = fill->second;
-        value = features[j].is_number()
-                    ? std::get<double>(filled)
-                    : static_cast<double>(*features[j].level_index(std::get<std::string>(filled)));
+        value = fill_of(j);
+        query.filled.push_back(j);
       }
+      note_filled(query);
       block.queries.push_back(std::move(query));
     } catch (const Error& error) {
       if (on_error_ == OnError::stop) throw;

@@ -184,6 +184,38 @@ class Letters(CliTestCase):
         self.assertEqual(run.returncode, NOT_CERTIFIED, run.stderr)
         self.assertIn("reason: it is not what the changes of the plans say", json.loads(run.stdout)["results"][0]["failures"])
 
+    def test_state_no_guessed_value_as_somebodys_own(self):
+        """An empty cell is read as the median; whoever has one gets no letter, and everybody hears of it."""
+        schema = (self.folder / "loans.yaml").read_text(encoding="utf-8")
+        self.write("loans.yaml", schema + "missing: median\nmissing_values: [n/a]\n")
+        self.ellice("train", "loans.csv", "--schema", "loans.yaml", "-o", "m.json")
+        self.write("people.csv", "who,income,debt,purpose,city\nAnn,29000,6.5,car,Köln\nBob,27500,,boat,Bonn\n"
+                                 "Eve,n/a,12,,Köln\nRich,95000,1,home,\n")
+        run, pages = self.letters()
+        self.assertEqual(list(pages), ["000001_Ann.html"])
+        self.assertEqual((self.folder / "letters" / "index.csv").read_text(encoding="utf-8").count("\n"), 2)
+        self.assertIn("wrote 1 letter to letters: 1 with a plan, 0 that say that there is none; no letter for 1 person "
+                      "already accepted and 2 people whose row has empty cells", run.stderr)
+        self.assertRegex(run.stderr, r"no letter for 2 people \(rows 2, 3, .*complete these rows and explain them again")
+        answers = self.read_json("letters/answers.json")["results"]
+        self.assertEqual(len(answers), 4)  # as they were
+        debt, income, purpose = answers[1]["query"]["debt"], answers[2]["query"]["income"], answers[2]["query"]["purpose"]
+        self.assertIn(f'people.csv:3: column "debt" as {debt:g}, people.csv:4: column "income" as {income:g}, '
+                      f'people.csv:4: column "purpose" as {purpose} (and 1 more such cells)', run.stderr)
+        self.ellice("verify", "m.json", "letters/answers.json")
+        for form in ("table", "json", "csv"):
+            run = self.run_ellice("explain", "m.json", "people.csv", "--id", "who", "--epsilon", "1%", "--format", form)
+            self.assertEqual(run.returncode, DONE, run.stderr)
+            self.assertEqual(run.stderr.count("empty cells are read as the median"), 1)
+        # A level of its own is what the cell says, and no guess.
+        self.write("loans.yaml", schema + "missing: level\n")
+        self.write("loans.csv", (self.folder / "loans.csv").read_text(encoding="utf-8") + "30000,4,,Bonn,no\n")
+        self.ellice("train", "loans.csv", "--schema", "loans.yaml", "-o", "m.json")
+        self.write("people.csv", "who,income,debt,purpose,city\nBob,27500,6.5,,Bonn\n")
+        run, pages = self.letters(folder="level")
+        self.assertEqual(len(pages), 1)
+        self.assertNotIn("empty cells", run.stderr)
+
     def test_name_the_day_by_which_a_horizon_ends(self):
         schema = (self.folder / "loans.yaml").read_text(encoding="utf-8")
         self.write("loans.yaml", schema.replace("direction: increase, unit", "direction: increase, slow: 20000 per year, unit"))

@@ -39,16 +39,26 @@ class QueryReader {
   /// rows at all.
   [[nodiscard]] QueryBlock next(std::size_t most);
 
-  /// What of the rows read so far could mean another number, in words; empty where nothing could.
-  [[nodiscard]] std::string doubt() const;
+  /// What of the rows read so far somebody should look at, in words: cells that could mean another
+  /// number, empty ones that were filled.
+  [[nodiscard]] std::vector<std::string> remarks() const;
 
  private:
   class WithoutId;
+  /// Cells of which the same is to be said: the first of them in words, all by number.
+  struct Remarks {
+    std::size_t count = 0;
+    std::vector<std::string> first = {};
+    [[nodiscard]] std::string named() const;
+  };
   /// Refuses a number that is finite but overflows in model space.
   void require_near(std::size_t feature, double value) const;
   /// Refuses "29.000" where the training rows show that it does not mean 29, counts it where they
   /// show nothing.
   void question_groups(std::size_t feature, std::string_view cell, double value);
+  /// The value that stands for an empty cell, as in training.
+  [[nodiscard]] double fill_of(std::size_t feature) const;
+  void note_filled(const Query& query);
 
   const Model* model_;
   std::unique_ptr<WithoutId> source_;
@@ -56,8 +66,8 @@ class QueryReader {
   OnError on_error_;
   std::size_t next_index_ = 0;
   std::vector<std::size_t> cells_;  // of features that are numbers
-  std::size_t doubts_ = 0;
-  std::string first_doubt_ = {};
+  Remarks doubts_ = {};
+  Remarks filled_ = {};
 };
 
 /// All rows of a CSV file; «-» is standard input. Throws Error{input} for one that cannot be read.
