@@ -106,31 +106,54 @@ void QueryReader::require_near(std::size_t j, double value) const {
                 encoder.min()(column), encoder.max()(column));
 }
 
+std::span<const std::string> QueryReader::symbols_of(const Feature& feature) const {
+  const auto symbols = source_->format().symbols.find(feature.name);
+  if (symbols == source_->format().symbols.end()) return {};
+  return symbols->second;
+}
+
+bool QueryReader::is_usual(std::size_t j, double value) const {
+  const Encoder& encoder = model_->encoder;
+  const Index column = encoder.first_column(j);
+  return value >= encoder.min()(column) && value <= encoder.max()(column);
+}
+
+void QueryReader::question_decimals(std::size_t j, std::string_view cell, double value) const {
+  const Feature& feature = model_->schema().features[j];
+  const CsvFormat& format = source_->format();
+  const std::optional<double> other = read_as_decimals(cell, format, symbols_of(feature));
+  if (!other) return;
+  // No group of three digits follows a zero alone.
+  const bool is_group = std::abs(*other) >= 1 && (is_usual(j, value) || !is_usual(j, *other));
+  const Index column = model_->encoder.first_column(j);
+  require_input(is_group,
+                "{}:{}: column \"{}\": \"{}\" could be {} or {}, and the training rows have {} to "
+                "{}; write it without the \"{}\", or with \"{}\" before its decimals",
+                source_->name(), source_->line(), feature.name, cell, number_text(value),
+                number_text(*other), number_text(model_->encoder.min()(column)),
+                number_text(model_->encoder.max()(column)), format.thousands, format.decimal);
+}
+
 void QueryReader::question_groups(std::size_t j, std::string_view cell, double value) {
   const Feature& feature = model_->schema().features[j];
   const CsvFormat& format = source_->format();
   if (cell.find(format.decimal) == std::string_view::npos) return;
-  static const std::vector<std::string> none;
-  const auto symbols = format.symbols.find(feature.name);
-  const std::optional<double> other =
-      read_as_groups(cell, format, symbols == format.symbols.end() ? none : symbols->second);
+  const std::optional<double> other = read_as_groups(cell, format, symbols_of(feature));
   if (!other) return;
-  const Encoder& encoder = model_->encoder;
-  const Index column = encoder.first_column(j);
-  const double least = encoder.min()(column);
-  const double most = encoder.max()(column);
-  const auto is_usual = [&](double number) { return number >= least && number <= most; };
-  if (is_usual(value) && !is_usual(*other)) return;
+  if (is_usual(j, value) && !is_usual(j, *other)) return;
   const bool is_whole =
       feature.kind == FeatureKind::integer ||
       (feature.step && is_whole_number(*feature.step) && is_whole_number(feature.min.value_or(0)));
   const std::string place = fmt::format("{}:{}: column \"{}\": \"{}\"", source_->name(),
                                         source_->line(), feature.name, cell);
-  require_input(!is_whole && (is_usual(value) || !is_usual(*other)),
+  const Index column = model_->encoder.first_column(j);
+  require_input(!is_whole && (is_usual(j, value) || !is_usual(j, *other)),
                 "{} could be {} or {}, and the training rows have {} to {}{}; write it without the "
                 "\"{}\"",
-                place, number_text(value), number_text(*other), number_text(least),
-                number_text(most), is_whole ? ", whole numbers" : "", format.decimal);
+                place, number_text(value), number_text(*other),
+                number_text(model_->encoder.min()(column)),
+                number_text(model_->encoder.max()(column)), is_whole ? ", whole numbers" : "",
+                format.decimal);
   if (doubts_.count++ == 0) {
     doubts_.first.push_back(
         fmt::format("{} is read as {}, not as {}", place, number_text(value), number_text(*other)));
@@ -205,6 +228,7 @@ QueryBlock QueryReader::next(std::size_t most) {
       for (std::size_t j = 0; j < features.size(); ++j) {
         double& value = query.raw(static_cast<Index>(j));
         if (!std::isnan(value)) {
+          if (features[j].is_number()) question_decimals(j, cells[cells_[j]], value);
           require_near(j, value);
           if (features[j].is_number()) question_groups(j, cells[cells_[j]], value);
           continue;

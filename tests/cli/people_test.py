@@ -81,6 +81,35 @@ class People(CliTestCase):
         self.assertEqual(json.loads(run.stdout)["results"][0]["query"]["income"], 29000)
         self.assertNotIn("read as", run.stderr)
 
+    def test_asks_what_a_point_between_groups_means(self):
+        """The reverse: "." stands between groups, and the training rows have 27500 to 61000 of income, 1,25 to 12 of debt."""
+        def outcome(cells, model="g.json", separator=";"):
+            self.write("p.csv", separator.join(("income", "debt", "purpose", "city")) + f"\n{cells}\n")
+            return self.run_ellice("explain", model, "p.csv", "--epsilon", "1%", "--format", "json")
+        self.write("german.csv", LOANS.replace(",", ";").replace(".", ","))
+        self.write("german.yaml", LOANS_SCHEMA + 'format: {separator: ";", decimal: ",", thousands: ".", '
+                                                 'symbols: {income: ["€"], debt: ["%"]}}\n')
+        self.ellice("train", "german.csv", "--schema", "german.yaml", "-o", "g.json")
+        for cell, group, decimal in (("7.325 %", 7325, 7.325), ("11.000", 11000, 11), ("0.125", 125, 0.125)):
+            run = outcome(f"29.000 €;{cell};car;Bonn")
+            self.assertEqual(run.returncode, BAD_INPUT)
+            self.assertIn(f'p.csv:2: column "debt": "{cell}" could be {group} or {decimal}, and the training rows have 1.25 to 12; '
+                          'write it without the ".", or with "," before its decimals', run.stderr)
+        for cells, income, debt in (("29.000 €;6,5 %;car;Bonn", 29000, 6.5), ("€ 29.000,5;7,325;car;Bonn", 29000.5, 7.325),
+                                    ("29000;6;car;Bonn", 29000, 6), ("100.500;12;car;Bonn", 100500, 12),
+                                    ("29.000;20.000;car;Bonn", 29000, 20000), ("1.029.000;1,250;car;Bonn", 1029000, 1.25)):
+            run = outcome(cells)
+            self.assertEqual(run.returncode, DONE, run.stderr)
+            person = json.loads(run.stdout)["results"][0]["query"]
+            self.assertEqual((person["income"], person["debt"]), (income, debt))
+        self.write("english.csv", LOANS)
+        self.write("english.yaml", LOANS_SCHEMA + 'format: {thousands: ","}\n')
+        self.ellice("train", "english.csv", "--schema", "english.yaml", "-o", "e.json")
+        self.assertIn('"7,325" could be 7325 or 7.325', outcome('29000,"7,325",car,Bonn', "e.json", ",").stderr)
+        self.write("blank.yaml", LOANS_SCHEMA + 'format: {thousands: " "}\n')  # which nobody writes before decimals
+        self.ellice("train", "english.csv", "--schema", "blank.yaml", "-o", "b.json")
+        self.assertEqual(outcome("29000,7 325,car,Bonn", "b.json", ",").returncode, DONE)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,13 @@ class QueryReader {
   /// Refuses "29.000" where the training rows show that it does not mean 29, counts it where they
   /// show nothing.
   void question_groups(std::size_t feature, std::string_view cell, double value);
+  /// Refuses "7.325" where "." stands between groups and the training rows show that it does not
+  /// mean 7325.
+  void question_decimals(std::size_t feature, std::string_view cell, double value) const;
+  /// From the least to the greatest number of the training rows.
+  [[nodiscard]] bool is_usual(std::size_t feature, double value) const;
+  /// The signs that may stand beside a feature's numbers.
+  [[nodiscard]] std::span<const std::string> symbols_of(const Feature& feature) const;
   /// The value that stands for an empty cell, as in training.
   [[nodiscard]] double fill_of(std::size_t feature) const;
   void note_filled(const Query& query);
