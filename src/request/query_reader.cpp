@@ -25,6 +25,15 @@ bool is_whole_number(double value) {
   return value == std::nearbyint(value);
 }
 
+bool is_known(const Schema& schema, const std::string& column) {
+  if (column == schema.target.column || schema.find(column)) return true;
+  if (std::find(schema.drop.begin(), schema.drop.end(), column) != schema.drop.end()) return true;
+  return std::any_of(schema.features.begin(), schema.features.end(), [&](const Feature& feature) {
+    return std::find(feature.one_hot.begin(), feature.one_hot.end(), column) !=
+           feature.one_hot.end();
+  });
+}
+
 }  // namespace
 
 /// The table without its identifier, unless the schema knows that column anyway.
@@ -64,15 +73,6 @@ class QueryReader::WithoutId final : public RowSource {
   }
 
  private:
-  static bool is_known(const Schema& schema, const std::string& column) {
-    if (column == schema.target.column || schema.find(column)) return true;
-    if (std::find(schema.drop.begin(), schema.drop.end(), column) != schema.drop.end()) return true;
-    return std::any_of(schema.features.begin(), schema.features.end(), [&](const Feature& feature) {
-      return std::find(feature.one_hot.begin(), feature.one_hot.end(), column) !=
-             feature.one_hot.end();
-    });
-  }
-
   RowSource* source_;
   std::vector<std::string> header_;
   std::optional<std::size_t> id_cell_;
@@ -245,6 +245,16 @@ QueryBlock QueryReader::next(std::size_t most) {
   }
   require_input(next_index_ > 0, "{}: there are no rows below the header", source_->name());
   return block;
+}
+
+std::optional<std::string> identifier_column(const RowSource& source, const Schema& schema) {
+  std::optional<std::string> only;
+  for (const std::string& column : source.header()) {
+    if (is_known(schema, column)) continue;
+    if (only) return std::nullopt;
+    only = column;
+  }
+  return only;
 }
 
 std::vector<Query> read_queries(const std::string& path, const Model& model,

@@ -4,7 +4,7 @@ import os
 import threading
 import unittest
 
-from cli_test_case import BAD_INPUT, DONE, LOANS, LOANS_SCHEMA, CliTestCase
+from cli_test_case import BAD_INPUT, DONE, LOANS, LOANS_SCHEMA, NOT_CERTIFIED, CliTestCase
 
 
 class People(CliTestCase):
@@ -109,6 +109,27 @@ class People(CliTestCase):
         self.write("blank.yaml", LOANS_SCHEMA + 'format: {thousands: " "}\n')  # which nobody writes before decimals
         self.ellice("train", "english.csv", "--schema", "blank.yaml", "-o", "b.json")
         self.assertEqual(outcome("29000,7 325,car,Bonn", "b.json", ",").returncode, DONE)
+
+    def test_holds_answers_against_the_file_whose_identifiers_they_echo(self):
+        """`verify` and `evaluate` know which column of the people --id named: the one that is not in the schema."""
+        self.train_loans()
+        people = "income,who,debt,purpose,city\n29000,Ann,6.5,car,Köln\n27500,Bob,3.5,boat,Bonn\n"
+        self.write("p.csv", people)
+        self.ellice("explain", "m.json", "p.csv", "--id", "who", "--epsilon", "1%", "-o", "a.json")
+        self.ellice("explain", "m.json", "p.csv", "--id", "who", "--epsilon", "1%", "-o", "a.csv")
+        self.ellice("verify", "m.json", "a.json", "--queries", "p.csv")
+        for answers in ("a.json", "a.csv"):
+            self.ellice("evaluate", "m.json", answers, "--queries", "p.csv", "--data", "loans.csv", "--evaluators", "ellipsoid",
+                        "--metrics", "l2")
+        self.write("p.csv", people.replace("6.5", "6.25"))  # somebody else
+        run = self.run_ellice("verify", "m.json", "a.json", "--queries", "p.csv")
+        self.assertEqual(run.returncode, NOT_CERTIFIED, run.stderr)
+        self.expect_failure(BAD_INPUT, ["is not that row of the query file"], "evaluate", "m.json", "a.json", "--queries", "p.csv",
+                            "--data", "loans.csv")
+        self.write("p.csv", people.replace("who", "who,where").replace("Ann", "Ann,x").replace("Bob", "Bob,y"))
+        for verb in ("verify", "evaluate"):
+            self.expect_failure(BAD_INPUT, ['("who") is not in the schema'], verb, "m.json", "a.json", "--queries", "p.csv",
+                                "--data", "loans.csv")
 
 
 if __name__ == "__main__":

@@ -78,6 +78,11 @@ class QueryReader {
   Remarks filled_ = {};
 };
 
+/// The only column of a table that the schema does not know, which is the identifier of people
+/// whose answers are at hand; nothing where there is none, or several.
+[[nodiscard]] std::optional<std::string> identifier_column(const RowSource& source,
+                                                           const Schema& schema);
+
 /// All rows of a CSV file; «-» is standard input. Throws Error{input} for one that cannot be read.
 [[nodiscard]] std::vector<Query> read_queries(const std::string& path, const Model& model,
                                               const std::optional<std::string>& id_column = {});
