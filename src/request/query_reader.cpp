@@ -21,6 +21,9 @@ namespace {
 // Of cells of which the same is to be said.
 constexpr std::size_t most_named = 3;
 
+// Outside the training rows by more than so much of their range a number is far away.
+constexpr double far_share = 0.5;
+
 bool is_whole_number(double value) {
   return value == std::nearbyint(value);
 }
@@ -182,6 +185,24 @@ void QueryReader::note_filled(const Query& query) {
   }
 }
 
+void QueryReader::note_far(const Query& query) {
+  const Encoder& encoder = model_->encoder;
+  for (std::size_t j = 0; j < model_->schema().features.size(); ++j) {
+    const Feature& feature = model_->schema().features[j];
+    const double value = query.raw(static_cast<Index>(j));
+    if (!feature.is_number() || is_usual(j, value)) continue;
+    const double least = encoder.min()(encoder.first_column(j));
+    const double most = encoder.max()(encoder.first_column(j));
+    const double room = far_share * (most - least);
+    const bool has_new_sign = value < 0 && least >= 0;  // as no age and no income has
+    if (value >= least - room && value <= most + room && !has_new_sign) continue;
+    if (far_.count++ >= most_named) continue;
+    far_.first.push_back(fmt::format("{}:{}: column \"{}\" is {} (training rows: {} to {})",
+                                     source_->name(), source_->line(), feature.name,
+                                     number_text(value), number_text(least), number_text(most)));
+  }
+}
+
 std::string QueryReader::Remarks::named() const {
   const std::string text = fmt::format("{}", fmt::join(first, ", "));
   return count > first.size()
@@ -197,6 +218,12 @@ std::vector<std::string> QueryReader::remarks() const {
         "empty cells are read as the median or the most frequent level of the training rows, which "
         "need not be the person's: {}; complete these rows for answers that are theirs",
         filled_.named()));
+  }
+  if (far_.count > 0) {
+    result.push_back(
+        fmt::format("numbers far outside the training rows, where nothing supports what the model "
+                    "says: {}; look whether they are right",
+                    far_.named()));
   }
   return result;
 }
@@ -237,6 +264,7 @@ QueryBlock QueryReader::next(std::size_t most) {
         query.filled.push_back(j);
       }
       note_filled(query);
+      note_far(query);
       block.queries.push_back(std::move(query));
     } catch (const Error& error) {
       if (on_error_ == OnError::stop) throw;

@@ -131,6 +131,23 @@ class People(CliTestCase):
             self.expect_failure(BAD_INPUT, ['("who") is not in the schema'], verb, "m.json", "a.json", "--queries", "p.csv",
                                 "--data", "loans.csv")
 
+    def test_names_numbers_far_outside_the_training_rows(self):
+        """27500 to 61000 of income, 1.25 to 12 of debt; half of that further is not far."""
+        self.train_loans()
+        def run(*rows):
+            self.write("p.csv", "income,debt,purpose,city\n" + "".join(f"{row},car,Bonn\n" for row in rows))
+            run = self.run_ellice("explain", "m.json", "p.csv", "--epsilon", "1%", "--format", "json")
+            self.assertEqual(run.returncode, DONE, run.stderr)
+            return run
+        near = run("29000,6.5", "77000,17.25", "11000,0", "29000,0.5")
+        self.assertNotIn("far outside", near.stderr)
+        far = run("29000,6.5", "31700000,6.5", "30000,-5", "29000,200", "1000,200")
+        self.assertIn('p.csv:3: column "income" is 31700000 (training rows: 27500 to 61000), p.csv:4: column "debt" is -5 '
+                      '(training rows: 1.25 to 12), p.csv:5: column "debt" is 200 (training rows: 1.25 to 12) '
+                      '(and 2 more such cells)', far.stderr)
+        self.assertEqual(json.loads(far.stdout)["results"][0]["query"], json.loads(near.stdout)["results"][0]["query"])
+        self.assertEqual([answer["query"]["debt"] for answer in json.loads(far.stdout)["results"]], [6.5, 6.5, -5, 200, 200])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -41,7 +41,7 @@ class QueryReader {
   [[nodiscard]] QueryBlock next(std::size_t most);
 
   /// What of the rows read so far somebody should look at, in words: cells that could mean another
-  /// number, empty ones that were filled.
+  /// number, empty ones that were filled, numbers far outside the training rows.
   [[nodiscard]] std::vector<std::string> remarks() const;
 
  private:
@@ -67,6 +67,8 @@ class QueryReader {
   /// The value that stands for an empty cell, as in training.
   [[nodiscard]] double fill_of(std::size_t feature) const;
   void note_filled(const Query& query);
+  /// Notes numbers at which no training row says anything about what the model answers.
+  void note_far(const Query& query);
 
   const Model* model_;
   std::unique_ptr<WithoutId> source_;
@@ -76,6 +78,7 @@ class QueryReader {
   std::vector<std::size_t> cells_;  // of features that are numbers
   Remarks doubts_ = {};
   Remarks filled_ = {};
+  Remarks far_ = {};
 };
 
 /// The only column of a table that the schema does not know, which is the identifier of people
