@@ -4,6 +4,7 @@
 #include <fstream>
 #include <future>
 #include <memory>
+#include <set>
 
 #include "answer_sink.hpp"
 #include "core/stop.hpp"
@@ -244,6 +245,14 @@ ExitStatus conclude(const ExplainArguments& arguments, const AnswerSink& sink,
   return not_certified;
 }
 
+/// Whose row had empty cells.
+std::set<std::size_t> incomplete(const std::vector<Query>& queries) {
+  std::set<std::size_t> result;
+  for (const Query& query : queries)
+    if (!query.filled.empty()) result.insert(query.index);
+  return result;
+}
+
 /// Reads, answers and writes block by block. Stopped, it has written what was finished.
 void explain_all(const ExplainArguments& arguments, const Explainer& explainer, BlockReader& reader,
                  TableProgress& progress, IdCheck& ids, AnswerSink& sink, LetterBatch* letters) {
@@ -271,7 +280,7 @@ void explain_all(const ExplainArguments& arguments, const Explainer& explainer, 
       check_stop();
     }
     if (letters != nullptr) {
-      letters->add(answers);
+      letters->add(answers, incomplete(block.queries));
       letters->add(block.invalid);
     }
     sink.add(std::move(answers), block.invalid);
@@ -337,7 +346,7 @@ ExitStatus run_explain(ExplainArguments arguments) {
   const std::size_t left_out = arguments.declined ? progress.rows() - sink.summary().queries() : 0;
   if (letters) letters->finish(left_out, console);
   ids.warn(arguments.id, letters != nullptr, console);
-  if (!reader.doubt().empty()) console.warning(reader.doubt());
+  for (const std::string& remark : reader.remarks()) console.warning(remark);
   console.info(fmt::format("epsilon {} ({}): a certified plan is {}",
                            rounded(explainer.epsilon(), 3), explainer.resolved().rule.text,
                            epsilon_meaning(explainer.resolved().rule, explainer.problem())));

@@ -20,7 +20,8 @@ std::string_view trimmed(std::string_view id) {
   return id.substr(first, id.find_last_not_of(" \t") - first + 1);
 }
 
-/// «row 3», «rows 3, 4, 9 … (12 in all)»: counted from 1, as the names of letters are.
+}  // namespace
+
 std::string named_rows(std::vector<std::size_t> rows) {
   std::sort(rows.begin(), rows.end());
   std::vector<std::size_t> named;
@@ -28,8 +29,6 @@ std::string named_rows(std::vector<std::size_t> rows) {
   return fmt::format("row{} {}{}", rows.size() == 1 ? "" : "s", fmt::join(named, ", "),
                      rows.size() > most_named ? fmt::format(" … ({} in all)", rows.size()) : "");
 }
-
-}  // namespace
 
 void IdCheck::add(std::size_t row, const std::optional<std::string>& id) {
   if (!id) return;

@@ -3,6 +3,7 @@
 // Whether the identifiers that --id names tell people apart.
 
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,10 @@
 #include "ellice/request/query_reader.hpp"
 
 namespace ellice::cli {
+
+/// «row 3», «rows 3, 4, 9 … (12 in all)»: counted from 1, as the names of letters are, of rows
+/// counted from 0.
+[[nodiscard]] std::string named_rows(std::vector<std::size_t> rows);
 
 /// Remembers 16 bytes of each row, whatever its identifier.
 class IdCheck {

@@ -2,6 +2,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
+#include "id_check.hpp"
 #include "request/recourse_file.hpp"
 
 namespace ellice::cli {
@@ -115,14 +116,25 @@ void LetterJob::finish(std::size_t left_out, const Console& console) {
   batch_->finish();
   folder_.commit();
   const LetterCounts& counts = batch_->counts();
+  std::string others;
+  if (counts.unreadable > 0)
+    others += fmt::format(" and {} whose row cannot be read", people(counts.unreadable));
+  const std::vector<std::size_t>& incomplete = batch_->incomplete_rows();
+  if (!incomplete.empty())
+    others += fmt::format(" and {} whose row has empty cells", people(incomplete.size()));
   console.info(fmt::format(
       "wrote {} {} to {}: {} with a plan, {} that say that there is none; no letter for {} "
       "already accepted{}",
       counts.letters(), counts.letters() == 1 ? "letter" : "letters", folder_.path(), counts.plans,
-      counts.without_plan, people(counts.accepted + left_out),
-      counts.unreadable == 0
-          ? ""
-          : fmt::format(" and {} whose row cannot be read", people(counts.unreadable))));
+      counts.without_plan, people(counts.accepted + left_out), others));
+  if (!incomplete.empty()) {
+    console.warning(fmt::format(
+        "no letter for {} ({}, counted from 1 below the header): empty cells of the row are filled "
+        "by a guess, which a letter would state as the person's own; complete {} and explain {} "
+        "again",
+        people(incomplete.size()), named_rows(incomplete),
+        incomplete.size() == 1 ? "the row" : "these rows", incomplete.size() == 1 ? "it" : "them"));
+  }
   if (batch_->letters_with_protected_reasons() == 0) return;
   std::string features;
   for (const auto& [name, count] : batch_->protected_reasons())

@@ -52,10 +52,12 @@ bool is_recourse_file(const Json& document) {
          document["format"] == recourse_format;
 }
 
-/// Those who asked, as `explain` read them.
+/// Those who asked, as `explain` read them; a column that the schema does not know is the one that
+/// --id named.
 People read_people(const std::string& path, const Model& model) {
   CsvReader source = open_rows(path, model.schema().format);
-  QueryReader reader(model, source, std::nullopt, QueryReader::OnError::skip);
+  QueryReader reader(model, source, identifier_column(source, model.schema()),
+                     QueryReader::OnError::skip);
   People people;
   constexpr std::size_t block_rows = 4096;
   while (true) {

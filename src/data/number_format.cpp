@@ -124,4 +124,16 @@ std::optional<double> read_as_groups(std::string_view cell, const CsvFormat& for
   return value;
 }
 
+std::optional<double> read_as_decimals(std::string_view cell, const CsvFormat& format,
+                                       std::span<const std::string> symbols) {
+  if (format.thousands != '.' && format.thousands != ',') return std::nullopt;
+  if (cell.find(format.thousands) == std::string_view::npos) return std::nullopt;
+  CsvFormat other = format;
+  other.decimal = format.thousands;
+  other.thousands = '\0';
+  double value = 0;
+  if (!parse_formatted_number(cell, other, symbols, value)) return std::nullopt;
+  return value;
+}
+
 }  // namespace ellice

@@ -22,6 +22,12 @@ namespace ellice {
 [[nodiscard]] std::optional<double> read_as_groups(std::string_view cell, const CsvFormat& format,
                                                    std::span<const std::string> symbols);
 
+/// The reverse: the number that such a cell would be if its mark between groups stood before
+/// decimals, 7.325 for "7.325" that is read as 7325. Nothing where it cannot, as in "1.234.567" and
+/// "7.325,5", and where the mark is one that nobody writes before decimals.
+[[nodiscard]] std::optional<double> read_as_decimals(std::string_view cell, const CsvFormat& format,
+                                                     std::span<const std::string> symbols);
+
 /// Removes blanks at both ends, also those that do not break.
 [[nodiscard]] std::string_view without_outer_blanks(std::string_view text);
 

@@ -46,13 +46,17 @@ void LetterBatch::count_protected(const Answer& answer) {
   if (any) ++with_protected_;
 }
 
-void LetterBatch::add(const Answer& answer) {
+void LetterBatch::add(const Answer& answer, bool is_complete) {
   if (answer.status == Status::invalid) {
     ++counts_.unreadable;
     return;
   }
   if (answer.status == Status::already_robust || writer_.is_accepted(answer)) {
     ++counts_.accepted;
+    return;
+  }
+  if (!is_complete) {
+    incomplete_.push_back(answer.query_index);
     return;
   }
   const bool has_plan = LetterWriter::has_plan(answer);
@@ -65,11 +69,12 @@ void LetterBatch::add(const Answer& answer) {
                         has_plan ? certificate_hash(*answer.certificate, *schema_) : "");
 }
 
-void LetterBatch::add(const std::vector<Answer>& answers) {
+void LetterBatch::add(const std::vector<Answer>& answers, const std::set<std::size_t>& incomplete) {
   for (std::size_t first = 0; first < answers.size();) {
     const std::size_t end = end_of_person(answers, first);
     const std::span<const Answer> plans(answers.data() + first, end - first);
-    add(plans[worth_ && is_trade_off(plans) ? recommended(plans, *worth_) : 0]);
+    add(plans[worth_ && is_trade_off(plans) ? recommended(plans, *worth_) : 0],
+        !incomplete.contains(plans.front().query_index));
     first = end;
   }
 }

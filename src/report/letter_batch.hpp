@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,9 @@ class LetterBatch {
   LetterBatch(LetterFolder& folder, LetterWriter writer, const Schema& schema,
               std::optional<double> worth = {});
 
-  /// One letter for each person that was declined, whose plans stand together.
-  void add(const std::vector<Answer>& answers);
+  /// One letter for each person that was declined, whose plans stand together. None for those of
+  /// `incomplete` (query indices): their row has cells that were empty and are filled.
+  void add(const std::vector<Answer>& answers, const std::set<std::size_t>& incomplete = {});
   /// Adds index.csv: who got which letter.
   void finish();
 
@@ -41,9 +43,12 @@ class LetterBatch {
     return protected_reasons_;
   }
   [[nodiscard]] std::size_t letters_with_protected_reasons() const { return with_protected_; }
+  /// Rows, from 0, of people who were declined and get no letter, because it would state a guessed
+  /// value as theirs.
+  [[nodiscard]] const std::vector<std::size_t>& incomplete_rows() const { return incomplete_; }
 
  private:
-  void add(const Answer& answer);
+  void add(const Answer& answer, bool is_complete);
   void count_protected(const Answer& answer);
 
   LetterFolder* folder_;
@@ -53,6 +58,7 @@ class LetterBatch {
   LetterCounts counts_ = {};
   std::map<std::string, std::size_t> protected_reasons_ = {};
   std::size_t with_protected_ = 0;
+  std::vector<std::size_t> incomplete_ = {};
   FormulaGuard guard_{true};  // the index is for people, who open it in spreadsheets
   std::string index_;
 };

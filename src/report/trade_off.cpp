@@ -70,17 +70,17 @@ std::vector<Answer> recommended_alone(const std::vector<Answer>& answers, double
     const std::size_t end = end_of_person(answers, first);
     const std::span<const Answer> plans(answers.data() + first, end - first);
     first = end;
-    Answer chosen = plans.front();
-    if (is_trade_off(plans)) {
-      const std::size_t place = recommended(plans, worth);
-      chosen = plans[place];
-      const std::string more =
-          place + 1 < plans.size() ? cheaper_plan(plans.back()) : chosen.reason;
-      add_message(chosen, fmt::format("{}{}{}", recommendation_rule(worth),
-                                      more.empty() ? "" : "; ", more));
-      chosen.plan = 0;
-      chosen.reason.clear();
-    }
+    const bool has_choice = is_trade_off(plans);
+    const std::size_t place = has_choice ? recommended(plans, worth) : 0;
+    Answer chosen = plans[place];
+    if (has_choice) add_message(chosen, recommendation_rule(worth));
+    // A reason is for plans that stand beside it, and is checked against them. Also a plan that was
+    // alone from the start may have one: what more changes than are shown would cost.
+    const std::string more =
+        place + 1 < plans.size() && has_choice ? cheaper_plan(plans.back()) : chosen.reason;
+    if (!more.empty()) add_message(chosen, more);
+    chosen.plan = 0;
+    chosen.reason.clear();
     result.push_back(std::move(chosen));
   }
   return result;

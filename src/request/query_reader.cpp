@@ -1,5 +1,7 @@
 #include "ellice/request/query_reader.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,8 +18,23 @@ namespace ellice {
 
 namespace {
 
+// Of cells of which the same is to be said.
+constexpr std::size_t most_named = 3;
+
+// Outside the training rows by more than so much of their range a number is far away.
+constexpr double far_share = 0.5;
+
 bool is_whole_number(double value) {
   return value == std::nearbyint(value);
+}
+
+bool is_known(const Schema& schema, const std::string& column) {
+  if (column == schema.target.column || schema.find(column)) return true;
+  if (std::find(schema.drop.begin(), schema.drop.end(), column) != schema.drop.end()) return true;
+  return std::any_of(schema.features.begin(), schema.features.end(), [&](const Feature& feature) {
+    return std::find(feature.one_hot.begin(), feature.one_hot.end(), column) !=
+           feature.one_hot.end();
+  });
 }
 
 }  // namespace
@@ -59,15 +76,6 @@ class QueryReader::WithoutId final : public RowSource {
   }
 
  private:
-  static bool is_known(const Schema& schema, const std::string& column) {
-    if (column == schema.target.column || schema.find(column)) return true;
-    if (std::find(schema.drop.begin(), schema.drop.end(), column) != schema.drop.end()) return true;
-    return std::any_of(schema.features.begin(), schema.features.end(), [&](const Feature& feature) {
-      return std::find(feature.one_hot.begin(), feature.one_hot.end(), column) !=
-             feature.one_hot.end();
-    });
-  }
-
   RowSource* source_;
   std::vector<std::string> header_;
   std::optional<std::size_t> id_cell_;
@@ -101,39 +109,123 @@ void QueryReader::require_near(std::size_t j, double value) const {
                 encoder.min()(column), encoder.max()(column));
 }
 
+std::span<const std::string> QueryReader::symbols_of(const Feature& feature) const {
+  const auto symbols = source_->format().symbols.find(feature.name);
+  if (symbols == source_->format().symbols.end()) return {};
+  return symbols->second;
+}
+
+bool QueryReader::is_usual(std::size_t j, double value) const {
+  const Encoder& encoder = model_->encoder;
+  const Index column = encoder.first_column(j);
+  return value >= encoder.min()(column) && value <= encoder.max()(column);
+}
+
+void QueryReader::question_decimals(std::size_t j, std::string_view cell, double value) const {
+  const Feature& feature = model_->schema().features[j];
+  const CsvFormat& format = source_->format();
+  const std::optional<double> other = read_as_decimals(cell, format, symbols_of(feature));
+  if (!other) return;
+  // No group of three digits follows a zero alone.
+  const bool is_group = std::abs(*other) >= 1 && (is_usual(j, value) || !is_usual(j, *other));
+  const Index column = model_->encoder.first_column(j);
+  require_input(is_group,
+                "{}:{}: column \"{}\": \"{}\" could be {} or {}, and the training rows have {} to "
+                "{}; write it without the \"{}\", or with \"{}\" before its decimals",
+                source_->name(), source_->line(), feature.name, cell, number_text(value),
+                number_text(*other), number_text(model_->encoder.min()(column)),
+                number_text(model_->encoder.max()(column)), format.thousands, format.decimal);
+}
+
 void QueryReader::question_groups(std::size_t j, std::string_view cell, double value) {
   const Feature& feature = model_->schema().features[j];
   const CsvFormat& format = source_->format();
   if (cell.find(format.decimal) == std::string_view::npos) return;
-  static const std::vector<std::string> none;
-  const auto symbols = format.symbols.find(feature.name);
-  const std::optional<double> other =
-      read_as_groups(cell, format, symbols == format.symbols.end() ? none : symbols->second);
+  const std::optional<double> other = read_as_groups(cell, format, symbols_of(feature));
   if (!other) return;
-  const Encoder& encoder = model_->encoder;
-  const Index column = encoder.first_column(j);
-  const double least = encoder.min()(column);
-  const double most = encoder.max()(column);
-  const auto is_usual = [&](double number) { return number >= least && number <= most; };
-  if (is_usual(value) && !is_usual(*other)) return;
+  if (is_usual(j, value) && !is_usual(j, *other)) return;
   const bool is_whole =
       feature.kind == FeatureKind::integer ||
       (feature.step && is_whole_number(*feature.step) && is_whole_number(feature.min.value_or(0)));
   const std::string place = fmt::format("{}:{}: column \"{}\": \"{}\"", source_->name(),
                                         source_->line(), feature.name, cell);
-  require_input(!is_whole && (is_usual(value) || !is_usual(*other)),
+  const Index column = model_->encoder.first_column(j);
+  require_input(!is_whole && (is_usual(j, value) || !is_usual(j, *other)),
                 "{} could be {} or {}, and the training rows have {} to {}{}; write it without the "
                 "\"{}\"",
-                place, number_text(value), number_text(*other), number_text(least),
-                number_text(most), is_whole ? ", whole numbers" : "", format.decimal);
-  if (doubts_++ == 0)
-    first_doubt_ =
-        fmt::format("{} is read as {}, not as {}", place, number_text(value), number_text(*other));
+                place, number_text(value), number_text(*other),
+                number_text(model_->encoder.min()(column)),
+                number_text(model_->encoder.max()(column)), is_whole ? ", whole numbers" : "",
+                format.decimal);
+  if (doubts_.count++ == 0) {
+    doubts_.first.push_back(
+        fmt::format("{} is read as {}, not as {}", place, number_text(value), number_text(*other)));
+  }
 }
 
-std::string QueryReader::doubt() const {
-  if (doubts_ < 2) return first_doubt_;
-  return fmt::format("{} (and {} more such cells)", first_doubt_, doubts_ - 1);
+double QueryReader::fill_of(std::size_t j) const {
+  const Feature& feature = model_->schema().features[j];
+  const auto fill = model_->encoder.fill().find(feature.name);
+  require_input(fill != model_->encoder.fill().end(), "{}: line {}: {} is empty", source_->name(),
+                source_->line(), feature.name);
+  return feature.is_number()
+             ? std::get<double>(fill->second)
+             : static_cast<double>(*feature.level_index(std::get<std::string>(fill->second)));
+}
+
+void QueryReader::note_filled(const Query& query) {
+  for (const std::size_t j : query.filled) {
+    if (filled_.count++ >= most_named) continue;
+    const Feature& feature = model_->schema().features[j];
+    const double value = query.raw(static_cast<Index>(j));
+    filled_.first.push_back(
+        fmt::format("{}:{}: column \"{}\" as {}", source_->name(), source_->line(), feature.name,
+                    feature.is_number() ? number_text(value)
+                                        : feature.levels[static_cast<std::size_t>(value)]));
+  }
+}
+
+void QueryReader::note_far(const Query& query) {
+  const Encoder& encoder = model_->encoder;
+  for (std::size_t j = 0; j < model_->schema().features.size(); ++j) {
+    const Feature& feature = model_->schema().features[j];
+    const double value = query.raw(static_cast<Index>(j));
+    if (!feature.is_number() || is_usual(j, value)) continue;
+    const double least = encoder.min()(encoder.first_column(j));
+    const double most = encoder.max()(encoder.first_column(j));
+    const double room = far_share * (most - least);
+    const bool has_new_sign = value < 0 && least >= 0;  // as no age and no income has
+    if (value >= least - room && value <= most + room && !has_new_sign) continue;
+    if (far_.count++ >= most_named) continue;
+    far_.first.push_back(fmt::format("{}:{}: column \"{}\" is {} (training rows: {} to {})",
+                                     source_->name(), source_->line(), feature.name,
+                                     number_text(value), number_text(least), number_text(most)));
+  }
+}
+
+std::string QueryReader::Remarks::named() const {
+  const std::string text = fmt::format("{}", fmt::join(first, ", "));
+  return count > first.size()
+             ? fmt::format("{} (and {} more such cells)", text, count - first.size())
+             : text;
+}
+
+std::vector<std::string> QueryReader::remarks() const {
+  std::vector<std::string> result;
+  if (doubts_.count > 0) result.push_back(doubts_.named());
+  if (filled_.count > 0) {
+    result.push_back(fmt::format(
+        "empty cells are read as the median or the most frequent level of the training rows, which "
+        "need not be the person's: {}; complete these rows for answers that are theirs",
+        filled_.named()));
+  }
+  if (far_.count > 0) {
+    result.push_back(
+        fmt::format("numbers far outside the training rows, where nothing supports what the model "
+                    "says: {}; look whether they are right",
+                    far_.named()));
+  }
+  return result;
 }
 
 QueryBlock QueryReader::next(std::size_t most) {
@@ -163,18 +255,16 @@ QueryBlock QueryReader::next(std::size_t most) {
       for (std::size_t j = 0; j < features.size(); ++j) {
         double& value = query.raw(static_cast<Index>(j));
         if (!std::isnan(value)) {
+          if (features[j].is_number()) question_decimals(j, cells[cells_[j]], value);
           require_near(j, value);
           if (features[j].is_number()) question_groups(j, cells[cells_[j]], value);
           continue;
         }
-        const auto fill = model_->encoder.fill().find(features[j].name);
-        require_input(fill != model_->encoder.fill().end(), "{}: line {}: {} is empty",
-                      source_->name(), source_->line(), features[j].name);
-        const Value& filled = fill->second;
-        value = features[j].is_number()
-                    ? std::get<double>(filled)
-                    : static_cast<double>(*features[j].level_index(std::get<std::string>(filled)));
+        value = fill_of(j);
+        query.filled.push_back(j);
       }
+      note_filled(query);
+      note_far(query);
       block.queries.push_back(std::move(query));
     } catch (const Error& error) {
       if (on_error_ == OnError::stop) throw;
@@ -183,6 +273,16 @@ QueryBlock QueryReader::next(std::size_t most) {
   }
   require_input(next_index_ > 0, "{}: there are no rows below the header", source_->name());
   return block;
+}
+
+std::optional<std::string> identifier_column(const RowSource& source, const Schema& schema) {
+  std::optional<std::string> only;
+  for (const std::string& column : source.header()) {
+    if (is_known(schema, column)) continue;
+    if (only) return std::nullopt;
+    only = column;
+  }
+  return only;
 }
 
 std::vector<Query> read_queries(const std::string& path, const Model& model,

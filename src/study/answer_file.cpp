@@ -217,7 +217,8 @@ AnswerFile answers_from_table(RowSource& table, const std::vector<Query>& querie
 }
 
 std::vector<Query> read_queries(RowSource& table, const Model& model) {
-  QueryReader reader(model, table, std::nullopt, QueryReader::OnError::stop);
+  QueryReader reader(model, table, identifier_column(table, model.schema()),
+                     QueryReader::OnError::stop);
   return std::move(reader.next(std::numeric_limits<std::size_t>::max()).queries);
 }
 

@@ -8,7 +8,7 @@ import pathlib
 import re
 import unittest
 
-from cli_test_case import BAD_INPUT, DONE, PROJECT, WRONG_USAGE, CliTestCase
+from cli_test_case import BAD_INPUT, DONE, NOT_CERTIFIED, PROJECT, WRONG_USAGE, CliTestCase
 
 PEOPLE = """who,income,debt,purpose,city
 "Ann <b>O'Neil</b> & ""Sons"" jr",29000,6.5,car,Köln
@@ -152,6 +152,69 @@ class Letters(CliTestCase):
         for answer in self.read_json("nearest/answers.json")["results"]:
             if answer["changes"]:
                 self.assertEqual(len(answer["changes"]), costs[answer["query_index"]][-1][0])
+
+    def test_stand_beside_answers_that_verify_where_few_changes_leave_one_plan(self):
+        """Six features of the same worth, four of which must change at least: the nearest plan changes all six."""
+        names = [f"x{j}" for j in range(6)]
+        state, rows = 1, []
+        for _ in range(400):
+            row = []
+            for _ in names:
+                state = state * 1103515245 % 2**31 + 12345
+                row.append(state // 65536 % 101 / 100)
+            state = state * 1103515245 % 2**31 + 12345
+            rows.append([*row, "yes" if sum(row) + (state // 65536 % 101 - 50) / 100 > 3.3 else "no"])
+        self.write("six.csv", ",".join([*names, "paid"]) + "\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+        self.write("six.yaml", "target: {column: paid, favourable: 'yes'}\nfeatures:\n" +
+                   "".join(f"  {name}: {{kind: numeric, min: 0, max: 1}}\n" for name in names))
+        self.ellice("train", "six.csv", "--schema", "six.yaml", "-o", "m.json")
+        self.write("people.csv", "who," + ",".join(names) + "\nA" + ",0" * 6 + "\nB" + ",0.05" * 6 + "\n")
+        self.letters("--cost", "l2")
+        document = self.read_json("letters/answers.json")
+        self.assertEqual(len(document["results"]), 2)
+        for answer in document["results"]:
+            self.assertEqual(len(answer["changes"]), 4)
+            self.assertRegex(answer["message"], "^6 changes would lower the cost to [0-9.]+$")
+            self.assertNotIn("reason", answer)
+        self.ellice("verify", "m.json", "letters/answers.json")
+        # Words that nobody can check are not taken for a reason.
+        document["results"][0]["reason"] = "9 changes would lower the cost to 0"
+        self.write("forged.json", document)
+        run = self.run_ellice("verify", "m.json", "forged.json", "--format", "json")
+        self.assertEqual(run.returncode, NOT_CERTIFIED, run.stderr)
+        self.assertIn("reason: it is not what the changes of the plans say", json.loads(run.stdout)["results"][0]["failures"])
+
+    def test_state_no_guessed_value_as_somebodys_own(self):
+        """An empty cell is read as the median; whoever has one gets no letter, and everybody hears of it."""
+        schema = (self.folder / "loans.yaml").read_text(encoding="utf-8")
+        self.write("loans.yaml", schema + "missing: median\nmissing_values: [n/a]\n")
+        self.ellice("train", "loans.csv", "--schema", "loans.yaml", "-o", "m.json")
+        self.write("people.csv", "who,income,debt,purpose,city\nAnn,29000,6.5,car,Köln\nBob,27500,,boat,Bonn\n"
+                                 "Eve,n/a,12,,Köln\nRich,95000,1,home,\n")
+        run, pages = self.letters()
+        self.assertEqual(list(pages), ["000001_Ann.html"])
+        self.assertEqual((self.folder / "letters" / "index.csv").read_text(encoding="utf-8").count("\n"), 2)
+        self.assertIn("wrote 1 letter to letters: 1 with a plan, 0 that say that there is none; no letter for 1 person "
+                      "already accepted and 2 people whose row has empty cells", run.stderr)
+        self.assertRegex(run.stderr, r"no letter for 2 people \(rows 2, 3, .*complete these rows and explain them again")
+        answers = self.read_json("letters/answers.json")["results"]
+        self.assertEqual(len(answers), 4)  # as they were
+        debt, income, purpose = answers[1]["query"]["debt"], answers[2]["query"]["income"], answers[2]["query"]["purpose"]
+        self.assertIn(f'people.csv:3: column "debt" as {debt:g}, people.csv:4: column "income" as {income:g}, '
+                      f'people.csv:4: column "purpose" as {purpose} (and 1 more such cells)', run.stderr)
+        self.ellice("verify", "m.json", "letters/answers.json")
+        for form in ("table", "json", "csv"):
+            run = self.run_ellice("explain", "m.json", "people.csv", "--id", "who", "--epsilon", "1%", "--format", form)
+            self.assertEqual(run.returncode, DONE, run.stderr)
+            self.assertEqual(run.stderr.count("empty cells are read as the median"), 1)
+        # A level of its own is what the cell says, and no guess.
+        self.write("loans.yaml", schema + "missing: level\n")
+        self.write("loans.csv", (self.folder / "loans.csv").read_text(encoding="utf-8") + "30000,4,,Bonn,no\n")
+        self.ellice("train", "loans.csv", "--schema", "loans.yaml", "-o", "m.json")
+        self.write("people.csv", "who,income,debt,purpose,city\nBob,27500,6.5,,Bonn\n")
+        run, pages = self.letters(folder="level")
+        self.assertEqual(len(pages), 1)
+        self.assertNotIn("empty cells", run.stderr)
 
     def test_name_the_day_by_which_a_horizon_ends(self):
         schema = (self.folder / "loans.yaml").read_text(encoding="utf-8")

@@ -48,6 +48,26 @@ TEST(FormattedNumber, TellsWhatADecimalMarkCouldBeInstead) {
   }
 }
 
+TEST(FormattedNumber, CouldHaveDecimalsWhereOneGroupOfThreeFollowsThePoint) {
+  const double none = std::nan("");
+  const std::vector<Case> cases = {
+      {"7.325", ',', '.', {}, 7.325},    {"-7.325 %", ',', '.', {"%"}, -7.325},
+      {"0.125", ',', '.', {}, 0.125},    {"7,325", '.', ',', {}, 7.325},
+      {"1.234.567", ',', '.', {}, none}, {"7.325,5", ',', '.', {}, none},
+      {"7325", ',', '.', {}, none},      {"7 325", ',', ' ', {}, none},
+      {"7'325", '.', '\'', {}, none},    {"7.325", '.', '\0', {}, none},
+  };
+  for (const Case& row : cases) {
+    SCOPED_TRACE(row.cell);
+    const std::optional<double> found = read_as_decimals(
+        row.cell, {.decimal = row.decimal, .thousands = row.thousands}, row.symbols);
+    EXPECT_EQ(found.has_value(), !std::isnan(row.expected));
+    if (found) {
+      EXPECT_EQ(*found, row.expected);
+    }
+  }
+}
+
 TEST(FormattedNumber, ReadsTheSpellingThatWasSaidAndNoOther) {
   const double none = std::nan("");
   const std::vector<Case> cases = {

@@ -54,6 +54,17 @@ TEST(TradeOff, LeavesThePlanToRecommendWithWhatMoreChangesWouldSave) {
   EXPECT_EQ(kept[2].reason, "");
 }
 
+TEST(TradeOff, SaysOfAPlanAloneWhatMoreChangesWouldSaveInItsMessageToo) {
+  // With up to four changes there is one, and the nearest has nine: a reason is for several plans.
+  std::vector<Answer> answers = plans_of({{2, 3.0}});
+  answers.front().reason = "9 changes would lower the cost to 2.862";
+  answers.front().message = "kept";
+  const std::vector<Answer> kept = recommended_alone(answers, 0.2);
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0].reason, "");
+  EXPECT_EQ(kept[0].message, "kept; 9 changes would lower the cost to 2.862");
+}
+
 TEST(TradeOff, HasALineForEachPlan) {
   const std::vector<Answer> plans = plans_of({{1, 4.0}, {2, 2.0}, {3, 1.7}});
   const std::vector<TradeOffLine> lines = trade_off_lines(plans, {}, 0.2);

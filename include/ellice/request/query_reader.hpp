@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,16 +40,35 @@ class QueryReader {
   /// rows at all.
   [[nodiscard]] QueryBlock next(std::size_t most);
 
-  /// What of the rows read so far could mean another number, in words; empty where nothing could.
-  [[nodiscard]] std::string doubt() const;
+  /// What of the rows read so far somebody should look at, in words: cells that could mean another
+  /// number, empty ones that were filled, numbers far outside the training rows.
+  [[nodiscard]] std::vector<std::string> remarks() const;
 
  private:
   class WithoutId;
+  /// Cells of which the same is to be said: the first of them in words, all by number.
+  struct Remarks {
+    std::size_t count = 0;
+    std::vector<std::string> first = {};
+    [[nodiscard]] std::string named() const;
+  };
   /// Refuses a number that is finite but overflows in model space.
   void require_near(std::size_t feature, double value) const;
   /// Refuses "29.000" where the training rows show that it does not mean 29, counts it where they
   /// show nothing.
   void question_groups(std::size_t feature, std::string_view cell, double value);
+  /// Refuses "7.325" where "." stands between groups and the training rows show that it does not
+  /// mean 7325.
+  void question_decimals(std::size_t feature, std::string_view cell, double value) const;
+  /// From the least to the greatest number of the training rows.
+  [[nodiscard]] bool is_usual(std::size_t feature, double value) const;
+  /// The signs that may stand beside a feature's numbers.
+  [[nodiscard]] std::span<const std::string> symbols_of(const Feature& feature) const;
+  /// The value that stands for an empty cell, as in training.
+  [[nodiscard]] double fill_of(std::size_t feature) const;
+  void note_filled(const Query& query);
+  /// Notes numbers at which no training row says anything about what the model answers.
+  void note_far(const Query& query);
 
   const Model* model_;
   std::unique_ptr<WithoutId> source_;
@@ -56,9 +76,15 @@ class QueryReader {
   OnError on_error_;
   std::size_t next_index_ = 0;
   std::vector<std::size_t> cells_;  // of features that are numbers
-  std::size_t doubts_ = 0;
-  std::string first_doubt_ = {};
+  Remarks doubts_ = {};
+  Remarks filled_ = {};
+  Remarks far_ = {};
 };
+
+/// The only column of a table that the schema does not know, which is the identifier of people
+/// whose answers are at hand; nothing where there is none, or several.
+[[nodiscard]] std::optional<std::string> identifier_column(const RowSource& source,
+                                                           const Schema& schema);
 
 /// All rows of a CSV file; «-» is standard input. Throws Error{input} for one that cannot be read.
 [[nodiscard]] std::vector<Query> read_queries(const std::string& path, const Model& model,
