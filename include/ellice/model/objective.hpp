@@ -41,7 +41,7 @@ struct LabelledRows {
 ///
 ///   H(θ) = (1/n) Σᵢ φ″(θᵀx̃ᵢ)·x̃ᵢx̃ᵢᵀ + l2·I,
 ///
-/// or with weights of rows and columns, Σᵢ wᵢφᵢ/Σᵢ wᵢ + (l2/2)·Σⱼ dⱼθⱼ² (Result 54).
+/// or with weights of rows and columns, Σᵢ wᵢφᵢ/Σᵢ wᵢ + (l2/2)·Σⱼ dⱼθⱼ² (Result 55).
 ///
 /// The Rashomon ellipsoid is built from H, and training minimises L with it: one place for both.
 /// Rows are taken in chunks that depend on their number only and added up in order, so that the
