@@ -11,6 +11,7 @@
 #include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
+#include "model/row_weights.hpp"
 #include "problem_arguments.hpp"
 #include "report/text_table.hpp"
 #include "sets/epsilon_rule.hpp"
@@ -127,10 +128,14 @@ StoredRows other_rows(const EvaluateArguments& arguments, const Model& model,
                       const TrainingRows& rows, const Console& console) {
   if (!arguments.shift_data.empty()) {
     CsvReader table = open_rows(arguments.shift_data, model.schema().format);
-    const Dataset data = read_dataset(table, model.schema(), console.progress());
+    const std::optional<RowWeights>& weights = model.training.weights;
+    const Dataset data = read_dataset(table, model.schema(), console.progress(),
+                                      ClassValues::of_schema, weights ? weights->column : "");
     require_input(data.schema == model.schema(), "{}: its schema is not the model's",
                   arguments.shift_data);
-    StoredRows other{.encoded = model.encoder.encode(data.raw), .labels = data.labels};
+    StoredRows other{.encoded = model.encoder.encode(data.raw),
+                     .labels = data.labels,
+                     .weights = row_weights(data, weights)};
     const std::size_t known = common_rows(other, rows.fitted.rows);
     require_input(known < other.labels.size(),
                   "{}: all of its {} rows are rows that the model was trained on; the evaluator "

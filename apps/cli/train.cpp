@@ -42,6 +42,8 @@ Dataset load_data(const TrainArguments& arguments, const Console& console) {
     require(arguments.data.empty() && arguments.schema.empty(),
             "--dataset {} brings its own data and schema; leave out {}", arguments.dataset,
             arguments.data.empty() ? "--schema" : arguments.data);
+    require(arguments.training.weights.empty(),
+            "--weights names a column of a CSV file; --dataset {} has none", arguments.dataset);
     return load_recipe(arguments.dataset);
   }
   require(!arguments.data.empty(),
@@ -56,7 +58,7 @@ Dataset load_data(const TrainArguments& arguments, const Console& console) {
                                [&](const std::string& remark) { console.warning(remark); });
   const bool many = arguments.training.model == NetworkKind::softmax;
   return read_dataset(source, schema, console.progress(),
-                      many ? ClassValues::all : ClassValues::of_schema);
+                      many ? ClassValues::all : ClassValues::of_schema, arguments.training.weights);
 }
 
 /// The columns that a counterfactual may move.
@@ -184,6 +186,13 @@ std::string report_text(const Report& report, const std::string& output) {
   line("objective",
        fmt::format("{} with l2 = {}{}", rounded(training.objective), number_text(training.l2),
                    training.penalize_bias ? "" : ", bias not penalised"));
+  if (training.weights) {
+    const std::string& column = training.weights->column;
+    const bool is_balanced = training.weights->class_weight == ClassWeight::balanced;
+    line("weights", fmt::format("{}{}{}", column.empty() ? "" : "column " + column,
+                                !column.empty() && is_balanced ? ", " : "",
+                                is_balanced ? "classes balanced" : ""));
+  }
   if (model.network.layers.size() > 1) {
     line("layers",
          fmt::format("{} {} units, {} parameters", fmt::join(hidden_units(model.network), ", "),

@@ -210,6 +210,8 @@ double survival_of_coins(const Model& model, const Retraining& retraining, const
   const Vector solved = hessian.ldlt().solve(x);
   Vector rest = hessian * solved - (training.l2 + model.curvature.shift) * solved;
   if (!training.penalize_bias) rest(rest.size() - 1) += training.l2 * solved(rest.size() - 1);
+  for (Index j = 0; j < training.penalty_factors.size(); ++j)
+    rest(j) += training.l2 * (1 - training.penalty_factors(j)) * solved(j);
   const double noise = training.loss_kind == LossKind::squared ? 2 * training.loss : 1;
   const double variance = retraining.factor(training.rows) * noise *
                           std::max(solved.dot(rest), 0.0) / static_cast<double>(training.rows);

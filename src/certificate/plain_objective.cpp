@@ -26,7 +26,17 @@ PlainObjective::PlainObjective(const Model& model, const StoredRows& rows)
   const Layer& head = model.network.layers.back();
   rows_fit_ = rows.encoded.rows() == model.training.rows &&
               rows.encoded.cols() == model.encoder.columns() &&
-              rows.labels.size() == static_cast<std::size_t>(rows.encoded.rows());
+              rows.labels.size() == static_cast<std::size_t>(rows.encoded.rows()) &&
+              rows.weights.size() == (model.training.weights ? rows.encoded.rows() : 0);
+  if (!rows_fit_) return;
+  for (const double factor : model.training.penalty_factors) factors_.push_back(factor);
+  mass_ = static_cast<long double>(rows.encoded.rows());
+  if (rows.weights.size() > 0) mass_ = 0;
+  for (const double weight : rows.weights) {
+    rows_fit_ = rows_fit_ && weight > 0 && std::isfinite(weight);
+    weights_.push_back(weight);
+    mass_ += weight;
+  }
   if (!rows_fit_) return;
   rows_.resize(head.weights.cols() + 1, rows.encoded.rows());
   const PlainNetwork network(model.network);
@@ -42,15 +52,13 @@ PlainObjective::PlainObjective(const Model& model, const StoredRows& rows)
     theta(k * p + p - 1) = head.bias(k);
   }
   optimum_ = evaluate(theta).objective;
-  long double penalty = 0;
-  for (Index j = 0; j < theta.size(); ++j) {
-    if (is_penalized(j)) penalty += l2_ / 2 * theta(j) * theta(j);
-  }
+  long double head_penalty = 0;
+  for (Index j = 0; j < theta.size(); ++j) head_penalty += penalty(j) / 2 * theta(j) * theta(j);
   const long double loss = model.training.loss;
   LongMatrix curvature = hessian(theta);
   curvature.diagonal().array() += static_cast<long double>(model.curvature.shift);
   const LongMatrix stored_curvature = model.curvature.hessian.cast<long double>();
-  rows_fit_ = std::abs(optimum_ - penalty - loss) <= 1e-9L * std::max(loss, 1e-6L) &&
+  rows_fit_ = std::abs(optimum_ - head_penalty - loss) <= 1e-9L * std::max(loss, 1e-6L) &&
               (curvature - stored_curvature).norm() <= 1e-9L * stored_curvature.norm();
   long double objective = optimum_;
   for (std::size_t l = 0; l + 1 < model.network.layers.size(); ++l) {
@@ -82,34 +90,34 @@ PlainObjective::Value PlainObjective::evaluate(const LongVector& theta) const {
   for (Index i = 0; i < rows_.cols(); ++i) {
     const int label = labels_[static_cast<std::size_t>(i)];
     const long double sign = label == 1 ? 1 : -1;
+    const long double weight = share(i);
     find_scores(theta, i, scores);
     if (kind_ == LossKind::softmax) {
       const long double largest = scores.maxCoeff();
       for (Index k = 0; k < classes_; ++k) slopes(k) = std::exp(scores(k) - largest);
       const long double total = slopes.sum();
-      result.objective += largest - scores(label) + std::log(total);
+      result.objective += weight * (largest - scores(label) + std::log(total));
       slopes /= total;
       slopes(label) -= 1;
     } else if (kind_ == LossKind::squared) {
       slopes(0) = scores(0) - sign;
-      result.objective += slopes(0) * slopes(0) / 2;
+      result.objective += weight * (slopes(0) * slopes(0) / 2);
     } else {
       const long double margin = sign * scores(0);
       const long double decay = std::exp(-std::abs(margin));
-      result.objective += std::max(-margin, 0.0L) + std::log1p(decay);
+      result.objective += weight * (std::max(-margin, 0.0L) + std::log1p(decay));
       slopes(0) = -sign * (margin > 0 ? decay : 1) / (1 + decay);
     }
     for (Index k = 0; k < classes_; ++k) {
-      for (Index j = 0; j < p; ++j) result.gradient(k * p + j) += slopes(k) * rows_(j, i);
+      const long double slope = weight * slopes(k);
+      for (Index j = 0; j < p; ++j) result.gradient(k * p + j) += slope * rows_(j, i);
     }
   }
-  const auto n = static_cast<long double>(rows_.cols());
-  result.objective /= n;
-  result.gradient /= n;
+  result.objective /= mass_;
+  result.gradient /= mass_;
   for (Index j = 0; j < theta.size(); ++j) {
-    if (!is_penalized(j)) continue;
-    result.objective += l2_ / 2 * theta(j) * theta(j);
-    result.gradient(j) += l2_ * theta(j);
+    result.objective += penalty(j) / 2 * theta(j) * theta(j);
+    result.gradient(j) += penalty(j) * theta(j);
   }
   return result;
 }
@@ -125,7 +133,7 @@ long double PlainObjective::rounding(const LongVector& theta) const {
       for (Index j = 0; j < p; ++j) size += std::abs(theta(k * p + j) * rows_(j, i));
       largest = std::max(largest, size);
     }
-    sizes += largest;
+    sizes += share(i) * largest;
   }
   const auto n = static_cast<long double>(rows_.cols());
   const long double objective = evaluate(theta).objective;
@@ -134,7 +142,7 @@ long double PlainObjective::rounding(const LongVector& theta) const {
   // Terms of a score, and levels of a sum over rows that is made in pairs or lanes.
   const auto terms = static_cast<long double>(p + 4);
   const long double levels = 16 + std::log2(n);
-  return 4 * unit_roundoff * (terms * slope * sizes / n + (levels + terms) * objective);
+  return 4 * unit_roundoff * (terms * slope * sizes / mass_ + (levels + terms) * objective);
 }
 
 PlainObjective::LongMatrix PlainObjective::hessian(const LongVector& at) const {
@@ -156,13 +164,11 @@ PlainObjective::LongMatrix PlainObjective::hessian(const LongVector& at) const {
     const LongMatrix square = rows_.col(i) * rows_.col(i).transpose();
     for (Index a = 0; a < classes_; ++a) {
       for (Index b = 0; b < classes_; ++b)
-        result.block(a * p, b * p, p, p) += curvature(a, b) * square;
+        result.block(a * p, b * p, p, p) += share(i) * curvature(a, b) * square;
     }
   }
-  result /= static_cast<long double>(rows_.cols());
-  for (Index j = 0; j < at.size(); ++j) {
-    if (is_penalized(j)) result(j, j) += l2_;
-  }
+  result /= mass_;
+  for (Index j = 0; j < at.size(); ++j) result(j, j) += penalty(j);
   return result;
 }
 
@@ -178,7 +184,10 @@ PlainObjective::LongMatrix PlainObjective::with_gauge(LongMatrix hessian) const 
 long double PlainObjective::suboptimality(const LongVector& at, const LongVector& residual) const {
   if (l2_ > 0 && penalize_bias_) {
     // A small penalty makes much of a small residual; what the curvature proves may be less.
-    const long double by_penalty = residual.squaredNorm() / (2 * l2_);
+    // F is as strongly convex in each direction as its penalty.
+    long double by_penalty = 0;
+    for (Index j = 0; j < at.size(); ++j)
+      by_penalty += residual(j) * residual(j) / (2 * penalty(j));
     if (by_penalty <= negligible * (1 + optimum_)) return by_penalty;
     return std::min(by_penalty, suboptimality_by_curvature(at, residual));
   }
@@ -199,7 +208,7 @@ long double PlainObjective::suboptimality_by_curvature(const LongVector& at,
       sum += at(k * p + j);
     }
     for (Index k = 0; k < classes_; ++k) own(k * p + j) -= slope / classes_;
-    if (is_penalized(j)) common += l2_ / 2 * sum * sum / classes_;
+    common += penalty(j) / 2 * sum * sum / classes_;
   }
   const Eigen::LDLT<LongMatrix> factor(with_gauge(hessian(at)));
   if (!(factor.vectorD().minCoeff() > 0)) return std::numeric_limits<long double>::infinity();

@@ -52,15 +52,25 @@ class PlainObjective {
                                                        const LongVector& residual) const;
   /// Of a row, one for each class.
   void find_scores(const LongVector& theta, Index row, LongVector& scores) const;
-  [[nodiscard]] bool is_penalized(Index parameter) const {
-    return penalize_bias_ || parameter % rows_.rows() != rows_.rows() - 1;
+  /// dⱼ·l2 of a parameter, 0 for a bias without a penalty.
+  [[nodiscard]] long double penalty(Index parameter) const {
+    const Index column = parameter % rows_.rows();
+    if (column == rows_.rows() - 1) return penalize_bias_ ? l2_ : 0;
+    return factors_.empty() ? l2_ : l2_ * factors_[static_cast<std::size_t>(column)];
+  }
+  /// Of a row, as a share of all.
+  [[nodiscard]] long double share(Index row) const {
+    return weights_.empty() ? 1 : weights_[static_cast<std::size_t>(row)];
   }
 
   LossKind kind_;
   Index classes_;  // 1 for one logit
   long double l2_;
   bool penalize_bias_;
-  LongMatrix rows_;  // x̃ᵢ as columns
+  std::vector<long double> factors_;  // of the columns; none: all 1
+  std::vector<long double> weights_;  // of the rows; none: all 1
+  long double mass_ = 0;              // their sum
+  LongMatrix rows_;                   // x̃ᵢ as columns
   std::vector<int> labels_;
   long double optimum_ = 0;
   bool rows_fit_ = false;

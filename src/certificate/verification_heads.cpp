@@ -86,8 +86,10 @@ LongMatrix hessian_of(const Model& model, const std::optional<double>& damping) 
   const Index p = result.rows() / outputs;  // parameters of each
   for (Index i = 0; damping && i < result.rows(); ++i) {
     if (i % p == p - 1 && !model.training.penalize_bias) continue;
+    const Vector& factors = model.training.penalty_factors;
+    const double factor = factors.size() > 0 && i % p < p - 1 ? factors(i % p) : 1;
     // The entry that the set is defined by is a double.
-    result(i, i) = model.curvature.hessian(i, i) + (*damping - model.training.l2);
+    result(i, i) = model.curvature.hessian(i, i) + (*damping - model.training.l2) * factor;
   }
   // Many classes: what all their parameters have in common changes no difference of two scores, and
   // a curvature of its own makes H regular (theory.md, Result 37).

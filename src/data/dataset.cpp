@@ -43,8 +43,12 @@ std::vector<Index> take_share(const Dataset& data, double share, std::string_vie
 
 }  // namespace
 
-RowParser::RowParser(const Schema& schema, const RowSource& source, Columns columns)
-    : schema_(&schema), source_(&source), is_plain_(source.format().spells_plain_numbers()) {
+RowParser::RowParser(const Schema& schema, const RowSource& source, Columns columns,
+                     const std::string& weights)
+    : schema_(&schema),
+      source_(&source),
+      weights_name_(weights),
+      is_plain_(source.format().spells_plain_numbers()) {
   for (const std::string& text : schema.missing_values) {
     missing_texts_.insert(text);
     double number = 0;
@@ -61,6 +65,20 @@ RowParser::RowParser(const Schema& schema, const RowSource& source, Columns colu
     place.erase(found);
     return index;
   };
+  if (!weights.empty()) {
+    for (const Feature& feature : schema.features) {
+      require_input(feature.name != weights &&
+                        std::find(feature.one_hot.begin(), feature.one_hot.end(), weights) ==
+                            feature.one_hot.end(),
+                    "{}: column \"{}\" cannot have the weights of the rows: it is the feature "
+                    "\"{}\" of the schema; take it out of features",
+                    source.name(), weights, feature.name);
+    }
+    require_input(weights != schema.target.column,
+                  "{}: column \"{}\" cannot have the weights of the rows: it is the target",
+                  source.name(), weights);
+    weights_.cells.push_back(take(weights));
+  }
   for (const Feature& feature : schema.features) {
     Column column;
     column.feature = columns_.size();
@@ -106,6 +124,17 @@ void RowParser::parse(std::span<const std::string_view> cells, std::size_t line,
 std::string_view RowParser::target(std::span<const std::string_view> cells) const {
   const std::string_view cell = cells[target_];
   return is_missing(cell) ? std::string_view() : cell;
+}
+
+double RowParser::weight(std::span<const std::string_view> cells, std::size_t line) const {
+  if (weights_.cells.empty()) return 1;
+  const std::string_view cell = cells[weights_.cells.front()];
+  double value = 0;
+  if (!read_number(weights_, cell, value) || !(value > 0) || !std::isfinite(value)) {
+    wrong_cell(*source_, line, weights_name_, cell,
+               "a finite number > 0, the weight of the row; leave rows out that weigh nothing");
+  }
+  return value;
 }
 
 bool RowParser::is_missing(std::string_view cell) const {
@@ -270,12 +299,17 @@ void fill_with_level(Dataset& data) {
 }  // namespace
 
 Dataset read_dataset(RowSource& source, const Schema& schema, const Progress& progress,
-                     ClassValues values) {
-  const RowParser parser(schema, source, RowParser::Columns::labelled);
+                     ClassValues values, const std::string& weights) {
+  const RowParser parser(schema, source, RowParser::Columns::labelled, weights);
   Labeller labeller(source, schema.target, values);
   Dataset data;
   data.schema = schema;
   data.source = source.name();
+  std::vector<std::string>& drop = data.schema.drop;
+  const bool has_weights = !weights.empty();
+  if (has_weights && std::find(drop.begin(), drop.end(), weights) == drop.end())
+    drop.push_back(weights);
+  std::vector<double> row_weights;
   const auto features = static_cast<Index>(schema.features.size());
   Index rows = 0;
   std::span<const std::string_view> cells;
@@ -288,6 +322,7 @@ Dataset read_dataset(RowSource& source, const Schema& schema, const Progress& pr
     parser.parse(cells, source.line(),
                  {data.raw.row(rows).data(), static_cast<std::size_t>(features)});
     data.labels.push_back(labeller.label(parser.target(cells), source.line()));
+    if (has_weights) row_weights.push_back(parser.weight(cells, source.line()));
     ++rows;
     constexpr Index rows_per_report = 4096;
     if (rows % rows_per_report == 0) {
@@ -296,6 +331,7 @@ Dataset read_dataset(RowSource& source, const Schema& schema, const Progress& pr
   }
   require_input(rows > 0, "{}: found a header but no rows, expected at least two", source.name());
   data.raw.conservativeResize(rows, features);
+  if (has_weights) data.weights = Eigen::Map<const Vector>(row_weights.data(), rows);
   labeller.finish(data);
   if (schema.missing == MissingPolicy::median) fill_with_median(data);
   if (schema.missing == MissingPolicy::level) fill_with_level(data);
@@ -303,13 +339,13 @@ Dataset read_dataset(RowSource& source, const Schema& schema, const Progress& pr
 }
 
 Dataset read_dataset(CsvReader& source, const Schema& schema, const Progress& progress,
-                     ClassValues values) {
+                     ClassValues values, const std::string& weights) {
   const Progress in_bytes = [&](const ProgressState& state) {
     return progress(
         {.stage = state.stage, .done = source.bytes_read(), .total = source.bytes_total()});
   };
   Dataset data = read_dataset(static_cast<RowSource&>(source), schema,
-                              progress ? in_bytes : Progress(), values);
+                              progress ? in_bytes : Progress(), values, weights);
   data.sha256 = source.sha256();
   return data;
 }
@@ -330,6 +366,7 @@ Dataset select_rows(const Dataset& data, const std::vector<Index>& rows) {
     result.raw.row(static_cast<Index>(i)) = data.raw.row(rows[i]);
     result.labels.push_back(data.labels[static_cast<std::size_t>(rows[i])]);
   }
+  if (data.weights.size() > 0) result.weights = data.weights(rows);
   return result;
 }
 

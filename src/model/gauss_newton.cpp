@@ -29,17 +29,20 @@ void weighted_jacobians(NetworkPass& pass, RowMatrixArg rows, VectorArg weights,
 }  // namespace
 
 GaussNewton gauss_newton(const Network& network, RowMatrixArg rows, LossKind kind, double damping,
-                         double share) {
+                         double share, const Vector& row_weights) {
   require(damping > 0 && std::isfinite(damping), "damping = {} must be > 0", damping);
   require(share >= 0 && std::isfinite(share), "share = {} must be >= 0", share);
   require(rows.rows() > 0, "there are no rows");
   require(rows.cols() == network.inputs(), "the network has {} inputs, the rows have {} columns",
           network.inputs(), rows.cols());
   const Index n = rows.rows();
+  require(row_weights.size() == 0 || row_weights.size() == n, "{} rows but {} weights", n,
+          row_weights.size());
   const Index p = network.parameters();
   NetworkPass pass(network);
   LossBatch losses;
   losses.evaluate_curvature(kind, network.logits(rows));
+  if (row_weights.size() > 0) losses.weigh_curvature(row_weights);
   const Vector weights = losses.curvature() / static_cast<double>(n);
 
   GaussNewton result{.damping = damping, .cut = share * damping};

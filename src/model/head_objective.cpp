@@ -13,14 +13,11 @@ namespace ellice {
 
 namespace {
 
-std::variant<Objective, SoftmaxObjective> make_objective(const RowMatrix& features,
-                                                         const std::vector<int>& labels,
-                                                         LossKind kind, Index outputs,
-                                                         Penalty penalty, int threads) {
-  if (kind == LossKind::softmax) {
-    return SoftmaxObjective(features, labels, outputs, penalty, threads);
-  }
-  return Objective(features, labels, kind, penalty, threads);
+std::variant<Objective, SoftmaxObjective> make_objective(const LabelledRows& rows, LossKind kind,
+                                                         Index outputs, const Penalty& penalty,
+                                                         int threads) {
+  if (kind == LossKind::softmax) return SoftmaxObjective(rows, outputs, penalty, threads);
+  return Objective(rows, kind, penalty, threads);
 }
 
 [[noreturn]] void fail_without_minimiser(const std::string& source, Index outputs, bool complete) {
@@ -33,14 +30,15 @@ std::variant<Objective, SoftmaxObjective> make_objective(const RowMatrix& featur
 
 }  // namespace
 
-HeadObjective::HeadObjective(const RowMatrix& features, const std::vector<int>& labels,
-                             LossKind kind, Index outputs, Penalty penalty, int threads)
-    : features_(&features),
-      labels_(&labels),
+HeadObjective::HeadObjective(const LabelledRows& rows, LossKind kind, Index outputs,
+                             const Penalty& penalty, int threads)
+    : features_(rows.features),
+      labels_(rows.labels),
+      weights_(mean_one_weights(rows)),
       kind_(kind),
       outputs_(outputs),
       penalty_(penalty),
-      objective_(make_objective(features, labels, kind, outputs, penalty, threads)) {}
+      objective_(make_objective(rows, kind, outputs, penalty, threads)) {}
 
 Index HeadObjective::parameters() const {
   return std::visit([](const auto& objective) { return objective.parameters(); }, objective_);
@@ -146,7 +144,11 @@ bool HeadObjective::bounds_by_residual() const {
 double HeadObjective::suboptimality(VectorArg theta, const Vector& residual,
                                     const Eigen::LLT<Matrix>& hessian) const {
   if (kind_ == LossKind::squared) return residual.dot(hessian.solve(residual)) / 2;
-  if (bounds_by_residual()) return residual.squaredNorm() / (2 * penalty_.l2);
+  if (bounds_by_residual()) {
+    if (penalty_.factors.size() == 0) return residual.squaredNorm() / (2 * penalty_.l2);
+    const Vector curvature = penalty_.diagonal(features_->cols(), outputs_);
+    return residual.cwiseAbs2().cwiseQuotient(curvature).sum() / 2;
+  }
   // Without a penalty on everything: self-concordance. What all classes have in common is in the
   // penalty alone, and counts by itself.
   Vector own = residual;
@@ -157,8 +159,12 @@ double HeadObjective::suboptimality(VectorArg theta, const Vector& residual,
     Eigen::Map<Matrix> by_class(own.data(), p, outputs_);
     by_class.colwise() -= Vector(by_class.rowwise().mean());
     const Vector sum = Eigen::Map<const Matrix>(theta.data(), p, outputs_).rowwise().sum();
-    const Index penalized = p - (penalty_.penalize_bias ? 0 : 1);
-    common = penalty_.l2 / 2 * sum.head(penalized).squaredNorm() / classes;
+    if (penalty_.factors.size() == 0) {
+      const Index penalized = p - (penalty_.penalize_bias ? 0 : 1);
+      common = penalty_.l2 / 2 * sum.head(penalized).squaredNorm() / classes;
+    } else {
+      common = sum.cwiseAbs2().dot(penalty_.diagonal(p - 1)) / (2 * classes);
+    }
   }
   const double square = own.dot(hessian.solve(own));
   return std::sqrt(square * largest_reach(hessian)) <= 0.5
@@ -193,7 +199,10 @@ double HeadObjective::rounding(VectorArg theta) const {
   const Matrix sizes = Eigen::Map<const Matrix>(theta.data(), d + 1, outputs_).cwiseAbs();
   Matrix scores = features_->cwiseAbs() * sizes.topRows(d);
   scores.rowwise() += sizes.row(d);
-  const double score_size = scores.rowwise().maxCoeff().mean();
+  const Vector score_sizes = scores.rowwise().maxCoeff();
+  const double score_size = weights_.size() == 0
+                                ? score_sizes.mean()
+                                : score_sizes.dot(weights_) / static_cast<double>(weights_.size());
   const double mean_loss = loss(theta);
   // |φ′| ≤ 1 for logistic and softmax losses; of squares it is √(2φ), whose mean is at most that of
   // the mean.

@@ -18,9 +18,13 @@ namespace ellice {
 /// θₖ = [wₖ; bₖ].
 class HeadObjective {
  public:
-  /// Keeps references to both.
+  /// Keeps references to features and labels.
+  HeadObjective(const LabelledRows& rows, LossKind kind, Index outputs, const Penalty& penalty,
+                int threads = 1);
   HeadObjective(const RowMatrix& features, const std::vector<int>& labels, LossKind kind,
-                Index outputs, Penalty penalty, int threads = 1);
+                Index outputs, const Penalty& penalty, int threads = 1)
+      : HeadObjective({.features = &features, .labels = &labels}, kind, outputs, penalty, threads) {
+  }
 
   [[nodiscard]] Index outputs() const { return outputs_; }
   [[nodiscard]] Index parameters() const;
@@ -62,6 +66,7 @@ class HeadObjective {
 
   const RowMatrix* features_;
   const std::vector<int>* labels_;
+  Vector weights_;  // of mean 1, or none
   LossKind kind_;
   Index outputs_;
   Penalty penalty_;

@@ -69,7 +69,16 @@ void LossBatch::evaluate_curvature(LossKind kind, VectorArg scores) {
   curvature_.head(n) = decay_.head(n).array() / (1 + decay_.head(n).array()).square();
 }
 
-void SoftmaxBatch::evaluate(RowMatrixArg scores, const int* labels) {
+void LossBatch::weigh(VectorArg weights) {
+  for (Vector* values : {&value_, &slope_, &curvature_})
+    values->head(size_).array() *= weights.array();
+}
+
+void LossBatch::weigh_curvature(VectorArg weights) {
+  curvature_.head(size_).array() *= weights.array();
+}
+
+void SoftmaxBatch::evaluate(RowMatrixArg scores, const int* labels, const double* weights) {
   const Index n = scores.rows();
   const Index classes = scores.cols();
   slope_.resize(n, classes);
@@ -87,8 +96,9 @@ void SoftmaxBatch::evaluate(RowMatrixArg scores, const int* labels) {
       if (k != top) others += e;
     }
     probabilities_.row(i) /= 1 + others;
+    const double loss = (m - scores(i, labels[i])) + std::log1p(others);
     sums[static_cast<std::size_t>(i) % sums.size()] +=
-        (m - scores(i, labels[i])) + std::log1p(others);
+        weights == nullptr ? loss : weights[i] * loss;
     slope_.row(i) = probabilities_.row(i);
     // p_y − 1 without cancellation.
     double rest = 0;
@@ -96,6 +106,7 @@ void SoftmaxBatch::evaluate(RowMatrixArg scores, const int* labels) {
       if (k != labels[i]) rest += probabilities_(i, k);
     }
     slope_(i, labels[i]) = -rest;
+    if (weights != nullptr) slope_.row(i) *= weights[i];
   }
   sum_ = std::accumulate(sums.begin(), sums.end(), 0.0);
 }

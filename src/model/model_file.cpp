@@ -15,9 +15,15 @@ namespace ellice {
 namespace {
 
 constexpr std::string_view model_format = "ellice.model";
-// Models that were trained here are written as version 1, which older programs read.
-constexpr int trained_version = 1;
+// What older programs can read is written as version 1.
+constexpr int first_version = 1;
 constexpr int model_version = 2;
+
+int version_of(const Model& model) {
+  const TrainingRecord& training = model.training;
+  const bool is_first = !model.origin && !training.weights && training.penalty_factors.size() == 0;
+  return is_first ? first_version : model_version;
+}
 
 Json network_to_json(const Network& network) {
   Json layers = Json::array();
@@ -88,10 +94,25 @@ Json training_to_json(const TrainingRecord& record) {
                  {"seed", record.seed},
                  {"data_sha256", record.data_sha256}};
   if (record.network) result["network"] = fields_to_json(*record.network);
+  if (record.penalty_factors.size() > 0)
+    result["penalty_factors"] = to_json_array(record.penalty_factors);
+  if (record.weights) {
+    result["weights"] = {{"column", record.weights->column},
+                         {"class_weight", std::string(enum_name(record.weights->class_weight))}};
+  }
   return result;
 }
 
-TrainingRecord training_from_json(JsonObject object) {
+RowWeights weights_from_json(JsonObject object) {
+  RowWeights weights{.column = object.string("column"),
+                     .class_weight = object.choice<ClassWeight>("class_weight")};
+  if (weights.column.empty() && weights.class_weight == ClassWeight::none)
+    object.wrong("column", "the name of a column, as class_weight is \"none\"");
+  object.finish();
+  return weights;
+}
+
+TrainingRecord training_from_json(JsonObject object, const Network& network) {
   TrainingRecord record{.rows = static_cast<Index>(object.integer("rows")),
                         .loss_kind = object.choice<LossKind>("loss_kind"),
                         .l2 = object.number("l2"),
@@ -104,6 +125,14 @@ TrainingRecord training_from_json(JsonObject object) {
   fields_from_json(object.object("selection"), record.selection);
   if (object.has("network")) {
     fields_from_json(object.object("network"), record.network.emplace());
+  }
+  if (object.has("weights")) record.weights = weights_from_json(object.object("weights"));
+  if (object.has("penalty_factors")) {
+    if (network.layers.size() > 1)
+      object.wrong("penalty_factors", "none, as the network has hidden layers");
+    record.penalty_factors = object.vector("penalty_factors", network.inputs());
+    if (record.penalty_factors.size() > 0 && !(record.penalty_factors.minCoeff() > 0))
+      object.wrong("penalty_factors", "a number > 0 for each column");
   }
   if (record.rows < 1) object.wrong("rows", "a whole number >= 1");
   for (const char* key : {"l2", "loss", "objective", "head_decrement"}) {
@@ -270,7 +299,8 @@ Origin origin_from_json(JsonObject object) {
   return origin;
 }
 
-StoredRows rows_from_json(JsonObject object, Index columns, Index rows, std::size_t classes) {
+StoredRows rows_from_json(JsonObject object, Index columns, Index rows, std::size_t classes,
+                          bool has_weights) {
   StoredRows stored{.encoded = object.matrix("encoded", rows, columns)};
   const Vector labels = object.vector("labels", rows);
   for (const double label : labels) {
@@ -280,27 +310,33 @@ StoredRows rows_from_json(JsonObject object, Index columns, Index rows, std::siz
     }
     stored.labels.push_back(static_cast<int>(label));
   }
+  if (has_weights) {
+    stored.weights = object.vector("weights", rows);
+    if (!(stored.weights.minCoeff() > 0)) object.wrong("weights", "a number > 0 for each row");
+  }
   object.finish();
   return stored;
 }
 
-/// loss + (l2/2)·‖θ‖² in all layers; what a share of the objective means hangs on it.
+/// loss + (l2/2)·Σ dⱼθⱼ² in all layers; what a share of the objective means hangs on it.
 void check_objective(const Model& model, JsonObject training) {
   // What another order of adding, or another programme's rounding, leaves is far below.
   constexpr double tolerance = 1e-6;
   const TrainingRecord& record = model.training;
   double squares = 0;
   for (const Layer& layer : model.network.layers) {
-    squares += layer.weights.squaredNorm();
+    squares += record.penalty_factors.size() == 0
+                   ? layer.weights.squaredNorm()
+                   : (layer.weights.cwiseAbs2() * record.penalty_factors).sum();
     if (record.penalize_bias) squares += layer.bias.squaredNorm();
   }
   const double expected = record.loss + record.l2 / 2 * squares;
   if (std::abs(record.objective - expected) <= tolerance * expected && record.objective > 0) return;
   training.wrong(
       "objective",
-      fmt::format("loss + (l2/2)·‖θ‖² = {} + ({}/2)·{} = {}, greater than 0; the file was altered",
-                  number_text(record.loss), number_text(record.l2), number_text(squares),
-                  number_text(expected)));
+      fmt::format("loss + (l2/2)·{} = {} + ({}/2)·{} = {}, greater than 0; the file was altered",
+                  record.penalty_factors.size() == 0 ? "‖θ‖²" : "Σ dⱼθⱼ²", number_text(record.loss),
+                  number_text(record.l2), number_text(squares), number_text(expected)));
 }
 
 Model read_document(const Json& value, const std::string& source) {
@@ -311,7 +347,7 @@ Model read_document(const Json& value, const std::string& source) {
   const Index columns = model.encoder.columns();
   model.network = network_from_json(object.object("network"), columns, schema);
   model.decision = decision_from_json(object.object("decision"), schema, model.network.kind);
-  model.training = training_from_json(object.object("training"));
+  model.training = training_from_json(object.object("training"), model.network);
   check_objective(model, object.object("training"));
   require_input((model.network.kind == NetworkKind::softmax) ==
                     (model.training.loss_kind == LossKind::softmax),
@@ -322,7 +358,7 @@ Model read_document(const Json& value, const std::string& source) {
   if (object.has("recommended")) model.recommended = object.object("recommended").value();
   if (object.has("rows")) {
     model.rows = rows_from_json(object.object("rows"), columns, model.training.rows,
-                                model.decision.classes.size());
+                                model.decision.classes.size(), model.training.weights.has_value());
   }
   object.finish();
   model.sha256 = model_sha256(value);
@@ -332,7 +368,7 @@ Model read_document(const Json& value, const std::string& source) {
 }  // namespace
 
 Json to_json(const Model& model) {
-  Json result = make_envelope(model_format, model.origin ? model_version : trained_version);
+  Json result = make_envelope(model_format, version_of(model));
   result["schema"] = to_json(model.schema());
   result["encoder"] = model.encoder.to_json();
   result["network"] = network_to_json(model.network);
@@ -349,6 +385,8 @@ Json to_json(const Model& model) {
   if (model.rows) {
     result["rows"] = {{"encoded", to_json_rows(model.rows->encoded)},
                       {"labels", model.rows->labels}};
+    if (model.rows->weights.size() > 0)
+      result["rows"]["weights"] = to_json_array(model.rows->weights);
   }
   return result;
 }

@@ -64,13 +64,15 @@ void dispatch(Activation kind, Function&& function) {
 
 }  // namespace
 
-NetworkObjective::NetworkObjective(LabelledRows rows, LossKind kind, Penalty penalty)
-    : rows_(rows.features), labels_(rows.labels), kind_(kind), penalty_(penalty) {
+NetworkObjective::NetworkObjective(const LabelledRows& rows, LossKind kind, Penalty penalty)
+    : rows_(rows.features), labels_(rows.labels), kind_(kind), penalty_(std::move(penalty)) {
   require(rows.features != nullptr && rows.labels != nullptr, "rows and labels are needed");
   require(rows_->rows() > 0, "there are no rows");
   require(rows_->rows() == static_cast<Index>(rows.labels->size()), "{} rows but {} labels",
           rows_->rows(), rows.labels->size());
-  require(penalty.l2 >= 0 && std::isfinite(penalty.l2), "l2 = {} must be >= 0", penalty.l2);
+  require(penalty_.l2 >= 0 && std::isfinite(penalty_.l2), "l2 = {} must be >= 0", penalty_.l2);
+  if (penalty_.factors.size() > 0) (void)penalty_.diagonal(rows_->cols());
+  weights_ = mean_one_weights(rows);
   if (is_softmax()) return;
   signs_.resize(rows_->rows());
   for (Index i = 0; i < signs_.size(); ++i)
@@ -101,6 +103,8 @@ void NetworkObjective::prepare(const Network& network) {
   require(network.inputs() == rows_->cols(), "the network has {} inputs, the rows have {} columns",
           network.inputs(), rows_->cols());
   const std::size_t hidden = network.layers.size() - 1;
+  require(hidden == 0 || penalty_.factors.size() == 0,
+          "a penalty with a factor for each column is for models without hidden layers");
   inputs_.resize(hidden + 1);
   activations_.resize(hidden);
   adjoints_.resize(hidden);
@@ -120,14 +124,19 @@ void NetworkObjective::prepare(const Network& network) {
 
 double NetworkObjective::evaluate_losses(Index first, Index rows, bool is_batch) {
   if (is_softmax()) {
+    const double* weights = nullptr;
+    if (weights_.size() > 0) weights = is_batch ? batch_weights_.data() : weights_.data() + first;
     class_losses_.evaluate(class_scores_.topRows(rows),
-                           is_batch ? batch_labels_.data() : labels_->data() + first);
+                           is_batch ? batch_labels_.data() : labels_->data() + first, weights);
     return class_losses_.sum();
   }
   if (is_batch) {
     losses_.evaluate(kind_, scores_.head(rows), batch_signs_.head(rows));
   } else {
     losses_.evaluate(kind_, scores_.head(rows), signs_.segment(first, rows));
+  }
+  if (weights_.size() > 0) {
+    losses_.weigh(is_batch ? batch_weights_.head(rows) : weights_.segment(first, rows));
   }
   return losses_.value().sum();
 }
@@ -140,6 +149,7 @@ double NetworkObjective::evaluate(const Network& network, const std::vector<Inde
     batch_rows_.resize(cached_rows, rows_->cols());
     batch_signs_.resize(cached_rows);
     batch_labels_.resize(static_cast<std::size_t>(cached_rows));
+    if (weights_.size() > 0) batch_weights_.resize(cached_rows);
   }
   const Index count = batch == nullptr ? rows_->rows() : static_cast<Index>(batch->size());
   double sum = 0;
@@ -150,6 +160,7 @@ double NetworkObjective::evaluate(const Network& network, const std::vector<Inde
       for (Index i = 0; i < rows; ++i) {
         const Index row = (*batch)[static_cast<std::size_t>(start + i)];
         batch_rows_.row(i) = rows_->row(row);
+        if (weights_.size() > 0) batch_weights_(i) = weights_(row);
         if (is_softmax()) {
           batch_labels_[static_cast<std::size_t>(i)] = (*labels_)[static_cast<std::size_t>(row)];
         } else {
@@ -236,6 +247,7 @@ void NetworkObjective::backward(const Network& network, Index rows, double weigh
 }
 
 double NetworkObjective::add_penalty(const Network& network, Vector* gradient) const {
+  if (penalty_.factors.size() > 0) return add_factored_penalty(network.layers.front(), gradient);
   double squares = 0;
   Index next = 0;
   for (const Layer& layer : network.layers) {
@@ -252,6 +264,18 @@ double NetworkObjective::add_penalty(const Network& network, Vector* gradient) c
     next += layer.weights.size() + layer.bias.size();
   }
   return penalty_.l2 / 2 * squares;
+}
+
+double NetworkObjective::add_factored_penalty(const Layer& head, Vector* gradient) const {
+  const Vector diagonal = penalty_.diagonal(head.weights.cols());
+  const auto of_weights = diagonal.head(head.weights.cols());
+  const double of_bias = diagonal(diagonal.size() - 1);
+  if (gradient != nullptr) {
+    Eigen::Map<RowMatrix>(gradient->data(), head.weights.rows(), head.weights.cols()) +=
+        head.weights * of_weights.asDiagonal();
+    gradient->tail(head.bias.size()) += of_bias * head.bias;
+  }
+  return ((head.weights.cwiseAbs2() * of_weights).sum() + of_bias * head.bias.squaredNorm()) / 2;
 }
 
 }  // namespace ellice

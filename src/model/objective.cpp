@@ -10,6 +10,37 @@
 
 namespace ellice {
 
+Vector Penalty::diagonal(Index columns, Index outputs) const {
+  require(l2 >= 0 && std::isfinite(l2), "l2 = {} must be >= 0", l2);
+  require(factors.size() == 0 || factors.size() == columns,
+          "the penalty has {} factors, expected one for each of the {} columns", factors.size(),
+          columns);
+  for (Index j = 0; j < factors.size(); ++j) {
+    require(factors(j) > 0 && std::isfinite(factors(j)),
+            "factor {} of the penalty is {}, expected a finite number > 0", j, factors(j));
+  }
+  Vector of_output = Vector::Constant(columns + 1, l2);
+  if (factors.size() > 0) of_output.head(columns).array() *= factors.array();
+  if (!penalize_bias) of_output(columns) = 0;
+  return of_output.replicate(outputs, 1);
+}
+
+Vector mean_one_weights(const LabelledRows& rows) {
+  if (rows.weights == nullptr || rows.weights->size() == 0) return {};
+  const Vector& weights = *rows.weights;
+  require(weights.size() == rows.features->rows(), "{} rows but {} weights", rows.features->rows(),
+          weights.size());
+  double sum = 0;
+  for (Index i = 0; i < weights.size(); ++i) {
+    require(weights(i) > 0 && std::isfinite(weights(i)),
+            "weight {} is {}, expected a finite number > 0", i, weights(i));
+    sum += weights(i);
+  }
+  require(std::isfinite(sum), "the weights of the rows add up to {}, expected a finite number",
+          sum);
+  return weights * (static_cast<double>(weights.size()) / sum);
+}
+
 /// A run of consecutive rows and what they contribute.
 struct Objective::Chunk : RowChunk {
   double loss = 0;       // Σ φ
@@ -17,19 +48,18 @@ struct Objective::Chunk : RowChunk {
   Matrix hessian = {};   // Σ φ″·x̃x̃ᵀ, lower triangle
 };
 
-Objective::Objective(const RowMatrix& features, const std::vector<int>& labels, LossKind kind,
-                     Penalty penalty, int threads)
-    : features_(&features),
-      signs_(static_cast<Index>(labels.size())),
+Objective::Objective(const LabelledRows& rows, LossKind kind, const Penalty& penalty, int threads)
+    : features_(rows.features),
+      signs_(static_cast<Index>(rows.labels->size())),
+      weights_(mean_one_weights(rows)),
       kind_(kind),
-      penalty_(penalty),
+      penalty_(penalty.diagonal(rows.features->cols())),
       threads_(threads) {
-  require(features.rows() > 0, "there are no rows");
-  require(features.rows() == signs_.size(), "{} rows but {} labels", features.rows(),
-          labels.size());
-  require(penalty.l2 >= 0 && std::isfinite(penalty.l2), "l2 = {} must be >= 0", penalty.l2);
+  require(features_->rows() > 0, "there are no rows");
+  require(features_->rows() == signs_.size(), "{} rows but {} labels", features_->rows(),
+          signs_.size());
   for (Index i = 0; i < signs_.size(); ++i)
-    signs_(i) = 2.0 * labels[static_cast<std::size_t>(i)] - 1.0;
+    signs_(i) = 2.0 * (*rows.labels)[static_cast<std::size_t>(i)] - 1.0;
 }
 
 void Objective::evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) const {
@@ -47,10 +77,13 @@ void Objective::evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) const {
     const auto rows = features_->middleRows(chunk.first + start, n);
     scores.head(n).noalias() = rows * theta.head(d);
     scores.head(n).array() += theta(d);
+    const bool is_weighted = weights_.size() > 0;
     if (wanted == Wanted::hessian) {
       losses.evaluate_curvature(kind_, scores.head(n));
+      if (is_weighted) losses.weigh_curvature(weights_.segment(chunk.first + start, n));
     } else {
       losses.evaluate(kind_, scores.head(n), signs_.segment(chunk.first + start, n));
+      if (is_weighted) losses.weigh(weights_.segment(chunk.first + start, n));
       chunk.loss += losses.value().sum();
     }
     if (wants_gradient) {
@@ -76,17 +109,11 @@ std::vector<Objective::Chunk> Objective::evaluate_all(VectorArg theta, Wanted wa
   return chunks;
 }
 
-Vector Objective::penalty_diagonal() const {
-  Vector diagonal = Vector::Constant(parameters(), penalty_.l2);
-  if (!penalty_.penalize_bias) diagonal(parameters() - 1) = 0;
-  return diagonal;
-}
-
 Matrix Objective::sum_hessians(const std::vector<Chunk>& chunks) const {
   Matrix lower = Matrix::Zero(parameters(), parameters());
   for (const Chunk& chunk : chunks) lower += chunk.hessian;
   lower /= static_cast<double>(features_->rows());
-  lower.diagonal() += penalty_diagonal();
+  lower.diagonal() += penalty_;
   return lower.selfadjointView<Eigen::Lower>();
 }
 
@@ -97,7 +124,7 @@ double Objective::loss(VectorArg theta) const {
 }
 
 double Objective::value(VectorArg theta) const {
-  return loss(theta) + penalty_diagonal().dot(theta.cwiseAbs2()) / 2;
+  return loss(theta) + penalty_.dot(theta.cwiseAbs2()) / 2;
 }
 
 double Objective::sum_gradients(const std::vector<Chunk>& chunks, VectorArg theta,
@@ -109,9 +136,8 @@ double Objective::sum_gradients(const std::vector<Chunk>& chunks, VectorArg thet
     sum += chunk.loss;
     gradient += chunk.gradient;
   }
-  const Vector diagonal = penalty_diagonal();
-  gradient = gradient / n + diagonal.cwiseProduct(theta);
-  return sum / n + diagonal.dot(theta.cwiseAbs2()) / 2;
+  gradient = gradient / n + penalty_.cwiseProduct(theta);
+  return sum / n + penalty_.dot(theta.cwiseAbs2()) / 2;
 }
 
 double Objective::gradient(VectorArg theta, Vector& gradient) const {

@@ -74,6 +74,8 @@ double regression_of(const Matrix& moments, const CholeskyFactor& factor, const 
 Sampling sampling_of(const Model& model, LabelledRows rows) {
   require(model.network.layers.size() == 1 && model.network.outputs() == 1,
           "what rows say about retraining is known for linear models with one logit");
+  require(mean_one_weights(rows).size() == 0,
+          "what rows say about retraining is not known for rows with weights");
   const RowMatrix& features = *rows.features;
   const Index n = features.rows();
   const Index d = features.cols();
@@ -108,8 +110,7 @@ Sampling sampling_of(const Model& model, LabelledRows rows) {
     blas::add_gram(block, spread);
   }
   // At the minimum the mean slope is the penalty's, with the sign turned.
-  Vector slope = model.training.l2 * theta;
-  if (!model.training.penalize_bias) slope(d) = 0;
+  const Vector slope = penalty_of(model.training).diagonal(d).cwiseProduct(theta);
   const Matrix square = slope * slope.transpose();
   result.drawn_again = mirrored(result.drawn_again) / count - square;
   for (std::size_t k = 0; k < Sampling::estimates; ++k) {

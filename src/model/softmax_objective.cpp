@@ -26,19 +26,19 @@ std::size_t pair_place(Index j, Index k) {
 
 }  // namespace
 
-SoftmaxObjective::SoftmaxObjective(const RowMatrix& features, const std::vector<int>& labels,
-                                   Index classes, Penalty penalty, int threads)
-    : features_(&features),
-      labels_(&labels),
+SoftmaxObjective::SoftmaxObjective(const LabelledRows& rows, Index classes, const Penalty& penalty,
+                                   int threads)
+    : features_(rows.features),
+      labels_(rows.labels),
+      weights_(mean_one_weights(rows)),
       classes_(classes),
-      penalty_(penalty),
+      penalty_(penalty.diagonal(rows.features->cols(), classes)),
       threads_(threads) {
-  require(features.rows() > 0, "there are no rows");
-  require(features.rows() == static_cast<Index>(labels.size()), "{} rows but {} labels",
-          features.rows(), labels.size());
-  require(penalty.l2 >= 0 && std::isfinite(penalty.l2), "l2 = {} must be >= 0", penalty.l2);
+  require(features_->rows() > 0, "there are no rows");
+  require(features_->rows() == static_cast<Index>(labels_->size()), "{} rows but {} labels",
+          features_->rows(), labels_->size());
   require(classes >= 2, "found {} classes, expected at least two", classes);
-  for (const int label : labels) {
+  for (const int label : *labels_) {
     require(label >= 0 && label < classes, "label {} must be >= 0 and < {}", label, classes);
   }
 }
@@ -60,7 +60,8 @@ void SoftmaxObjective::evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) co
     scores.resize(n, classes_);
     scores.noalias() = rows * heads.topRows(d);
     scores.rowwise() += heads.row(d);
-    losses.evaluate(scores, labels_->data() + chunk.first + start);
+    const double* weights = weights_.size() > 0 ? weights_.data() + chunk.first + start : nullptr;
+    losses.evaluate(scores, labels_->data() + chunk.first + start, weights);
     chunk.loss += losses.sum();
     if (wanted == Wanted::loss) continue;
     chunk.gradient.topRows(d).noalias() += rows.transpose() * losses.slope();
@@ -73,7 +74,8 @@ void SoftmaxObjective::evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) co
           // 1 − p_j as the sum of the others: exact where p_j is close to 1.
           const double factor =
               k < j ? p(i, k) : p.row(i).head(j).sum() + p.row(i).tail(classes_ - j - 1).sum();
-          root(i) = std::sqrt(p(i, j) * factor);
+          const double curvature = p(i, j) * factor;
+          root(i) = std::sqrt(weights == nullptr ? curvature : weights[i] * curvature);
         }
         weighted.topLeftCorner(n, d) = root.head(n).asDiagonal() * rows;
         weighted.col(d).head(n) = root.head(n);
@@ -94,14 +96,6 @@ std::vector<SoftmaxObjective::Chunk> SoftmaxObjective::evaluate_all(VectorArg th
   return chunks;
 }
 
-Vector SoftmaxObjective::penalty_diagonal() const {
-  Vector diagonal = Vector::Constant(parameters(), penalty_.l2);
-  if (penalty_.penalize_bias) return diagonal;
-  const Index p = features_->cols() + 1;
-  for (Index k = 0; k < classes_; ++k) diagonal(k * p + p - 1) = 0;
-  return diagonal;
-}
-
 double SoftmaxObjective::loss(VectorArg theta) const {
   double sum = 0;
   for (const Chunk& chunk : evaluate_all(theta, Wanted::loss)) sum += chunk.loss;
@@ -109,7 +103,7 @@ double SoftmaxObjective::loss(VectorArg theta) const {
 }
 
 double SoftmaxObjective::value(VectorArg theta) const {
-  return loss(theta) + penalty_diagonal().dot(theta.cwiseAbs2()) / 2;
+  return loss(theta) + penalty_.dot(theta.cwiseAbs2()) / 2;
 }
 
 double SoftmaxObjective::sum_gradients(const std::vector<Chunk>& chunks, VectorArg theta,
@@ -121,10 +115,9 @@ double SoftmaxObjective::sum_gradients(const std::vector<Chunk>& chunks, VectorA
     sum += chunk.loss;
     slopes += chunk.gradient;
   }
-  const Vector diagonal = penalty_diagonal();
   gradient = Eigen::Map<const Vector>(slopes.data(), slopes.size()) / n;
-  gradient += diagonal.cwiseProduct(theta);
-  return sum / n + diagonal.dot(theta.cwiseAbs2()) / 2;
+  gradient += penalty_.cwiseProduct(theta);
+  return sum / n + penalty_.dot(theta.cwiseAbs2()) / 2;
 }
 
 double SoftmaxObjective::gradient(VectorArg theta, Vector& gradient) const {
@@ -145,7 +138,7 @@ double SoftmaxObjective::derivatives(VectorArg theta, Vector& gradient, Matrix& 
       hessian.block(k * p, j * p, p, p) = hessian.block(j * p, k * p, p, p);
     }
   }
-  hessian.diagonal() += penalty_diagonal();
+  hessian.diagonal() += penalty_;
   return sum_gradients(chunks, theta, gradient);
 }
 

@@ -16,13 +16,17 @@ namespace ellice {
 ///
 ///   H_jk(θ) = (1/n) Σᵢ p_ij(δ_jk − p_ik)·x̃ᵢx̃ᵢᵀ + l2·δ_jk·I
 ///
-/// of its Hessian. As for Objective the result is the same for any number of threads.
+/// of its Hessian; with weights of rows and columns as in Objective. As there the result is the
+/// same for any number of threads.
 class SoftmaxObjective {
  public:
-  /// Keeps references to `features`, one row per example, without the constant 1, and to `labels`,
-  /// class indices from 0.
+  /// Keeps references to the features, one row per example, without the constant 1, and to the
+  /// labels, class indices from 0.
+  SoftmaxObjective(const LabelledRows& rows, Index classes, const Penalty& penalty,
+                   int threads = 1);
   SoftmaxObjective(const RowMatrix& features, const std::vector<int>& labels, Index classes,
-                   Penalty penalty, int threads = 1);
+                   const Penalty& penalty, int threads = 1)
+      : SoftmaxObjective({.features = &features, .labels = &labels}, classes, penalty, threads) {}
 
   [[nodiscard]] Index classes() const { return classes_; }
   [[nodiscard]] Index parameters() const { return classes_ * (features_->cols() + 1); }
@@ -40,12 +44,12 @@ class SoftmaxObjective {
   void evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) const;
   [[nodiscard]] std::vector<Chunk> evaluate_all(VectorArg theta, Wanted wanted) const;
   double sum_gradients(const std::vector<Chunk>& chunks, VectorArg theta, Vector& gradient) const;
-  [[nodiscard]] Vector penalty_diagonal() const;
 
   const RowMatrix* features_;
   const std::vector<int>* labels_;
+  Vector weights_;  // of mean 1, or none
   Index classes_;
-  Penalty penalty_;
+  Vector penalty_;  // its diagonal
   int threads_;
 };
 

@@ -9,6 +9,7 @@
 #include "ellice/model/network_objective.hpp"
 #include "ellice/solver/newton.hpp"
 #include "model/head_objective.hpp"
+#include "model/row_weights.hpp"
 #include "model/sampling_moments.hpp"
 #include "model/training_forecast.hpp"
 
@@ -24,15 +25,28 @@ constexpr std::uint64_t fold_validation_stream = 102;
 constexpr double default_validation = 0.2;  // of networks
 constexpr int default_folds = 5;            // of models without hidden layers
 
-LabelledRows labelled(const RowMatrix& encoded, const Dataset& data) {
+LabelledRows labelled(const RowMatrix& encoded, const Dataset& data, const Vector& weights) {
   return {.features = &encoded,
           .labels = &data.labels,
-          .classes = static_cast<Index>(data.classes.size())};
+          .classes = static_cast<Index>(data.classes.size()),
+          .weights = &weights};
 }
 
 /// The classes that the head has rows for.
 Index outputs_of(LossKind loss, std::size_t classes) {
   return loss == LossKind::softmax ? static_cast<Index>(classes) : 1;
+}
+
+std::optional<RowWeights> weights_of(const TrainingOptions& options) {
+  if (options.weights.empty() && options.class_weight == ClassWeight::none) return std::nullopt;
+  return RowWeights{.column = options.weights, .class_weight = options.class_weight};
+}
+
+Penalty penalty_of(const TrainingOptions& options) {
+  return {.l2 = options.l2,
+          .penalize_bias = options.penalize_bias,
+          .factors = Eigen::Map<const Vector>(options.penalty_factors.data(),
+                                              static_cast<Index>(options.penalty_factors.size()))};
 }
 
 /// A data set as one model sees it.
@@ -41,17 +55,19 @@ struct FitRows {
   std::optional<Dataset> validation = {};
 };
 
-Network fit_hidden_layers(const FitRows& rows, const Encoder& encoder, const RowMatrix& features,
-                          const TrainingOptions& options, Penalty penalty, std::uint64_t seed,
-                          TrainingSummary& summary) {
+Network fit_hidden_layers(const FitRows& rows, const Encoder& encoder, const LabelledRows& fitted,
+                          const TrainingOptions& options, const Penalty& penalty,
+                          std::uint64_t seed, TrainingSummary& summary) {
   RowMatrix validation;
+  Vector validation_weights;
   LabelledRows validation_view;
   if (rows.validation) {
     validation = encoder.encode(rows.validation->raw);
-    validation_view = labelled(validation, *rows.validation);
+    validation_weights = row_weights(*rows.validation, weights_of(options));
+    validation_view = labelled(validation, *rows.validation, validation_weights);
   }
-  NetworkFit fit = fit_network(labelled(features, rows.fitted), validation_view, options.loss,
-                               penalty, options.network, Random(seed).split(network_stream));
+  NetworkFit fit = fit_network(fitted, validation_view, options.loss, penalty, options.network,
+                               Random(seed).split(network_stream));
   summary.epochs = fit.epochs;
   summary.stopped_early = fit.stopped_early;
   return std::move(fit.network);
@@ -72,18 +88,18 @@ Vector measure_head(Model& model, const HeadObjective& head) {
 /// What all layers together add: their objective, how far the head is from its optimum, and, where
 /// there is one logit, the curvature in all parameters.
 /// Without `damping` there is no curvature in all parameters.
-void measure_network(Model& model, const Vector& head_gradient, LabelledRows rows,
+void measure_network(Model& model, const Vector& head_gradient, const LabelledRows& rows,
                      std::optional<double> damping) {
   TrainingRecord& training = model.training;
   const Matrix hessian = with_gauge(model.curvature.hessian, model.network.outputs());
   const double newton_step = CholeskyFactor(hessian).inverse_norm(head_gradient);
   training.head_decrement = newton_step * newton_step / 2;
   training.objective =
-      NetworkObjective(rows, training.loss_kind,
-                       {.l2 = training.l2, .penalize_bias = training.penalize_bias})
-          .value(model.network);
+      NetworkObjective(rows, training.loss_kind, penalty_of(training)).value(model.network);
   if (model.network.outputs() > 1 || !damping) return;
-  model.curvature.full = gauss_newton(model.network, *rows.features, training.loss_kind, *damping);
+  constexpr double share = 0.3;
+  model.curvature.full = gauss_newton(model.network, *rows.features, training.loss_kind, *damping,
+                                      share, mean_one_weights(rows));
 }
 
 /// Of a fold only the scores count.
@@ -94,15 +110,18 @@ Model fit_model(const FitRows& rows, const TrainingOptions& options, std::uint64
   const Dataset& data = rows.fitted;
   const bool hidden_layers = has_hidden_layers(options);
   const Index outputs = outputs_of(options.loss, data.classes.size());
-  const Penalty penalty{.l2 = options.l2, .penalize_bias = options.penalize_bias};
+  const Penalty penalty = penalty_of(options);
+  const std::optional<RowWeights> weighting = weights_of(options);
+  const Vector weights = row_weights(data, weighting);
   Model model{.encoder = Encoder::fit(data)};
   const RowMatrix encoded = model.encoder.encode(data.raw);
+  const LabelledRows view = labelled(encoded, data, weights);
   if (hidden_layers) {
-    model.network =
-        fit_hidden_layers(rows, model.encoder, encoded, options, penalty, seed, summary);
+    model.network = fit_hidden_layers(rows, model.encoder, view, options, penalty, seed, summary);
   }
   const RowMatrix features = hidden_layers ? model.network.row_features(encoded) : encoded;
-  const HeadObjective head(features, data.labels, options.loss, outputs, penalty, threads);
+  const HeadObjective head(labelled(features, data, weights), options.loss, outputs, penalty,
+                           threads);
 
   NewtonResult optimum;
   if (!hidden_layers || options.refit) {
@@ -121,6 +140,8 @@ Model fit_model(const FitRows& rows, const TrainingOptions& options, std::uint64
                     .loss_kind = options.loss,
                     .l2 = options.l2,
                     .penalize_bias = options.penalize_bias,
+                    .penalty_factors = penalty.factors,
+                    .weights = weighting,
                     .objective = optimum.value,
                     .head_decrement = optimum.decrement,
                     .data_sha256 = data.sha256};
@@ -130,12 +151,14 @@ Model fit_model(const FitRows& rows, const TrainingOptions& options, std::uint64
   if (hidden_layers) {
     model.training.network = options.network;
     summary.gradient_norm = gradient.cwiseAbs().maxCoeff();
-    measure_network(model, gradient, labelled(encoded, data),
+    measure_network(model, gradient, view,
                     options.full_curvature ? std::optional(options.damping) : std::nullopt);
   }
-  if (purpose == FitFor::model && !hidden_layers && outputs == 1)
-    model.curvature.sampling = sampling_of(model, labelled(encoded, data));
-  if (options.store_rows) model.rows = StoredRows{.encoded = encoded, .labels = data.labels};
+  if (purpose == FitFor::model && !hidden_layers && outputs == 1 && !weighting)
+    model.curvature.sampling = sampling_of(model, view);
+  if (options.store_rows) {
+    model.rows = StoredRows{.encoded = encoded, .labels = data.labels, .weights = weights};
+  }
   return model;
 }
 
@@ -188,6 +211,8 @@ Selection complete(Selection selection, const TrainingOptions& options) {
 /// The options with the loss that belongs to the kind of model. Throws where model, loss and
 /// classes do not go together.
 TrainingOptions complete(TrainingOptions options, const Dataset& data) {
+  require(options.penalty_factors.empty() || !has_hidden_layers(options),
+          "a penalty with a factor for each column is for models without hidden layers");
   if (options.model == NetworkKind::softmax) {
     require(options.loss != LossKind::squared,
             "`loss: squared` is for models with two classes; a softmax model has its own loss");
@@ -224,10 +249,13 @@ double accuracy(const Model& model, const Dataset& data) {
   return static_cast<double>(right) / static_cast<double>(data.rows());
 }
 
-NewtonResult refit_head(Network& network, LabelledRows rows, LossKind kind, Penalty penalty) {
+NewtonResult refit_head(Network& network, const LabelledRows& rows, LossKind kind,
+                        const Penalty& penalty) {
   require(rows.features != nullptr && rows.labels != nullptr, "rows and labels are needed");
   const RowMatrix features = network.row_features(*rows.features);
-  const HeadObjective objective(features, *rows.labels, kind, network.outputs(), penalty);
+  LabelledRows head_rows = rows;
+  head_rows.features = &features;
+  const HeadObjective objective(head_rows, kind, network.outputs(), penalty);
   NewtonResult optimum = objective.minimize({}, "refit");
   network.set_head(optimum.point);
   return optimum;
@@ -245,14 +273,14 @@ Model train_on(const Dataset& fitted, const Dataset* validation, const TrainingO
   return model;
 }
 
-Model with_penalty(const Model& model, const StoredRows& rows, Penalty penalty) {
+Model with_penalty(const Model& model, const StoredRows& rows, const Penalty& penalty) {
   require(model.network.layers.size() == 1, "another penalty is for linear models");
   Model changed = model;
   TrainingRecord& training = changed.training;
   training.l2 = penalty.l2;
   training.penalize_bias = penalty.penalize_bias;
-  const HeadObjective head(rows.encoded, rows.labels, training.loss_kind, model.network.outputs(),
-                           penalty);
+  training.penalty_factors = penalty.factors;
+  const HeadObjective head(labelled(rows), training.loss_kind, model.network.outputs(), penalty);
   const Vector gradient = measure_head(changed, head);
   changed.curvature.sampling.reset();  // it is about minima
   training.objective =
@@ -268,15 +296,19 @@ Model refit_model(const Model& model, const StoredRows& rows) {
       rows.encoded.rows() == model.training.rows && rows.encoded.cols() == model.encoder.columns(),
       "the model was fitted on {} rows with {} columns, found {} with {}", model.training.rows,
       model.encoder.columns(), rows.encoded.rows(), rows.encoded.cols());
+  require(model.training.weights.has_value() == (rows.weights.size() > 0),
+          "the model was fitted on rows with{} weights, found some with{}",
+          model.training.weights ? "" : "out", rows.weights.size() > 0 ? "" : "out");
   Model refitted = model;
   const TrainingRecord& training = refitted.training;
-  const Penalty penalty{.l2 = training.l2, .penalize_bias = training.penalize_bias};
+  const Penalty penalty = penalty_of(training);
   LabelledRows view = labelled(rows);
   view.classes = static_cast<Index>(model.decision.classes.size());
   const NewtonResult optimum = refit_head(refitted.network, view, training.loss_kind, penalty);
   const RowMatrix features = refitted.network.row_features(rows.encoded);
-  const HeadObjective head(features, rows.labels, training.loss_kind, model.network.outputs(),
-                           penalty);
+  LabelledRows head_rows = view;
+  head_rows.features = &features;
+  const HeadObjective head(head_rows, training.loss_kind, model.network.outputs(), penalty);
   const Vector gradient = measure_head(refitted, head);
   if (refitted.network.layers.size() > 1) {
     measure_network(
@@ -285,7 +317,8 @@ Model refit_model(const Model& model, const StoredRows& rows) {
   } else {
     refitted.training.objective = optimum.value;
     refitted.training.head_decrement = optimum.decrement;
-    if (model.network.outputs() == 1) refitted.curvature.sampling = sampling_of(refitted, view);
+    if (model.network.outputs() == 1 && !training.weights)
+      refitted.curvature.sampling = sampling_of(refitted, view);
   }
   refitted.recommended.reset();  // it was for another model
   refitted.sha256 = model_sha256(refitted);

@@ -72,7 +72,7 @@ StressSource source_of(const Problem& problem, const CalibrationData& data) {
           .train = labelled(*data.fitted),
           .validation = data.validation != nullptr ? labelled(*data.validation) : LabelledRows{},
           .loss = model.training.loss_kind,
-          .penalty = {.l2 = model.training.l2, .penalize_bias = model.training.penalize_bias},
+          .penalty = penalty_of(model.training),
           .network = model.training.network.value_or(NetworkOptions{}),
           .threshold = problem.threshold};
 }

@@ -21,10 +21,6 @@ namespace {
 constexpr std::uint64_t bootstrap_stream = 320;
 constexpr std::uint64_t split_stream = 321;
 
-Penalty penalty_of(const Model& model) {
-  return {.l2 = model.training.l2, .penalize_bias = model.training.penalize_bias};
-}
-
 /// Answers that are rows, in model space, with what is predicted of them.
 struct Explained {
   RowMatrix points = {};
@@ -98,7 +94,7 @@ std::vector<SurvivalLevel> check_same(const Problem& problem, const FittedRows& 
   const StressSource source{.base = &model.network,
                             .train = labelled(*fitted.rows),
                             .loss = model.training.loss_kind,
-                            .penalty = penalty_of(model),
+                            .penalty = penalty_of(model.training),
                             .threshold = problem.threshold};
   const StressSet models =
       bootstrap_set(source, {.count = options.refits}, random.split(bootstrap_stream), execution);

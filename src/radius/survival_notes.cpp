@@ -17,13 +17,13 @@ constexpr double separable = 0.5;
 double residual_share(const Model& model, const Sampling& sampling) {
   const CholeskyFactor factor(model.curvature.hessian);
   const Index size = model.curvature.hessian.rows();
+  const Vector penalty = penalty_of(model.training).diagonal(size - 1);
   double found = 0;
   double expected = 0;
   for (Index j = 0; j < size; ++j) {
     const Vector column = factor.solve(Vector::Unit(size, j));  // of H⁻¹
     found += column.dot(sampling.drawn_again.col(j));
-    const bool free = j + 1 == size && !model.training.penalize_bias;
-    expected += 1 - column(j) * (model.curvature.shift + (free ? 0 : model.training.l2));
+    expected += 1 - column(j) * (model.curvature.shift + penalty(j));
   }
   return expected > 0 ? found / expected : 1;
 }

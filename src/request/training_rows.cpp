@@ -4,6 +4,7 @@
 #include "data/row_file.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
+#include "model/row_weights.hpp"
 
 namespace ellice {
 
@@ -13,7 +14,9 @@ RowsOfModel rows_of(const Dataset& data, const std::vector<Index>& indices, cons
   if (indices.empty()) return {};
   const Dataset selected = select_rows(data, indices);
   return {.raw = selected.raw,
-          .rows = {.encoded = model.encoder.encode(selected.raw), .labels = selected.labels}};
+          .rows = {.encoded = model.encoder.encode(selected.raw),
+                   .labels = selected.labels,
+                   .weights = row_weights(selected, model.training.weights)}};
 }
 
 }  // namespace
@@ -31,7 +34,9 @@ TrainingRows training_rows_of(const Dataset& data, const Model& model) {
 TrainingRows read_training_rows(const std::string& path, const Model& model,
                                 const Progress& progress) {
   CsvReader source = open_rows(path, model.schema().format);
-  TrainingRows rows = training_rows_of(read_dataset(source, model.schema(), progress), model);
+  const std::string weights = model.training.weights ? model.training.weights->column : "";
+  TrainingRows rows = training_rows_of(
+      read_dataset(source, model.schema(), progress, ClassValues::of_schema, weights), model);
   rows.source = path;
   return rows;
 }

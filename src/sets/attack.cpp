@@ -16,8 +16,7 @@ class Attacker {
  public:
   Attacker(const Model& model, LabelledRows rows, double epsilon, VectorArg x)
       : model_(&model),
-        objective_(rows, model.training.loss_kind,
-                   {.l2 = model.training.l2, .penalize_bias = model.training.penalize_bias}),
+        objective_(rows, model.training.loss_kind, penalty_of(model.training)),
         x_(x),
         center_(parameter_vector(model.network)),
         base_(objective_.value(model.network)),
@@ -152,6 +151,9 @@ Attack attack(const Model& model, LabelledRows rows, double epsilon, VectorArg x
   require(rows.features != nullptr && rows.labels != nullptr && rows.features->rows() > 0 &&
               rows.features->cols() == model.network.inputs(),
           "an attack needs the rows that the model was trained on, encoded");
+  require(
+      model.training.weights.has_value() == (rows.weights != nullptr && rows.weights->size() > 0),
+      "an attack needs the rows that the model was trained on, with their weights if any");
   Attacker attacker(model, rows, epsilon, x);
   const auto is_broken = [&] { return attacker.best().logit < threshold; };
   if (epsilon > 0) {

@@ -103,7 +103,9 @@ double EpsilonRule::resolve(const Model& model, const SetChoice& set,
     case Kind::accuracy:
       return for_accuracy(number / 100, model, set, context, text);
     case Kind::automatic:
-      require(model.network.outputs() == 1, "`epsilon: auto`: {}", no_survival_reason(model, set));
+      require(model.network.outputs() == 1 &&
+                  (!model.training.weights || has_recommendation(model, set)),
+              "`epsilon: auto`: {}", no_survival_reason(model, set));
       if (const std::optional<double> survival = asked_survival(model, set)) {
         return survival_epsilon(model, *survival, context.retraining);
       }

@@ -70,6 +70,10 @@ std::string no_survival_reason(const Model& model, const SetChoice& set) {
     return "survival under retraining is predicted for models with one logit, not for softmax "
            "models; give a number or a share of the objective, e.g. 5%";
   }
+  if (model.training.weights) {
+    return "survival under retraining is not known for models whose rows have weights; give a "
+           "number or a share of the objective, e.g. 5%";
+  }
   // To second order the true set is the last-layer set, and ε means the same in both.
   const bool is_known = set.kind == SetKind::last_layer || set.kind == SetKind::true_set;
   if (!is_known) {
@@ -128,6 +132,8 @@ RetrainedHead::RetrainedHead(const Model& model, const StoredRows* rows)
           "what retraining does to a network moves its hidden layers as well: it is not predicted");
   require(model.training.rows > 0, "a model fitted on {} rows has no sampling error",
           model.training.rows);
+  require(!model.training.weights,
+          "what retraining does is not known for models whose rows have weights");
   const std::string reason = missing(model, rows);
   require(reason.empty(), "{}", reason);
   state_->model = &model;

@@ -119,13 +119,11 @@ SetChoice second_order(const SetChoice& choice) {
 Matrix damped_hessian(const Model& model, std::optional<double> damping) {
   Matrix hessian = model.curvature.hessian;
   if (damping) {
-    const TrainingRecord& training = model.training;
     const Index outputs = model.network.outputs();
-    const Index p = hessian.rows() / outputs;
-    const Index penalized = training.penalize_bias ? p : p - 1;
-    for (Index k = 0; k < outputs; ++k) {
-      hessian.diagonal().segment(k * p, penalized).array() += *damping - training.l2;
-    }
+    Penalty change = penalty_of(model.training);
+    change.l2 = 1;  // what is left is the factors
+    hessian.diagonal() +=
+        (*damping - model.training.l2) * change.diagonal(hessian.rows() / outputs - 1, outputs);
   }
   return hessian;
 }

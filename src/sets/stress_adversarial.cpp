@@ -23,8 +23,9 @@ void assign_parameters(VectorArg parameters, Network& network) {
   }
 }
 
-/// l2 for each parameter that the penalty counts, else 0.
+/// l2 for each parameter that the penalty counts, times its factor, else 0.
 Vector penalty_weights(const Network& network, const Penalty& penalty) {
+  if (penalty.factors.size() > 0) return penalty.diagonal(network.inputs());
   Network weights = network;
   for (Layer& layer : weights.layers) {
     layer.weights.setConstant(penalty.l2);

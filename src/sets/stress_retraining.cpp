@@ -15,9 +15,8 @@ bool is_linear(const Network& network) {
   return network.layers.size() == 1;
 }
 
-Network fit_linear(const RowMatrix& features, const std::vector<int>& labels,
-                   const StressSource& source) {
-  const Objective objective(features, labels, source.loss, source.penalty);
+Network fit_linear(const LabelledRows& rows, const StressSource& source) {
+  const Objective objective(rows, source.loss, source.penalty);
   const NewtonResult result =
       minimize_newton({.value = [&](VectorArg theta) { return objective.value(theta); },
                        .derivatives =
@@ -39,15 +38,19 @@ Network fit_resampled(const StressSource& source, const Random& random) {
   const Index rows = source.train.features->rows();
   RowMatrix features(rows, source.train.features->cols());
   std::vector<int> labels(static_cast<std::size_t>(rows));
+  Vector weights;
+  if (source.train.weights != nullptr) weights.resize(source.train.weights->size());
   Random draws = random.split(rows_stream);
   for (Index i = 0; i < rows; ++i) {
     const std::uint64_t drawn = draws.below(static_cast<std::uint64_t>(rows));
     features.row(i) = source.train.features->row(static_cast<Index>(drawn));
     labels[static_cast<std::size_t>(i)] = (*source.train.labels)[drawn];
+    if (weights.size() > 0) weights(i) = (*source.train.weights)(static_cast<Index>(drawn));
   }
-  if (is_linear(*source.base)) return fit_linear(features, labels, source);
-  return fit_network({.features = &features, .labels = &labels}, source.validation, source.loss,
-                     source.penalty, source.network, random.split(training_stream))
+  const LabelledRows drawn{.features = &features, .labels = &labels, .weights = &weights};
+  if (is_linear(*source.base)) return fit_linear(drawn, source);
+  return fit_network(drawn, source.validation, source.loss, source.penalty, source.network,
+                     random.split(training_stream))
       .network;
 }
 

@@ -36,11 +36,14 @@ constexpr double shortest_step = 1e-12;
 
 }  // namespace
 
-TrueSet::Rows::Rows(RowMatrix given, std::vector<int> given_labels, LossKind kind, Index outputs,
-                    Penalty penalty, Vector given_minimiser, int threads)
+TrueSet::Rows::Rows(RowMatrix given, std::vector<int> given_labels, Vector given_weights,
+                    LossKind kind, Index outputs, const Penalty& penalty, Vector given_minimiser,
+                    int threads)
     : features(std::move(given)),
       labels(std::move(given_labels)),
-      objective(features, labels, kind, outputs, penalty, threads),
+      weights(std::move(given_weights)),
+      objective({.features = &features, .labels = &labels, .weights = &weights}, kind, outputs,
+                penalty, threads),
       minimiser(std::move(given_minimiser)) {
   require(minimiser.size() == objective.parameters(), "the minimiser has {} entries, expected {}",
           minimiser.size(), objective.parameters());
@@ -63,10 +66,12 @@ double TrueSet::smallest_epsilon() const {
 }
 
 TrueSet::TrueSet(RowMatrix features, std::vector<int> labels, LossKind kind, Index outputs,
-                 Penalty penalty, Vector minimiser, double epsilon, int threads)
-    : TrueSet(std::make_shared<const Rows>(std::move(features), std::move(labels), kind, outputs,
-                                           penalty, std::move(minimiser), threads),
-              epsilon) {}
+                 const Penalty& penalty, Vector minimiser, double epsilon, int threads,
+                 Vector weights)
+    : TrueSet(
+          std::make_shared<const Rows>(std::move(features), std::move(labels), std::move(weights),
+                                       kind, outputs, penalty, std::move(minimiser), threads),
+          epsilon) {}
 
 TrueSet::TrueSet(std::shared_ptr<const Rows> rows, double epsilon)
     : rows_(std::move(rows)), epsilon_(epsilon) {
@@ -286,9 +291,13 @@ void require_rows_of(const Model& model, const StoredRows& rows) {
       "the rows are not those of the model: {} rows of {} columns, but it was fitted on {} "
       "of {}; give the data that it was trained on",
       rows.encoded.rows(), rows.encoded.cols(), training.rows, model.encoder.columns());
-  NetworkObjective on_rows(
-      {.features = &rows.encoded, .labels = &rows.labels, .classes = model.network.outputs()},
-      training.loss_kind, {.l2 = training.l2, .penalize_bias = training.penalize_bias});
+  require_input(training.weights.has_value() == (rows.weights.size() > 0),
+                "the rows are not those of the model: it was fitted on rows with{} weights, and "
+                "these are with{}; give the data that it was trained on",
+                training.weights ? "" : "out", rows.weights.size() > 0 ? "" : "out");
+  LabelledRows view = labelled(rows);
+  view.classes = model.network.outputs();
+  NetworkObjective on_rows(view, training.loss_kind, penalty_of(training));
   const double loss = on_rows.loss(model.network);
   require_input(
       std::abs(loss - training.loss) <= 1e-9 * std::max(training.loss, 1e-6),
@@ -319,8 +328,7 @@ TrueSet true_set(const Model& model, const StoredRows& rows, double epsilon) {
   const TrainingRecord& training = model.training;
   const Index outputs = model.network.outputs();
   TrueSet result(model.network.row_features(rows.encoded), rows.labels, training.loss_kind, outputs,
-                 {.l2 = training.l2, .penalize_bias = training.penalize_bias}, model.network.head(),
-                 epsilon);
+                 penalty_of(training), model.network.head(), epsilon, 1, rows.weights);
   const Index size = result.hessian().rows();
   const Matrix gauge = with_gauge(Matrix::Zero(size, size), outputs);
   require_curvature_of(model, result.hessian() - gauge);

@@ -21,7 +21,8 @@ class TrueSet final : public HeadSet {
   /// Of features without the constant 1. Throws Error{argument} unless ε is above the rounding of
   /// the objective, and unless `minimiser` is one: ½gᵀH⁻¹g ≤ ε/100.
   TrueSet(RowMatrix features, std::vector<int> labels, LossKind kind, Index outputs,
-          Penalty penalty, Vector minimiser, double epsilon, int threads = 1);
+          const Penalty& penalty, Vector minimiser, double epsilon, int threads = 1,
+          Vector weights = {});
 
   [[nodiscard]] const Vector& center() const override { return rows_->minimiser; }
   [[nodiscard]] double epsilon() const override { return epsilon_; }
@@ -51,10 +52,11 @@ class TrueSet final : public HeadSet {
 
  private:
   struct Rows {
-    Rows(RowMatrix given, std::vector<int> given_labels, LossKind kind, Index outputs,
-         Penalty penalty, Vector given_minimiser, int threads);
+    Rows(RowMatrix given, std::vector<int> given_labels, Vector given_weights, LossKind kind,
+         Index outputs, const Penalty& penalty, Vector given_minimiser, int threads);
     RowMatrix features;
     std::vector<int> labels;
+    Vector weights;
     HeadObjective objective;
     Vector minimiser;
     double optimum = 0;

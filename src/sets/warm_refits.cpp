@@ -36,8 +36,7 @@ class WeightedObjective {
       signs_(k) = 2.0 * rows.labels[static_cast<std::size_t>(i)] - 1.0;
       times_(k) = times[static_cast<std::size_t>(i)];
     }
-    penalty_ = Vector::Constant(d + 1, model.training.l2);
-    if (!model.training.penalize_bias) penalty_(d) = 0;
+    penalty_ = penalty_of(model.training).diagonal(d);
   }
 
   [[nodiscard]] double value(const Vector& theta) const {

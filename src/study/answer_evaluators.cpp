@@ -45,9 +45,10 @@ class WholeObjective {
  public:
   WholeObjective(const EvaluationSource& source, double base)
       : features_(source.model->network.row_features(source.fitted->encoded)),
-        objective_(features_, source.fitted->labels, source.model->training.loss_kind,
-                   {.l2 = source.model->training.l2,
-                    .penalize_bias = source.model->training.penalize_bias}),
+        objective_({.features = &features_,
+                    .labels = &source.fitted->labels,
+                    .weights = &source.fitted->weights},
+                   source.model->training.loss_kind, penalty_of(source.model->training)),
         hidden_(base - objective_.value(source.model->network.head())) {}
   WholeObjective(const WholeObjective&) = delete;
   WholeObjective& operator=(const WholeObjective&) = delete;
@@ -142,10 +143,12 @@ EvaluatorPointer ellipsoid_evaluator(const EvaluationSource& source, double base
 void append_true_sets(const EvaluationSource& source, double base,
                       const std::vector<double>& epsilons, std::vector<EvaluatorPointer>& result) {
   const Model& model = *source.model;
-  const Penalty penalty{.l2 = model.training.l2, .penalize_bias = model.training.penalize_bias};
+  const Penalty penalty = penalty_of(model.training);
   const LossKind loss = model.training.loss_kind;
   RowMatrix features = model.network.row_features(source.fitted->encoded);
-  const Objective objective(features, source.fitted->labels, loss, penalty);
+  LabelledRows view = labelled(*source.fitted);
+  view.features = &features;
+  const Objective objective(view, loss, penalty);
   const double given = objective.value(model.network.head());
   Network refitted = model.network;
   refit_head(refitted, labelled(*source.fitted), loss, penalty);
@@ -154,7 +157,7 @@ void append_true_sets(const EvaluationSource& source, double base,
   const Vector minimiser = is_lower ? refitted.head() : model.network.head();
   const double excess = given - objective.value(minimiser);
   const TrueSet set(std::move(features), source.fitted->labels, loss, model.network.outputs(),
-                    penalty, minimiser, epsilons.front() + excess);
+                    penalty, minimiser, epsilons.front() + excess, 1, source.fitted->weights);
   for (const double epsilon : epsilons) {
     result.push_back(
         std::make_shared<TrueEvaluator>(EvaluatorSummary{.kind = EvaluatorKind::true_set,

@@ -185,6 +185,7 @@ class Factory {
   static StoredRows rows_at(const StoredRows& rows, const std::vector<Index>& indices) {
     StoredRows result{.encoded = rows.encoded(indices, Eigen::all)};
     for (const Index i : indices) result.labels.push_back(rows.labels[static_cast<std::size_t>(i)]);
+    if (rows.weights.size() > 0) result.weights = rows.weights(indices);
     return result;
   }
 
@@ -206,7 +207,7 @@ StressSource stress_source(const EvaluationSource& source) {
       .train = labelled(*source.fitted),
       .validation = source.validation != nullptr ? labelled(*source.validation) : LabelledRows{},
       .loss = model.training.loss_kind,
-      .penalty = {.l2 = model.training.l2, .penalize_bias = model.training.penalize_bias},
+      .penalty = penalty_of(model.training),
       .network = model.training.network.value_or(NetworkOptions{}),
       .threshold = source.threshold};
 }

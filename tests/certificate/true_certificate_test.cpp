@@ -44,6 +44,15 @@ Issued issue(TrainingOptions options = {}, double epsilon = 0.01) {
   return result;
 }
 
+/// A factor of its own for each column of the embedded data's encoding.
+TrainingOptions with_factors(bool penalize_bias) {
+  TrainingOptions options{.l2 = 0.01, .penalize_bias = penalize_bias};
+  const Index columns = train(lending_dataset(400, 1), {}, {.folds = 0}).model.encoder.columns();
+  for (Index j = 0; j < columns; ++j)
+    options.penalty_factors.push_back(0.1 * std::pow(1.7, static_cast<double>(j)));
+  return options;
+}
+
 Verification verify(const Issued& issued, const Certificate& certificate) {
   const Json json =
       parse_json(to_text(to_json(certificate, issued.model.schema())), "certificate.json");
@@ -57,7 +66,9 @@ TEST(TrueCertificate, HoldsAfterTheWayThroughItsFile) {
   network.network.epochs = 40;
   for (const TrainingOptions& options :
        {TrainingOptions{}, TrainingOptions{.loss = LossKind::squared},
-        TrainingOptions{.penalize_bias = false}, network}) {
+        TrainingOptions{.penalize_bias = false}, network,
+        TrainingOptions{.class_weight = ClassWeight::balanced}, with_factors(true),
+        with_factors(false)}) {
     const Issued issued = issue(options);
     const Verification verification = verify(issued, issued.certificate);
     EXPECT_TRUE(verification.holds()) << verification.failures.front();
@@ -99,6 +110,31 @@ TEST(TrueCertificate, AFailureCarriesTheModelThatBreaksTheRow) {
   const Objective objective(issued.rows.encoded, issued.rows.labels, LossKind::logistic, {});
   EXPECT_LE(objective.value(*verification.breaking_model),
             objective.value(issued.model.network.head()) + tampered.epsilon + 1e-15);
+}
+
+TEST(TrueCertificate, NeedsTheWeightsOfItsModel) {
+  const Issued issued = issue({.penalize_bias = false, .class_weight = ClassWeight::balanced});
+  ASSERT_TRUE(verify(issued, issued.certificate).holds());
+  const auto is_refused = [&](const StoredRows& rows) {
+    try {
+      return !Verifier(issued.model, {}, &rows).verify(issued.certificate).holds();
+    } catch (const Error&) {
+      return true;
+    }
+  };
+  StoredRows other = issued.rows;
+  EXPECT_FALSE(is_refused(other));
+  other.weights *= 2;  // means stay
+  EXPECT_FALSE(is_refused(other));
+  for (const double factor : {1.001, 0.5, -1.0}) {
+    other = issued.rows;
+    other.weights(3) *= factor;
+    EXPECT_TRUE(is_refused(other)) << factor;
+  }
+  other.weights = Vector::Ones(other.weights.size());
+  EXPECT_TRUE(is_refused(other));
+  other.weights.resize(0);
+  EXPECT_TRUE(is_refused(other));
 }
 
 TEST(TrueCertificate, NeedsTheRowsOfItsModel) {

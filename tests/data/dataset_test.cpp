@@ -144,6 +144,38 @@ TEST(Dataset, SpellsTheOtherClass) {
   EXPECT_EQ(numbers.labels, (std::vector<int>{1, 0, 0, 1}));
 }
 
+constexpr const char* weighted = R"(
+target: {column: approved, favourable: yes}
+features:
+  income: {kind: numeric}
+)";
+
+Dataset read_weighted(const std::vector<std::string>& weights, const std::string& column = "w") {
+  Rows rows = {{"income", "w", "approved"}};
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    rows.push_back({"1", weights[i], i % 2 == 0 ? "yes" : "no"});
+  TextRows source(rows.front(), {rows.begin() + 1, rows.end()});
+  return read_dataset(source, parse_schema(weighted, "w.yaml"), {}, ClassValues::of_schema, column);
+}
+
+TEST(Dataset, ReadsWeightsFromAColumnThatIsNoFeature) {
+  const Dataset data = read_weighted({"0.5", "2", "1e3"});
+  EXPECT_EQ(data.weights, Vector(Eigen::Vector3d(0.5, 2, 1000)));
+  EXPECT_EQ(data.schema.drop, std::vector<std::string>{"w"});
+  EXPECT_EQ(data.schema.features.size(), 1U);
+  EXPECT_EQ(select_rows(data, {2, 0}).weights, Vector(Eigen::Vector2d(1000, 0.5)));
+  for (const char* wrong : {"0", "-1", "", "nan", "inf", "much"}) {
+    expect_input_error(
+        [&] {
+          return read_weighted({"1", wrong, "1"});
+        },
+        {":3", "\"w\"", "number > 0"});
+  }
+  expect_input_error([] { return read_weighted({"1", "1"}, "income"); }, {"feature \"income\""});
+  expect_input_error([] { return read_weighted({"1", "1"}, "approved"); }, {"target"});
+  expect_input_error([] { return read_weighted({"1", "1"}, "weight"); }, {"\"weight\" is missing"});
+}
+
 TEST(Dataset, RefusesTheFavourableLabelInAnotherSpelling) {
   for (const char* label : {"Yes", "YES", " yes", "yes ", "Y es"}) {
     expect_input_error(

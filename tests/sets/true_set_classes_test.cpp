@@ -188,7 +188,8 @@ TEST(TrueSetOfClasses, WarmStartEndsAtTheSameHeads) {
 
 TEST(TrueSetOfClasses, RadiusIsTheEpsilonAtWhichTheWorstMarginMeetsTheThreshold) {
   Random random(12);
-  for (const Penalty penalty : {Penalty{.l2 = 1e-2}, Penalty{.l2 = 1e-2, .penalize_bias = false}}) {
+  for (const Penalty& penalty :
+       {Penalty{.l2 = 1e-2}, Penalty{.l2 = 1e-2, .penalize_bias = false}}) {
     const Rows rows = random_rows(150, 3, 3, 13, penalty);
     const Vector zero = Vector::Zero(12);
     const TrueSet set = set_of(rows, plain_minimiser(rows, zero, zero), 0.01);

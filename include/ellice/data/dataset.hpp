@@ -24,6 +24,7 @@ struct Dataset {
   Schema schema = {};
   RowMatrix raw = {};  // rows x schema.features
   std::vector<int> labels = {};
+  Vector weights = {};                     // of the rows, where there are any
   std::vector<std::string> classes = {};   // spelling of each class
   std::map<std::string, Value> fill = {};  // what empty cells became, by feature (median policy)
   std::map<std::string, std::size_t> dropped = {};  // reason -> rows left out while reading
@@ -44,7 +45,9 @@ class RowParser {
     exact,    // target and dropped columns may be absent; any other unknown column is an error
     labelled  // the same, and the target must be there
   };
-  RowParser(const Schema& schema, const RowSource& source, Columns columns);
+  /// `weights`, if not empty, names a column with a number > 0 for each row, which is no feature.
+  RowParser(const Schema& schema, const RowSource& source, Columns columns,
+            const std::string& weights = {});
 
   /// Writes one raw value per feature; a missing cell becomes NaN where the policy allows it.
   /// Errors name file, line, column, the text found and what was expected.
@@ -52,6 +55,8 @@ class RowParser {
              std::span<double> raw) const;
   /// The text of the target cell (labelled only).
   [[nodiscard]] std::string_view target(std::span<const std::string_view> cells) const;
+  /// Of the row; 1 where no column has weights.
+  [[nodiscard]] double weight(std::span<const std::string_view> cells, std::size_t line) const;
 
  private:
   struct Column {
@@ -80,6 +85,8 @@ class RowParser {
   const RowSource* source_;
   std::vector<Column> columns_;
   std::size_t target_ = 0;
+  std::string weights_name_;
+  Column weights_;
   bool is_plain_ = true;  // numbers as this program writes them
   std::unordered_set<std::string_view> missing_texts_;
   std::vector<double> missing_numbers_;
@@ -97,14 +104,17 @@ enum class ClassValues {
 /// missing_level in the data set's schema. With more than two target values class 0 is "not
 /// <favourable>"; a label that differs from the favourable one in case or blanks only is an error.
 /// Classes that were found (ClassValues::all), by number or by text, stand in the data set's
-/// schema.
+/// schema. `weights`, if not empty, names the column with the weights of the rows, which stands
+/// under `drop` in the data set's schema, so that it is no part of queries.
 [[nodiscard]] Dataset read_dataset(CsvReader& source, const Schema& schema,
                                    const Progress& progress = {},
-                                   ClassValues values = ClassValues::of_schema);
+                                   ClassValues values = ClassValues::of_schema,
+                                   const std::string& weights = {});
 /// The same for rows that do not come from a file; `sha256` is left empty.
 [[nodiscard]] Dataset read_dataset(RowSource& source, const Schema& schema,
                                    const Progress& progress = {},
-                                   ClassValues values = ClassValues::of_schema);
+                                   ClassValues values = ClassValues::of_schema,
+                                   const std::string& weights = {});
 
 /// The rows with these indices, in this order.
 [[nodiscard]] Dataset select_rows(const Dataset& data, const std::vector<Index>& rows);

@@ -35,6 +35,9 @@ class LossBatch {
   void evaluate(LossKind kind, VectorArg scores, VectorArg signs);
   /// The second derivative alone.
   void evaluate_curvature(LossKind kind, VectorArg scores);
+  /// Multiplies what evaluate(), or evaluate_curvature(), found by one number for each score.
+  void weigh(VectorArg weights);
+  void weigh_curvature(VectorArg weights);
 
   using Values = Eigen::VectorBlock<const Vector>;
   [[nodiscard]] Values value() const { return value_.head(size_); }
@@ -52,12 +55,12 @@ class LossBatch {
 /// calls.
 class SoftmaxBatch {
  public:
-  /// `labels` points to one class index per row. Nothing overflows, whatever the size of the
-  /// scores.
-  void evaluate(RowMatrixArg scores, const int* labels);
+  /// `labels` points to one class index per row, and `weights`, if any, to a number by which its
+  /// loss and slope count. Nothing overflows, whatever the size of the scores.
+  void evaluate(RowMatrixArg scores, const int* labels, const double* weights = nullptr);
 
   [[nodiscard]] double sum() const { return sum_; }  // of the losses
-  /// ∂φ/∂f: p − e_y for each row.
+  /// ∂φ/∂f: p − e_y for each row, times its weight.
   [[nodiscard]] const RowMatrix& slope() const { return slope_; }
   /// p_k = e^{f_k}/Σ e^{f_j}.
   [[nodiscard]] const RowMatrix& probabilities() const { return probabilities_; }

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "ellice/core/fields.hpp"
 #include "ellice/core/json_fwd.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/data/dataset.hpp"
@@ -17,6 +19,7 @@
 #include "ellice/model/loss.hpp"
 #include "ellice/model/network.hpp"
 #include "ellice/model/network_training.hpp"
+#include "ellice/model/objective.hpp"
 
 namespace ellice {
 
@@ -25,19 +28,44 @@ struct Decision {
   std::vector<std::string> classes = {};  // class 0 and class 1, the favourable one; or all
 };
 
+/// What classes weigh in the mean loss.
+enum class ClassWeight {
+  none,      // what their rows do
+  balanced,  // all the same, whatever their rows
+};
+
+template <>
+struct EnumNames<ClassWeight> {
+  static constexpr std::array<std::string_view, 2> names = {"none", "balanced"};
+};
+
+/// Where the weights of the rows came from.
+struct RowWeights {
+  std::string column = {};  // of the data; empty: every row weighs 1
+  ClassWeight class_weight = ClassWeight::none;
+};
+
 struct TrainingRecord {
   Index rows = 0;
   Selection selection = {};
   LossKind loss_kind = LossKind::logistic;
   double l2 = 0;
   bool penalize_bias = true;
-  double loss = 0;            // mean, without the penalty
-  double objective = 0;       // loss + (l2/2)·‖θ‖²
-  double head_decrement = 0;  // ½gᵀH⁻¹g of the head: 0 at its optimum
+  Vector penalty_factors = {};             // see Penalty
+  std::optional<RowWeights> weights = {};  // none: all rows weigh the same
+  double loss = 0;                         // (weighted) mean, without the penalty
+  double objective = 0;                    // loss + (l2/2)·‖θ‖²
+  double head_decrement = 0;               // ½gᵀH⁻¹g of the head: 0 at its optimum
   std::uint64_t seed = 0;
   std::string data_sha256 = {};
   std::optional<NetworkOptions> network = {};  // how a network was fitted, so that it can be again
 };
+
+[[nodiscard]] inline Penalty penalty_of(const TrainingRecord& training) {
+  return {.l2 = training.l2,
+          .penalize_bias = training.penalize_bias,
+          .factors = training.penalty_factors};
+}
 
 /// One estimate of the error that a linear model's parameters have from their sample of rows.
 struct ErrorEstimate {
@@ -63,17 +91,18 @@ struct Curvature {
   Matrix hessian = {};  // of the objective in the head's parameters, the shift included
   double shift = 0;     // what was added to the diagonal beyond the objective's own l2
   std::optional<GaussNewton> full = {};   // of networks: all parameters
-  std::optional<Sampling> sampling = {};  // of linear models with one logit
+  std::optional<Sampling> sampling = {};  // of linear models with one logit, without weights
 };
 
 /// The rows that a model was fitted on, for sets of models that need them.
 struct StoredRows {
   RowMatrix encoded = {};
   std::vector<int> labels = {};
+  Vector weights = {};  // of a model with weights: one for each row; else none
 };
 
 [[nodiscard]] inline LabelledRows labelled(const StoredRows& rows) {
-  return {.features = &rows.encoded, .labels = &rows.labels};
+  return {.features = &rows.encoded, .labels = &rows.labels, .weights = &rows.weights};
 }
 
 /// Where a model came from that was not trained here.

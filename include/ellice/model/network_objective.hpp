@@ -9,31 +9,25 @@
 
 namespace ellice {
 
-/// Encoded rows and their labels (0 or 1, or a class index for the softmax loss); the rows must
-/// outlive the view.
-struct LabelledRows {
-  const RowMatrix* features = nullptr;
-  const std::vector<int>* labels = nullptr;
-  Index classes = 2;  // of the softmax loss: outputs of a network that is fitted
-};
-
 /// The training objective of a whole network,
 ///
 ///   L(θ) = (1/n) Σᵢ φ(f(xᵢ; θ), yᵢ) + (l2/2)·‖θ‖²,
 ///
 /// θ the weights and biases of all layers (the biases only if the penalty says so; theory.md,
-/// Definition 3). For a network without hidden layers it is Objective. Keeps its storage, so that
+/// Definition 3), with weights of rows as in Objective. For a network without hidden layers it is
+/// Objective; only these have factors of columns in their penalty. Keeps its storage, so that
 /// no call allocates after the first; each thread has its own. Single-threaded: many networks are
 /// evaluated side by side instead.
 class NetworkObjective {
  public:
-  NetworkObjective(LabelledRows rows, LossKind kind, Penalty penalty);
+  NetworkObjective(const LabelledRows& rows, LossKind kind, Penalty penalty);
 
   [[nodiscard]] double loss(const Network& network);   // mean, without the penalty
   [[nodiscard]] double value(const Network& network);  // L(θ)
   /// L(θ) and its gradient in the order of parameter_vector().
   double gradient(const Network& network, Vector& gradient);
-  /// The same for some of the rows (a mini-batch), whose mean replaces that over all.
+  /// The same for some of the rows (a mini-batch), whose mean replaces that over all; weights are
+  /// scaled over all rows, so that it has no bias.
   double gradient(const Network& network, const std::vector<Index>& batch, Vector& gradient);
 
  private:
@@ -47,12 +41,14 @@ class NetworkObjective {
   /// Adds the block's part to the gradient; `weight` is one row's share of the mean.
   void backward(const Network& network, Index rows, double weight, Vector& gradient);
   double add_penalty(const Network& network, Vector* gradient) const;
+  double add_factored_penalty(const Layer& head, Vector* gradient) const;
 
   [[nodiscard]] bool is_softmax() const { return kind_ == LossKind::softmax; }
 
   const RowMatrix* rows_;
   const std::vector<int>* labels_;
-  Vector signs_;  // 2y − 1, of the losses of one score
+  Vector signs_;    // 2y − 1, of the losses of one score
+  Vector weights_;  // of mean 1, or none
   LossKind kind_;
   Penalty penalty_;
   // Rows go through the network in blocks that stay in the first-level cache; what follows holds
@@ -66,6 +62,7 @@ class NetworkObjective {
   SoftmaxBatch class_losses_;
   RowMatrix batch_rows_;
   Vector batch_signs_;
+  Vector batch_weights_;
   std::vector<int> batch_labels_;
 };
 

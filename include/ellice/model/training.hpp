@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ellice/core/fields.hpp"
 #include "ellice/core/parallel.hpp"
@@ -18,6 +19,9 @@ struct TrainingOptions {
   LossKind loss = LossKind::logistic;
   double l2 = 1e-3;
   bool penalize_bias = true;
+  std::string weights = {};  // where Dataset::weights came from; none are used without it
+  ClassWeight class_weight = ClassWeight::none;
+  std::vector<double> penalty_factors = {};  // of linear models, by encoded column (see Penalty)
   double gradient_tolerance = 1e-10;
   int max_iterations = 200;
   std::optional<int> folds = {};
@@ -36,6 +40,10 @@ struct TrainingOptions {
           "model is always softmax");
     visit("l2", self.l2, at_least(0), "weight of the penalty (l2/2)·‖θ‖²");
     visit("penalize_bias", self.penalize_bias, any_value(), "the penalty includes the bias");
+    visit("weights", self.weights, any_value(),
+          "column with the weight of each row in the loss, a number > 0; it is no feature");
+    visit("class_weight", self.class_weight, any_value(),
+          "balanced: classes weigh the same in the loss, however many rows they have");
     visit("gradient_tolerance", self.gradient_tolerance, greater_than(0),
           "largest entry of the gradient at which to stop");
     visit("max_iterations", self.max_iterations, at_least(1), "Newton steps");
@@ -96,11 +104,13 @@ struct TrainingResult {
 
 /// The same network seen with another penalty: what is stored of its objective and curvature is
 /// recomputed on the rows, its parameters stay, and need not minimise the objective any more.
-[[nodiscard]] Model with_penalty(const Model& model, const StoredRows& rows, Penalty penalty);
+[[nodiscard]] Model with_penalty(const Model& model, const StoredRows& rows,
+                                 const Penalty& penalty);
 
 /// Replaces the head by the minimiser of its objective on the features of the (encoded) rows, to a
 /// gradient of 1e-10, the hidden layers fixed. Throws as train does where there is none.
-NewtonResult refit_head(Network& network, LabelledRows rows, LossKind kind, Penalty penalty);
+NewtonResult refit_head(Network& network, const LabelledRows& rows, LossKind kind,
+                        const Penalty& penalty);
 
 /// The model with its last layer refitted on the rows that it was fitted on, and what follows from
 /// it (loss, objective, curvature, hash): the optional step of the paper's Algorithm 1. A linear
