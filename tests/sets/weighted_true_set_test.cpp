@@ -75,7 +75,7 @@ TEST(WeightedTrueSet, NoSampledModelInsideScoresBelowTheBound) {
       EXPECT_LE(plain(fit, worst.model), level + 1e-14);
       EXPECT_NEAR(plain(fit, worst.model), level, 1e-8);
       double lowest = INFINITY;
-      for (int k = 0; k < 2000; ++k) {
+      for (int k = 0; k < 300; ++k) {
         // To the border of the set along a direction at random, by bisection; every second one
         // starts from the worst model.
         const Vector start = k % 2 == 0 ? fit.minimiser : worst.model;
@@ -118,6 +118,66 @@ TEST(WeightedTrueSet, IsThatOfRowsThatStandThereAsOftenAsTheyWeigh) {
         const double threshold = fit.minimiser.dot(x) - 0.3;
         EXPECT_NEAR(one.radius(x, threshold), other.radius(x, threshold), 1e-9);
       }
+    }
+  }
+}
+
+/// Of three classes, by plain loops.
+double plain_classes(const Fit& fit, const Vector& theta) {
+  long double sum = 0;
+  for (Index i = 0; i < fit.rows.encoded.rows(); ++i) {
+    long double total = 0;
+    long double own = 0;
+    for (Index k = 0; k < 3; ++k) {
+      long double score = theta(5 * k + 4);
+      for (Index j = 0; j < 4; ++j) score += theta(5 * k + j) * fit.rows.encoded(i, j);
+      total += std::exp(score);
+      if (fit.rows.labels[static_cast<std::size_t>(i)] == k) own = score;
+    }
+    sum += fit.rows.weights(i) * (std::log(total) - own);
+  }
+  long double squares = 0;
+  for (Index k = 0; k < 3; ++k) {
+    for (Index j = 0; j < 4; ++j)
+      squares += fit.penalty.factors(j) * theta(5 * k + j) * theta(5 * k + j);
+    if (fit.penalty.penalize_bias) squares += theta(5 * k + 4) * theta(5 * k + 4);
+  }
+  return static_cast<double>(sum / fit.rows.weights.sum() + fit.penalty.l2 / 2 * squares);
+}
+
+TEST(WeightedTrueSet, HoldsForSeveralClasses) {
+  for (const bool penalize_bias : {true, false}) {
+    Fit fit = weighted_fit(11, penalize_bias);
+    Random random(4);
+    for (std::size_t i = 0; i < fit.rows.labels.size(); ++i) {
+      const double score = fit.rows.encoded(static_cast<Index>(i), 0) + random.normal();
+      fit.rows.labels[i] = score < -0.5 ? 0 : score < 0.5 ? 1 : 2;
+    }
+    LabelledRows view = labelled(fit.rows);
+    view.classes = 3;
+    fit.minimiser = HeadObjective(view, LossKind::softmax, 3, fit.penalty).minimize({}, "x").point;
+    const double epsilon = 0.03;
+    const TrueSet set(fit.rows.encoded, fit.rows.labels, LossKind::softmax, 3, fit.penalty,
+                      fit.minimiser, epsilon, 1, fit.rows.weights);
+    const double level = plain_classes(fit, fit.minimiser) + epsilon;
+    const Vector x = with_one(random.normal_vector(4));
+    Vector a = Vector::Zero(15);  // by how much class 2 is ahead of class 0
+    a.segment(10, 5) = x;
+    a.head(5) = -x;
+    const WorstHead worst = set.worst(a);
+    EXPECT_LE(worst.attained - worst.proved, 1e-6);
+    EXPECT_LE(plain_classes(fit, worst.model), level + 1e-14);
+    for (int k = 0; k < 200; ++k) {
+      const Vector start = k % 2 == 0 ? fit.minimiser : worst.model;
+      const Vector direction = random.normal_vector(15);
+      double inside = 0;
+      double outside = 1;
+      while (plain_classes(fit, start + outside * direction) <= level) outside *= 2;
+      for (int step = 0; step < 40; ++step) {
+        const double middle = (inside + outside) / 2;
+        (plain_classes(fit, start + middle * direction) <= level ? inside : outside) = middle;
+      }
+      EXPECT_GE(a.dot(start + inside * direction), worst.proved - 1e-12);
     }
   }
 }
