@@ -137,7 +137,7 @@ Date parse_date(std::string_view text, std::string_view field) {
     const auto result = std::from_chars(begin, begin + size, value);
     return result.ec == std::errc() && result.ptr == begin + size ? value : -1;
   };
-  Date date;
+  Date date = {};  // its own constructor leaves it as it is
   if (text.size() == 10 && text[4] == '-' && text[7] == '-' && part(0, 4) > 0 && part(5, 2) > 0 &&
       part(8, 2) > 0) {
     date = {std::chrono::year(part(0, 4)), std::chrono::month(static_cast<unsigned>(part(5, 2))),
