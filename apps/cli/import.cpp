@@ -96,11 +96,7 @@ ExitStatus run_import(const ImportArguments& arguments) {
         {"model", fmt::format("{}  sha256 {}", arguments.output, model.sha256.substr(0, 16))});
     text = visible_lines(table.text());
   }
-  if (arguments.output == "-") {
-    console.info(text);  // standard output holds the model
-  } else {
-    write_file("-", text);
-  }
+  report_beside(arguments.output, text, console);
   return done;
 }
 

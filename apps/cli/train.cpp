@@ -293,11 +293,7 @@ ExitStatus run_train(TrainArguments arguments, bool gives_hidden) {
   const std::string text = arguments.format == OutputFormat::json
                                ? to_text(report_json(report))
                                : visible_lines(report_text(report, arguments.output));
-  if (arguments.output == "-") {
-    console.info(text);  // standard output holds the model
-  } else {
-    write_file("-", text);
-  }
+  report_beside(arguments.output, text, console);
   return done;
 }
 

@@ -16,6 +16,7 @@
 #include "console.hpp"
 #include "core/memory.hpp"
 #include "ellice/core/fields.hpp"
+#include "ellice/core/file.hpp"
 
 namespace ellice::cli {
 
@@ -107,6 +108,17 @@ void add_flags(Verb& verb, T& options, const std::vector<std::string_view>& skip
 /// --format table|json for a verb whose result has both forms.
 inline void add_format(Verb& verb, OutputFormat& format) {
   add_choice(verb, "--format", format, "form of the result");
+}
+
+/// What is said of a file that was written to `output`: on standard output, unless that holds the
+/// file itself.
+inline void report_beside(const std::string& output, const std::string& text,
+                          const Console& console) {
+  if (output == "-") {
+    console.info(text);
+  } else {
+    write_file("-", text);
+  }
 }
 
 /// -o for a verb that writes one file, or to standard output.
