@@ -83,7 +83,7 @@ std::string rows_text(const Model& model, const TrainingSummary& summary) {
     parts.push_back(
         fmt::format("{} {}", grouped(summary.class_rows[k]), model.decision.classes[k]));
   }
-  if (model.network.outputs() == 1) std::reverse(parts.begin(), parts.end());
+  if (model.network.has_one_output()) std::reverse(parts.begin(), parts.end());
   return fmt::format("{} used: {}", grouped(static_cast<std::size_t>(model.training.rows)),
                      fmt::join(parts, ", "));
 }
@@ -205,7 +205,7 @@ std::string report_text(const Report& report, const std::string& output) {
     line("all layers", fmt::format("curvature of rank {} with damping {}", full->values.size(),
                                    number_text(full->damping)));
   }
-  if (model.network.layers.size() == 1 || summary.iterations > 0) {
+  if (model.network.is_linear() || summary.iterations > 0) {
     line("optimum", fmt::format("{} Newton steps, |gradient| = {}", summary.iterations,
                                 rounded(summary.gradient_norm, 2)));
   } else {

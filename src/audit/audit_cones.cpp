@@ -152,9 +152,9 @@ std::vector<Cone> cones_of(const Model& model, const SetChoice& set) {
   }
   result.emplace_back(hessian, head, LongMatrix::Identity(head.size(), head.size()));
   const bool is_linear =
-      model.network.layers.size() == 1 &&
+      model.network.is_linear() &&
       std::all_of(set.members.begin(), set.members.end(),
-                  [](const Model* member) { return member->network.layers.size() == 1; });
+                  [](const Model* member) { return member->network.is_linear(); });
   for (const Model* member : set.members) {
     const LongVector own = verification::head_of(*member);
     result.emplace_back(eliminated(*member, set), own,

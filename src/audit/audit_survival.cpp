@@ -303,7 +303,7 @@ std::vector<std::string> survival_failures(const Model& model, const AuditReques
     // Who is certified for the true set has one, unless it takes refits.
     const bool is_certain = asked.set.kind == SetKind::true_set && !asked.retraining.fresh_rows &&
                             no_survival_reason(model, asked.set).empty() &&
-                            model.network.layers.size() == 1 && model.curvature.sampling &&
+                            model.network.is_linear() && model.curvature.sampling &&
                             is_certified(answer.choice<Status>("status"));
     if (is_certain) {
       const SurvivalAudit audit(model, asked, constraints, z, *model.curvature.sampling);

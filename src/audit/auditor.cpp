@@ -20,7 +20,7 @@ constexpr double stated_tolerance = 1e-9;
 
 /// Gaps and infeasibility can be proved for linear models only.
 bool is_provable(const Model& model, const SetChoice& set) {
-  const auto is_linear = [](const Model* one) { return one->network.layers.size() == 1; };
+  const auto is_linear = [](const Model* one) { return one->network.is_linear(); };
   const bool known = set.kind == SetKind::last_layer || set.kind == SetKind::true_set ||
                      set.kind == SetKind::ensemble;
   // Where any of several classes will do, nothing is: see AnyClass.

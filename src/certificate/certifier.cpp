@@ -38,7 +38,7 @@ class SeenRow {
  private:
   void see(const Model& model, VectorArg encoded) {
     model_ = &model;
-    if (model.network.layers.size() == 1) {
+    if (model.network.is_linear()) {
       features_.resize(encoded.size() + 1);
       features_.head(encoded.size()) = encoded.cast<long double>();
     } else {

@@ -17,7 +17,7 @@ namespace {
 /// Which classes would do, and what follows for the set and the threshold.
 void set_contest(const ExplainRequest& request, Problem& problem) {
   const Model& model = *request.model;
-  if (model.network.outputs() == 1) {
+  if (model.network.has_one_output()) {
     require(request.target.empty(),
             "`target: {}`: the model has one logit, for \"{}\"; a target class is for softmax "
             "models (train with `model: softmax`)",
@@ -56,7 +56,7 @@ std::shared_ptr<const TrainingRows> find_rows(const ExplainRequest& request) {
 SetKind automatic_set(const ExplainRequest& request) {
   if (!request.ensemble.empty()) return SetKind::ensemble;
   const Network& network = request.model->network;
-  return network.layers.size() == 1 || network.outputs() > 1 ? SetKind::last_layer : SetKind::full;
+  return network.is_linear() || network.outputs() > 1 ? SetKind::last_layer : SetKind::full;
 }
 
 double parse_threshold(std::string_view text) {
@@ -74,7 +74,7 @@ double parse_threshold(std::string_view text) {
 
 void require_one_logit(const Model& model, std::string_view purpose) {
   require(
-      model.network.outputs() == 1,
+      model.network.has_one_output(),
       "{} is for models with one logit (logistic, mlp), and this one has a score for each of the "
       "classes {}",
       purpose, fmt::join(model.decision.classes, ", "));

@@ -212,7 +212,7 @@ void HullProgram::require_robust(const Network& network, double delta, double ma
   const Layer& head = network.layers.back();
   require(network.layers.size() <= 2, "one program is exact for at most one hidden layer");
   const Index n = norm();
-  if (network.layers.size() == 1) {
+  if (network.is_linear()) {
     MixedInteger::Row row{.terms = affine(head.weights.row(0), head.bias[0]).terms,
                           .lower = margin + delta};
     row.terms.push_back({n, -delta});

@@ -82,7 +82,7 @@ std::optional<IntervalRobustness::Activations> IntervalRobustness::activations(
 }
 
 IntervalRobustness::Bound IntervalRobustness::bound(const FirstLayer& first, double delta) const {
-  if (network_.layers.size() == 1) {
+  if (network_.is_linear()) {
     const double logit = first.centre[0];
     if (first.reach < 0) return {.value = -infinity};
     return {.value = logit - delta * first.reach, .scale = std::abs(logit) + delta * first.reach};
@@ -262,9 +262,9 @@ double IntervalRobustness::largest_delta(VectorArg x) const {
   const double logit = network_.logit(x);
   if (!(logit > 0)) return 0;
   const FirstLayer first = first_layer(x);
-  if (network_.layers.size() == 1 && first.reach <= 0) return first.reach < 0 ? 0 : infinity;
+  if (network_.is_linear() && first.reach <= 0) return first.reach < 0 ? 0 : infinity;
   // Where only the last layer moves (theory.md, Result 42).
-  const double inputs = network_.layers.size() == 1 ? first.reach : 1 + network_.features(x).sum();
+  const double inputs = network_.is_linear() ? first.reach : 1 + network_.features(x).sum();
   const double upper = logit / inputs;
   const double lower =
       last_with(0, upper, [&](double delta) { return bound(first, delta).is_positive(); });
@@ -320,7 +320,7 @@ std::optional<WorstInBox> IntervalRobustness::worst(VectorArg x, double delta) c
   const Vector signs = (x.array() >= 0).select(Vector::Ones(x.size()), -1.0);
   Layer& head = layers.back();
   head.bias.array() -= delta;
-  if (layers.size() == 1) {
+  if (network_.is_linear()) {
     head.weights.row(0) -= delta * signs.transpose();
     result.logit = result.network.logit(x);
     return result;

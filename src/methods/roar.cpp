@@ -212,7 +212,7 @@ Vector Roar::run_published(const FeasibleSet& feasible) const {
 
 Vector Roar::solve(const FeasibleSet& feasible, const Box& box, double least) const {
   const Vector& query = feasible.query();
-  if (problem_->model->network.layers.size() == 1)
+  if (problem_->model->network.is_linear())
     return nearest_by_slopes(surrogate(query), query, box, proximity, least);
   const auto merit = [&](double margin, const Vector& x) {
     return class_one_loss(margin) + violation_weight * std::max(0.0, least - margin) +

@@ -39,7 +39,7 @@ Stability::Stability(const Network& network, double threshold, RowMatrixArg nois
 
 Stability::Stability(const Network& network, double threshold)
     : network_(network), spread_(sigma * network.layers.front().weights.norm()) {
-  require(network.layers.size() == 1, "stability has a closed form for linear models only");
+  require(network.is_linear(), "stability has a closed form for linear models only");
   network_.layers.back().bias[0] -= threshold;
 }
 

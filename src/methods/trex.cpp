@@ -40,7 +40,7 @@ Random stream_of(const TrexOptions& options) {
 
 Stability corrected_stability(const Problem& problem, const TrexOptions& options) {
   const Network& network = problem.model->network;
-  if (network.layers.size() == 1) return {network, problem.threshold};
+  if (network.is_linear()) return {network, problem.threshold};
   return {network, problem.threshold,
           stability_noise(corrected_draws, network.inputs(), true, stream_of(options))};
 }

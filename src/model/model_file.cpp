@@ -262,7 +262,7 @@ Curvature curvature_from_json(JsonObject object, const Network& network) {
   if (network.kind == NetworkKind::mlp && object.has("full")) {
     curvature.full = full_curvature_from_json(object.object("full"), network.parameters());
   }
-  if (network.layers.size() == 1 && network.outputs() == 1 && object.has("sampling"))
+  if (network.is_linear() && network.has_one_output() && object.has("sampling"))
     curvature.sampling = sampling_from_json(object.object("sampling"), parameters);
   object.finish();
   return curvature;

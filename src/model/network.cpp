@@ -56,16 +56,16 @@ RowMatrix Network::row_features(RowMatrixArg rows) const {
 
 double Network::logit(VectorArg x) const {
   const Layer& last = layers.back();
-  require(outputs() == 1, "the network has {} outputs, expected one", outputs());
-  if (layers.size() == 1) return last.weights.row(0).dot(x) + last.bias(0);
+  require(has_one_output(), "the network has {} outputs, expected one", outputs());
+  if (is_linear()) return last.weights.row(0).dot(x) + last.bias(0);
   return last.weights.row(0).dot(features(x)) + last.bias(0);
 }
 
 Vector Network::logits(RowMatrixArg rows) const {
   const Layer& last = layers.back();
-  require(outputs() == 1, "the network has {} outputs, expected one", outputs());
-  Vector result = layers.size() == 1 ? Vector(rows * last.weights.row(0).transpose())
-                                     : Vector(row_features(rows) * last.weights.row(0).transpose());
+  require(has_one_output(), "the network has {} outputs, expected one", outputs());
+  Vector result = is_linear() ? Vector(rows * last.weights.row(0).transpose())
+                              : Vector(row_features(rows) * last.weights.row(0).transpose());
   result.array() += last.bias(0);
   return result;
 }

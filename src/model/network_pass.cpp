@@ -50,7 +50,7 @@ void NetworkPass::feature_gradient(VectorArg v, Vector& gradient) {
 
 void NetworkPass::feature_jacobian(Matrix& jacobian) {
   const std::vector<Layer>& layers = network_->layers;
-  if (layers.size() == 1) {
+  if (network_->is_linear()) {
     jacobian.setIdentity(network_->inputs(), network_->inputs());
     return;
   }

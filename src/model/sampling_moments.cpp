@@ -72,7 +72,7 @@ double regression_of(const Matrix& moments, const CholeskyFactor& factor, const 
 }  // namespace
 
 Sampling sampling_of(const Model& model, LabelledRows rows) {
-  require(model.network.layers.size() == 1 && model.network.outputs() == 1,
+  require(model.network.is_linear() && model.network.has_one_output(),
           "what rows say about retraining is known for linear models with one logit");
   require(mean_one_weights(rows).size() == 0,
           "what rows say about retraining is not known for rows with weights");

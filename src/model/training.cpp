@@ -274,7 +274,7 @@ Model train_on(const Dataset& fitted, const Dataset* validation, const TrainingO
 }
 
 Model with_penalty(const Model& model, const StoredRows& rows, const Penalty& penalty) {
-  require(model.network.layers.size() == 1, "another penalty is for linear models");
+  require(model.network.is_linear(), "another penalty is for linear models");
   Model changed = model;
   TrainingRecord& training = changed.training;
   training.l2 = penalty.l2;
@@ -317,7 +317,7 @@ Model refit_model(const Model& model, const StoredRows& rows) {
   } else {
     refitted.training.objective = optimum.value;
     refitted.training.head_decrement = optimum.decrement;
-    if (model.network.outputs() == 1 && !training.weights)
+    if (model.network.has_one_output() && !training.weights)
       refitted.curvature.sampling = sampling_of(refitted, view);
   }
   refitted.recommended.reset();  // it was for another model

@@ -53,7 +53,7 @@ void explain_people(Problem problem, const std::vector<Query>& queries, const St
 
 std::optional<double> reachable_epsilon(const Problem& problem) {
   const Model& model = *problem.model;
-  const bool is_linear = model.network.layers.size() == 1 && model.network.outputs() == 1;
+  const bool is_linear = model.network.is_linear() && model.network.has_one_output();
   if (!is_linear || problem.set.kind != SetKind::last_layer || problem.set.damping) return {};
   return epsilon_limit(model.network.head(), model.curvature.hessian, movable_columns(problem));
 }
@@ -67,7 +67,7 @@ EpsilonTable epsilon_table(const Problem& problem, const std::optional<FittedRow
           "what an epsilon means is tabulated for the set last-layer with the objective's own l2, "
           "not for {}; for other sets `ellice calibrate` measures it",
           problem.set.damping ? "another damping" : enum_name(problem.set.kind));
-  const bool linear = model.network.layers.size() == 1;
+  const bool linear = model.network.is_linear();
   EpsilonTable table{.epsilon_max = reachable_epsilon(problem)};
   std::vector<Query> queries;
   std::optional<BoundaryModels> boundary;

@@ -244,7 +244,7 @@ SurvivalCheck check_survival(const Problem& problem, const FittedRows& fitted,
                              const Random& random, const Execution& execution) {
   validate(problem);
   validate(options, "SurvivalCheckOptions");
-  require(problem.model->network.layers.size() == 1,
+  require(problem.model->network.is_linear(),
           "survival is checked for linear models, which can be retrained to their optimum; for a "
           "network `ellice calibrate` measures it");
   const std::string reason = no_survival_reason(*problem.model, problem.set);

@@ -73,7 +73,7 @@ class AlignmentMeter {
   /// Nothing moved: nothing to share out, both 0.
   [[nodiscard]] Alignment of(const RawRow& from, const RawRow& to) const;
   /// With many classes H is about all of them, and a move has no place in it.
-  [[nodiscard]] bool applies() const { return model_->network.outputs() == 1; }
+  [[nodiscard]] bool applies() const { return model_->network.has_one_output(); }
   /// What a direction picked at random has along k eigenvectors, on average: k / parameters.
   [[nodiscard]] double by_chance(int k) const;
 

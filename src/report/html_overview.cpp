@@ -89,7 +89,7 @@ std::string promise(const Model& model, const PageOptions& options) {
         "parameters was evaluated for each plan and accepts it, too. More is not proved.",
         epsilon);
   }
-  const bool linear = model.network.layers.size() == 1;
+  const bool linear = model.network.is_linear();
   std::string who = "the trained one";
   if (options.set.kind == SetKind::ensemble) {
     who = fmt::format("one of the {} models", options.set.members.size() + 1);
@@ -145,11 +145,11 @@ std::string set_words(const Model& model, const SetChoice& set) {
                          set.members.size());
     case SetKind::true_set:
       return fmt::format("{}: every {} whose training objective is within epsilon of the optimum",
-                         name, model.network.layers.size() == 1 ? "model" : "last layer");
+                         name, model.network.is_linear() ? "model" : "last layer");
     case SetKind::last_layer:
       break;
   }
-  return model.network.layers.size() == 1
+  return model.network.is_linear()
              ? fmt::format("{}: all {} parameters of the model, the bias among them", name, head)
              : fmt::format("{}: the {} parameters of the last layer, the hidden layers fixed", name,
                            head);

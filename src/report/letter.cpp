@@ -226,7 +226,7 @@ std::vector<std::string> LetterWriter::conditions(const Answer& answer) const {
     return result;
   }
   const std::string share = messages_.percent(certificate.epsilon / model.training.objective);
-  const bool is_whole = certificate.set == SetKind::true_set && model.network.layers.size() == 1;
+  const bool is_whole = certificate.set == SetKind::true_set && model.network.is_linear();
   const bool is_damped =
       request_->problem.set.damping.has_value() && !is_first_order(certificate.set);
   std::string range;

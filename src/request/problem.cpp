@@ -100,7 +100,7 @@ std::string no_radius_reason(const Problem& problem) {
 std::string no_survival_reason(const Problem& problem) {
   const std::string reason = no_survival_reason(*problem.model, problem.set);
   if (!reason.empty()) return reason;
-  if (problem.model->network.layers.size() == 1)
+  if (problem.model->network.is_linear())
     return RetrainedHead::missing(*problem.model, problem.fitted);
   return "what retraining does to a network moves its hidden layers as well: it is not predicted";
 }

@@ -45,7 +45,7 @@ double for_survival(double survival, const Model& model, const SetChoice& set,
 double for_accuracy(double loss, const Model& model, const SetChoice& set,
                     const EpsilonContext& context, const std::string& rule) {
   require(
-      model.network.outputs() == 1,
+      model.network.has_one_output(),
       "`epsilon: {}`: the accuracy of boundary models is measured for models with one logit, not "
       "for softmax models; give a number or a share of the objective, e.g. 5%",
       rule);
@@ -103,7 +103,7 @@ double EpsilonRule::resolve(const Model& model, const SetChoice& set,
     case Kind::accuracy:
       return for_accuracy(number / 100, model, set, context, text);
     case Kind::automatic:
-      require(model.network.outputs() == 1 &&
+      require(model.network.has_one_output() &&
                   (!model.training.weights || has_recommendation(model, set)),
               "`epsilon: auto`: {}", no_survival_reason(model, set));
       if (const std::optional<double> survival = asked_survival(model, set)) {

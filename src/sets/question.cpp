@@ -150,7 +150,7 @@ Question Question::with_epsilon(double epsilon) const {
 }
 
 bool is_linear(const Model& model, const SetChoice& choice) {
-  const auto has_no_hidden = [](const Model& one) { return one.network.layers.size() == 1; };
+  const auto has_no_hidden = [](const Model& one) { return one.network.is_linear(); };
   return has_no_hidden(model) &&
          std::all_of(choice.members.begin(), choice.members.end(),
                      [&](const Model* member) { return has_no_hidden(*member); });

@@ -128,7 +128,7 @@ std::string RetrainedHead::missing(const Model& model, const StoredRows* rows) {
 
 RetrainedHead::RetrainedHead(const Model& model, const StoredRows* rows)
     : state_(std::make_shared<State>()) {
-  require(model.network.layers.size() == 1,
+  require(model.network.is_linear(),
           "what retraining does to a network moves its hidden layers as well: it is not predicted");
   require(model.training.rows > 0, "a model fitted on {} rows has no sampling error",
           model.training.rows);

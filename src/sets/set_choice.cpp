@@ -48,7 +48,7 @@ void validate_hessian(const Model& model, double damping) {
 }
 
 void validate_classes(const SetChoice& choice, const Model& model) {
-  if (model.network.outputs() == 1) {
+  if (model.network.has_one_output()) {
     if (choice.contest) validate(*choice.contest, model);
     return;
   }

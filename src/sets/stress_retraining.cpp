@@ -11,10 +11,6 @@ namespace {
 constexpr std::uint64_t rows_stream = 0;
 constexpr std::uint64_t training_stream = 1;
 
-bool is_linear(const Network& network) {
-  return network.layers.size() == 1;
-}
-
 Network fit_linear(const LabelledRows& rows, const StressSource& source) {
   const Objective objective(rows, source.loss, source.penalty);
   const NewtonResult result =
@@ -48,7 +44,7 @@ Network fit_resampled(const StressSource& source, const Random& random) {
     if (weights.size() > 0) weights(i) = (*source.train.weights)(static_cast<Index>(drawn));
   }
   const LabelledRows drawn{.features = &features, .labels = &labels, .weights = &weights};
-  if (is_linear(*source.base)) return fit_linear(drawn, source);
+  if (source.base->is_linear()) return fit_linear(drawn, source);
   return fit_network(drawn, source.validation, source.loss, source.penalty, source.network,
                      random.split(training_stream))
       .network;
@@ -61,7 +57,7 @@ StressSet retrain_set(const StressSource& source, double bound, const StressOpti
   check_stress_source(source, options);
   StressSet set{.kind = StressKind::retrain, .bound = bound};
   const auto count = static_cast<std::size_t>(options.count);
-  if (is_linear(*source.base)) {
+  if (source.base->is_linear()) {
     collect_models(
         "retraining", source, {.count = 1, .attempts = 1}, execution,
         [&](std::size_t) { return *source.base; }, set);
@@ -84,7 +80,7 @@ StressSet retrain_set(const StressSource& source, double bound, const StressOpti
 StressSet bootstrap_set(const StressSource& source, const StressOptions& options,
                         const Random& seeds, const Execution& execution) {
   check_stress_source(source, options);
-  if (!is_linear(*source.base)) check_network_options(source);
+  if (!source.base->is_linear()) check_network_options(source);
   StressSet set{.kind = StressKind::bootstrap};
   const auto count = static_cast<std::size_t>(options.count);
   collect_models(

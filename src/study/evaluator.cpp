@@ -152,7 +152,7 @@ class Factory {
     shifted.base = &fitted;
     shifted.train = labelled(train);
     shifted.validation = {};
-    if (fitted.layers.size() == 1) {
+    if (fitted.is_linear()) {
       // A convex objective has one minimiser on these rows.
       refit_head(fitted, shifted.train, shifted.loss, shifted.penalty);
     } else if (source_.validation != nullptr) {

@@ -52,7 +52,7 @@ class Pair {
   /// What a promise is about; without one, of many classes, the one that wins.
   [[nodiscard]] std::vector<std::size_t> wanted(const RawRow& row,
                                                 const std::optional<Promise>& promise) const {
-    if (before_.network.outputs() == 1) return {1};
+    if (before_.network.has_one_output()) return {1};
     if (!promise || promise->acceptable.empty()) return {before(row)};
     const std::vector<std::string>& classes = before_.decision.classes;
     std::vector<std::size_t> result;
@@ -81,14 +81,14 @@ class Pair {
     return now_.encoder.encode(reordered);
   }
   [[nodiscard]] static std::size_t decision(const Model& model, VectorArg z) {
-    if (model.network.outputs() == 1) return model.logit(z) >= model.decision.threshold ? 1 : 0;
+    if (model.network.has_one_output()) return model.logit(z) >= model.decision.threshold ? 1 : 0;
     Index best = 0;
     model.network.scores(z).maxCoeff(&best);
     return static_cast<std::size_t>(best);
   }
   [[nodiscard]] static double margin(const Model& model, VectorArg z,
                                      const std::vector<std::size_t>& wanted) {
-    if (model.network.outputs() == 1) return model.logit(z) - model.decision.threshold;
+    if (model.network.has_one_output()) return model.logit(z) - model.decision.threshold;
     const Vector scores = model.network.scores(z);
     double best = -infinity;
     double rival = -infinity;
@@ -195,7 +195,7 @@ ModelChange change_between(const Model& before, const Model& now, const StoredRo
 /// is a yes of the new one.
 bool is_promised(const Promise& promise, const ModelChange& change, const Model& before,
                  const Model& now) {
-  const double needed = now.network.outputs() == 1 ? now.decision.threshold : 0;
+  const double needed = now.network.has_one_output() ? now.decision.threshold : 0;
   if (promise.threshold < needed) return false;
   switch (promise.set) {
     case SetKind::last_layer: {

@@ -22,7 +22,7 @@ using problem_zoo::random_queries;
 /// min f over the box of parameters, by the formulas themselves; at most one hidden layer.
 double worst_logit(const Network& network, const Vector& x, double delta) {
   const double reach = delta * (1 + x.cwiseAbs().sum());
-  if (network.layers.size() == 1) return network.logit(x) - reach;
+  if (network.is_linear()) return network.logit(x) - reach;
   const Layer& first = network.layers[0];
   const Layer& head = network.layers[1];
   double value = head.bias[0] - delta;

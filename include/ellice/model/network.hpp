@@ -44,6 +44,10 @@ struct Network {
   [[nodiscard]] Index inputs() const { return layers.front().weights.cols(); }
   /// Rows of the head: 1, or the number of classes.
   [[nodiscard]] Index outputs() const { return layers.back().weights.rows(); }
+  /// The head alone, without hidden layers.
+  [[nodiscard]] bool is_linear() const { return layers.size() == 1; }
+  /// One logit rather than a score for each class.
+  [[nodiscard]] bool has_one_output() const { return outputs() == 1; }
   /// Weights and biases of all layers.
   [[nodiscard]] Index parameters() const;
   /// The head's parameters θ = [w; b], class by class where there are several: [w₁; b₁; w₂; b₂; …].
