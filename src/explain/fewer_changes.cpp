@@ -67,13 +67,19 @@ std::vector<Answer> with_fewer_changes(std::vector<Answer> nearest,
                                        const std::vector<Query>& queries, int most,
                                        const AskFewer& ask) {
   std::map<std::size_t, Ladder> ladders;  // by query
-  for (Answer& answer : nearest) ladders[answer.query_index].nearest = std::move(answer);
+  for (Answer& answer : nearest) {
+    Ladder& ladder = ladders[answer.query_index];
+    ladder.nearest = std::move(answer);
+  }
   const auto offer_all = [&](std::optional<int> changes, const auto& is_asked) {
     std::vector<Query> asked;
     std::copy_if(queries.begin(), queries.end(), std::back_inserter(asked),
                  [&](const Query& query) { return is_asked(ladders[query.index]); });
     if (asked.empty()) return;
-    for (Answer& answer : ask(asked, changes)) ladders[answer.query_index].offer(std::move(answer));
+    for (Answer& answer : ask(asked, changes)) {
+      Ladder& ladder = ladders[answer.query_index];
+      ladder.offer(std::move(answer));
+    }
   };
   offer_all({}, [](const Ladder& ladder) {
     return is_certified(ladder.nearest.status) && ladder.nearest.distance.changed > 1;

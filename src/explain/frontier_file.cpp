@@ -21,6 +21,7 @@ FrontierTracer::FrontierTracer(const OwnedProblem& owned, const std::vector<std:
                                const Execution& execution)
     : frontier_(checked(owned.problem()), owned.fitted().rows) {
   std::vector<EpsilonRule> rules;
+  rules.reserve(epsilons.size());
   for (const std::string& text : epsilons) rules.push_back(parse_epsilon_rule(text));
   epsilons_ = owned.resolve(rules, execution);
 }

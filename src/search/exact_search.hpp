@@ -37,6 +37,8 @@ class ExactSearch final : public Generator {
   explicit ExactSearch(const Problem& problem, const ExactOptions& options = {},
                        NoAnswer without = NoAnswer::explained);
   ~ExactSearch() override;
+  ExactSearch(const ExactSearch&) = delete;
+  ExactSearch& operator=(const ExactSearch&) = delete;
 
   /// Up to `plans` answers per query, in the order of the queries, plans counted from 0.
   [[nodiscard]] std::vector<Answer> generate(const std::vector<Query>& queries,

@@ -38,6 +38,8 @@ class LocalSearch final : public Generator {
   explicit LocalSearch(const Problem& problem, const StoredRows* rows = nullptr,
                        const LocalSearchOptions& options = {}, const Execution& execution = {});
   ~LocalSearch() override;
+  LocalSearch(const LocalSearch&) = delete;
+  LocalSearch& operator=(const LocalSearch&) = delete;
 
   [[nodiscard]] std::vector<Answer> generate(const std::vector<Query>& queries,
                                              const Execution& execution) const override;

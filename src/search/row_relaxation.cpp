@@ -69,6 +69,7 @@ std::optional<ReachPlane> RowReach::plane_ignoring(const RowDomain& domain,
   const std::vector<BoxFactor>& cones = question_->cones();
   const double most = question_->epsilon() * (1 - safety);
   std::vector<Vector> centres;
+  centres.reserve(cones.size());
   for (const BoxFactor& cone : cones) centres.push_back(cone.theta());
   ConeWeights weights = found;
   std::vector<Index> ignored;
