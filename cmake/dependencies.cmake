@@ -25,6 +25,7 @@ endif()
 
 if(ELLICE_BUILD_APPS)
   find_package(CLI11 REQUIRED)
+  find_package(Boost 1.74 REQUIRED)  # headers: Beast, for `ellice serve`
 endif()
 if(ELLICE_BUILD_TESTS)
   find_package(GTest REQUIRED)

@@ -63,6 +63,7 @@ int main(int argc, char** argv) {
                       {.add = add_frontier},
                       {.add = add_epsilon},
                       {.add = add_calibrate},
+                      {.add = add_serve},
                       {.name = "evaluate", .help = evaluate_help},
                       {.name = "study", .help = study_help},
                       {.add = add_options}});

@@ -7,6 +7,7 @@
 #include "methods/method_table.hpp"
 #include "radius/survival_check.hpp"
 #include "report/text_table.hpp"
+#include "server.hpp"
 #include "study/evaluation_file.hpp"
 #include "study/evaluator.hpp"
 #include "study/statistics.hpp"
@@ -46,6 +47,10 @@ std::vector<Group> all_groups() {
   groups.push_back(
       {.title = "evaluate: plausibility", .fields = describe_fields<PlausibilityOptions>()});
   groups.push_back({.title = "evaluate: intervals", .fields = describe_fields<IntervalOptions>()});
+  groups.push_back(
+      {.title = "serve: the network", .fields = describe_fields<serve::ServerOptions>()});
+  groups.push_back({.title = "serve: keys of a request beside those of a recourse file",
+                    .fields = describe_fields<serve::AskedOptions>()});
   return groups;
 }
 

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "core/stop.hpp"
-#include "ellice/certificate/certificate.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
 #include "report/formula_guard.hpp"
+#include "report/verification_file.hpp"
 #include "request/recourse_file.hpp"
 
 namespace ellice::cli {
@@ -116,21 +116,6 @@ bool is_blank_line(const std::string& line) {
 }
 
 }  // namespace
-
-AnswerAudit audit_certificate(const Json& document, const Model& model, const Verifier& verifier,
-                              const std::string& source) {
-  const Certificate certificate = certificate_from_json(document, model, source);
-  const Verification verification = verifier.verify(certificate);
-  AnswerAudit answer{.status = Status::certified,
-                     .epsilon = certificate.epsilon,
-                     .threshold = certificate.threshold,
-                     .logit = verification.logit,
-                     .robust_logit = verification.robust_logit,
-                     .breaking_model = verification.breaking_model,
-                     .failures = verification.failures};
-  if (answer.holds()) answer.fields = {{"certificate", Standing::proved}};
-  return answer;
-}
 
 NextRecord records_of_table(const std::string& path, const Model& model) {
   return [table = std::make_shared<CertificateTable>(path, model)] { return table->next(); };

@@ -16,9 +16,6 @@
 
 namespace ellice::cli {
 
-[[nodiscard]] AnswerAudit audit_certificate(const Json& document, const Model& model,
-                                            const Verifier& verifier, const std::string& source);
-
 /// Records one after the other, nothing after the last: a file of them is never held whole.
 using NextRecord = std::function<std::optional<Json>()>;
 

@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
                       {.add = add_frontier},
                       {.add = add_epsilon},
                       {.add = add_calibrate},
+                      {.add = add_serve},
                       {.add = add_evaluate},
                       {.add = add_study},
                       {.add = add_options}});

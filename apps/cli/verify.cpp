@@ -8,7 +8,6 @@
 #include "core/as_input.hpp"
 #include "data/row_file.hpp"
 #include "ellice/audit/audit.hpp"
-#include "ellice/certificate/certificate.hpp"
 #include "ellice/certificate/verification.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
@@ -16,10 +15,9 @@
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/request/query_reader.hpp"
-#include "explain/recourse_request.hpp"
 #include "record_audit.hpp"
 #include "report/text_table.hpp"
-#include "request/recourse_file.hpp"
+#include "report/verification_file.hpp"
 #include "row_arguments.hpp"
 #include "verb.hpp"
 
@@ -41,17 +39,6 @@ struct VerifyArguments {
 // A table names every failure, and at most so many answers that hold.
 constexpr std::size_t most_shown = 50;
 
-/// Whether the answer says something about the models of the set, and that was looked at.
-bool is_confirmed(const AnswerAudit& one) {
-  const bool makes_a_claim = is_certified(one.status) || one.status == Status::infeasible;
-  return one.holds() && makes_a_claim && !one.fields.empty();
-}
-
-bool is_recourse_file(const Json& document) {
-  return document.is_object() && document.contains("format") &&
-         document["format"] == recourse_format;
-}
-
 /// Those who asked, as `explain` read them; a column that the schema does not know is the one that
 /// --id named.
 People read_people(const std::string& path, const Model& model) {
@@ -69,47 +56,6 @@ People read_people(const std::string& path, const Model& model) {
           model.encoder.values({query.raw.data(), static_cast<std::size_t>(query.raw.size())});
     }
   }
-}
-
-/// The set that a file, a certificate or a record is about, where it says so.
-bool is_about_true_set(const Json& document) {
-  if (!document.is_object()) return false;
-  const Json& stated = document.contains("certificate") ? document["certificate"] : document;
-  return stated.is_object() && stated.value("set", Json()) == enum_name(SetKind::true_set);
-}
-
-/// A file holds one certificate, or the answers of a whole run.
-FileAudit audit(const Json& document, const Model& model, const std::vector<const Model*>& ensemble,
-                const StoredRows* rows, const std::optional<People>& people,
-                const std::string& source) {
-  if (is_recourse_file(document)) {
-    check_recourse_request(document, source, model, ensemble);
-    return audit_recourse_file(document, model, source, ensemble, rows,
-                               people ? &*people : nullptr);
-  }
-  require(!people, "--queries is for files of answers, and {} holds one certificate", source);
-  return {.answers = {audit_certificate(document, model, Verifier(model, ensemble, rows), source)}};
-}
-
-/// For how many records each field stands how, fields in the order of their names.
-std::map<std::string, std::array<std::size_t, 4>> counted_fields(const FileAudit& all) {
-  std::map<std::string, std::array<std::size_t, 4>> result;
-  const auto add = [&](const std::map<std::string, Standing>& fields) {
-    for (const auto& [name, standing] : fields) ++result[name][static_cast<std::size_t>(standing)];
-  };
-  add(all.fields);
-  for (const AnswerAudit& one : all) add(one.fields);
-  return result;
-}
-
-Json fields_json(const FileAudit& all) {
-  Json result = Json::object();
-  for (const auto& [name, counts] : counted_fields(all)) {
-    for (std::size_t k = 0; k < counts.size(); ++k) {
-      if (counts[k] > 0) result[name][std::string(EnumNames<Standing>::names[k])] = counts[k];
-    }
-  }
-  return result;
 }
 
 /// One line for each standing: which fields have it, and in how many records where not in all.
@@ -144,41 +90,6 @@ std::string missing_text(const FileAudit& all, bool has_queries) {
   if (count > 0) text += fmt::format(" (query {})", words(all.missing));
   if (!has_queries) text += "; whether anybody follows after it only --queries can tell";
   return text;
-}
-
-Json missing_json(const FileAudit& all) {
-  Json result = Json::array();
-  for (const auto& [first, last] : all.missing) result.push_back({first, last});
-  return result;
-}
-
-Json verification_json(const Model& model, const FileAudit& all, std::size_t failed) {
-  Json document = make_envelope("ellice.verification", 1);
-  document["model_sha256"] = model.sha256;
-  document["checked"] = all.size();
-  document["failed"] = failed;
-  document["failures"] = all.failures;
-  if (all.is_interrupted) document["interrupted"] = true;
-  if (!all.missing.empty()) document["missing"] = missing_json(all);
-  document["fields"] = fields_json(all);
-  document["results"] = Json::array();
-  for (const AnswerAudit& one : all) {
-    Json result = {{"query_index", one.query_index},
-                   {"plan", one.plan},
-                   {"status", std::string(enum_name(one.status))},
-                   {"holds", one.holds() && !is_confirmed(one) ? Json() : Json(one.holds())},
-                   {"epsilon", one.epsilon},
-                   {"threshold", one.threshold}};
-    if (is_certified(one.status)) {
-      result["logit"] = one.logit;
-      result["robust_logit"] = one.robust_logit;
-    }
-    result["failures"] = one.failures;
-    result["unverified"] = one.unverified;
-    if (one.breaking_model) result["breaking_model"] = to_json_array(*one.breaking_model);
-    document["results"].push_back(result);
-  }
-  return document;
 }
 
 /// What of answers that hold was not checked, and in how many.
@@ -278,7 +189,8 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
                                            ? std::nullopt
                                            : std::optional(read_people(arguments.queries, model));
   const FileAudit all = as_input(source, [&] {
-    if (!has_lines) return audit(document, model, ensemble, known, people, source);
+    if (!has_lines)
+      return audit_document(document, model, ensemble, known, people ? &*people : nullptr, source);
     require(!people, "--queries is for files of --format json, and {} holds records alone", source);
     std::optional<Verifier> verifier;  // made again when a record is the first to need rows
     const auto of_record = [&](const Json& record) -> const Verifier& {
@@ -294,7 +206,7 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
   const auto failed = static_cast<std::size_t>(
       std::count_if(all.begin(), all.end(), [](const AnswerAudit& one) { return !one.holds(); }));
   write_file(arguments.output, arguments.format == OutputFormat::json
-                                   ? to_text(verification_json(model, all, failed))
+                                   ? to_text(verification_document(model, all))
                                    : verification_text(all, failed, people.has_value()));
   const bool weak = std::any_of(all.begin(), all.end(), [&](const AnswerAudit& one) {
     return is_certified(one.status) && one.threshold < model.decision.threshold;
