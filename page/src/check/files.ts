@@ -1,0 +1,79 @@
+// What was dropped: models, certificates, recourse files; each said for itself.
+import { verifyCertificate, type Certificate, type Verdict } from '../verify/certificate.ts';
+import { member, parse, toValue } from '../verify/json.ts';
+import { readModel, type Model } from '../verify/model.ts';
+import { verifyRecord, wrongHashes, type Asked, type Record_ } from '../verify/recourse.ts';
+
+export interface Dropped {
+  name: string;
+  text: string;
+}
+
+export interface Line {
+  title: string;
+  verdict: Verdict;
+  set: string;
+  epsilon: number;
+  threshold: number;
+}
+
+export interface Report {
+  models: { name: string; model: Model }[];
+  lines: Line[];
+  problems: string[];
+}
+
+const text = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+function ofCertificate(title: string, certificate: Certificate, models: Model[]): Line {
+  const model = models.find((one) => one.sha256 === certificate.model_sha256);
+  const verdict: Verdict = model
+    ? verifyCertificate(model, certificate, models)
+    : { holds: false, failures: [`it speaks of the model ${String(certificate.model_sha256)}, which is none of the files here`], notChecked: [], logit: null, robustLogit: null };
+  return { title, verdict, set: certificate.set, epsilon: certificate.epsilon, threshold: certificate.threshold };
+}
+
+function ofRecourse(name: string, file: Dropped, models: Model[], report: Report): void {
+  const tree = parse(file.text), value = toValue(tree) as Asked & { results: Record_[] };
+  const model = models.find((one) => one.sha256 === value.model_sha256);
+  if (!model) {
+    report.problems.push(`${name}: it speaks of the model ${value.model_sha256}, which is none of the files here`);
+    return;
+  }
+  for (const wrong of wrongHashes(tree)) report.problems.push(`${name}: ${wrong}`);
+  for (const record of value.results) {
+    report.lines.push({
+      title: `${name}: ${record.id ?? `person ${record.query_index}`}, plan ${record.plan + 1} (${record.status})`,
+      verdict: verifyRecord(model, value, record, models),
+      set: value.set,
+      epsilon: record.certificate?.epsilon ?? value.epsilon.value,
+      threshold: value.options.threshold,
+    });
+  }
+}
+
+export function check(files: Dropped[]): Report {
+  const report: Report = { models: [], lines: [], problems: [] };
+  const others: Dropped[] = [];
+  for (const file of files) {
+    try {
+      const format = member(parse(file.text), 'format');
+      if (format?.kind === 'string' && format.value === 'ellice.model') report.models.push({ name: file.name, model: readModel(file.text) });
+      else others.push(file);
+    } catch (error) {
+      report.problems.push(`${file.name}: ${text(error)}`);
+    }
+  }
+  const models = report.models.map(({ model }) => model);
+  for (const file of others) {
+    try {
+      const value = toValue(parse(file.text)) as { format?: string };
+      if (value.format === 'ellice.certificate') report.lines.push(ofCertificate(file.name, value as Certificate, models));
+      else if (value.format === 'ellice.recourse') ofRecourse(file.name, file, models, report);
+      else report.problems.push(`${file.name}: this is no model, certificate or recourse file`);
+    } catch (error) {
+      report.problems.push(`${file.name}: ${text(error)}`);
+    }
+  }
+  return report;
+}

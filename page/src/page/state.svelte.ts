@@ -1,0 +1,302 @@
+// The one state of the page: who is shown, what is tried, what is asked for. Everything else is derived from it.
+import { Ellipsoid, leadOf } from '../verify/robust.ts';
+import { encode } from '../verify/encoder.ts';
+import { violations, type Direction, type Options } from '../verify/constraints.ts';
+import { verifyRecord } from '../verify/recourse.ts';
+import type { Feature, Row, Value } from '../verify/model.ts';
+import type { Answer, Curve, Data, Head, Person } from './data.ts';
+import type { Service } from './service.ts';
+import { sigmoid } from './words.ts';
+
+export interface Wish {
+  lock?: boolean;
+  low?: number;
+  high?: number;
+  direction?: Direction;
+  difficulty?: number; // 1 … 5, 3 is usual
+}
+
+export interface Standing {
+  logit: number;
+  robust: number;
+  accepted: boolean;
+  robustly: boolean;
+  radius: number;
+}
+
+interface Tried {
+  row: Row;
+  wishes: Record<string, Wish>;
+  epsilon: number;
+}
+
+const copyOf = (row: Row): Row => Object.assign(Object.create(null) as Row, row);
+
+export class PageState {
+  data: Data;
+  service: Service | null;
+  view = $state<'person' | 'everyone' | 'about'>('person');
+  chosen = $state(0);
+  plan = $state(0);
+  row = $state.raw<Row>({});
+  wishes = $state.raw<Record<string, Wish>>({});
+  epsilon = $state(0);
+  head = $state.raw<Head>(undefined as unknown as Head);
+  bookmarks = $state.raw<number[]>([]);
+  people = $state.raw<Person[]>([]);
+  curves = $state.raw<Curve[]>([]);
+  busy = $state(false);
+  problem = $state('');
+  wantsToken = $state(false);
+  private past = $state.raw<Tried[]>([]);
+
+  constructor(data: Data, service: Service | null) {
+    this.data = data;
+    this.head = data.head;
+    this.service = service;
+    this.people = data.people;
+    this.curves = data.page.curves;
+    this.epsilon = data.head.epsilon.value;
+    if (this.people.length > 0) this.choose(0);
+    else this.row = copyOf(averagePerson(data));
+  }
+
+  get model() {
+    return this.data.model;
+  }
+  get person(): Person | undefined {
+    return this.people[this.chosen];
+  }
+  get answer(): Answer | undefined {
+    return this.person?.plans[this.plan];
+  }
+  get query(): Row {
+    return this.person?.plans[0]?.query ?? averagePerson(this.data);
+  }
+  get threshold(): number {
+    return this.head.options.threshold;
+  }
+  get hasProbabilities(): boolean {
+    return this.model.lossKind === 'logistic' && this.model.kind !== 'softmax';
+  }
+  /** Whether the set of models is one whose worst member this page can compute. */
+  get canJudge(): boolean {
+    return this.head.set === 'last-layer' || this.head.set === 'ensemble';
+  }
+
+  readonly set = $derived.by(() => new Ellipsoid(this.data.model, this.epsilon, this.head.options.damping ?? null));
+  readonly now = $derived.by(() => this.standing(this.query));
+  readonly tried = $derived.by(() => this.standing(this.row));
+  readonly isChanged = $derived.by(() => this.model.features.some((f) => this.row[f.name] !== this.query[f.name]));
+  readonly broken = $derived.by(() => {
+    try {
+      return violations(this.model, this.query, this.row, this.options, this.person?.index ?? 0);
+    } catch {
+      return [];
+    }
+  });
+  readonly curve = $derived.by(() => this.curves.find((curve) => curve.query_index === this.person?.index));
+  /** The plan on screen, checked by this page. */
+  readonly verdict = $derived.by(() => {
+    const answer = this.answer;
+    return answer && answer.status !== 'not_asked' && answer.certificate ? verifyRecord(this.model, this.head, answer) : null;
+  });
+
+  standing(row: Row): Standing | null {
+    try {
+      const encoded = encode(this.model, row);
+      if (this.model.kind === 'softmax') return this.lead(encoded);
+      const judged = this.set.judgeEncoded(encoded);
+      return this.finish(judged.logit, judged.robustLogit, judged.radius(this.threshold));
+    } catch {
+      return null;
+    }
+  }
+
+  private lead(encoded: number[]): Standing {
+    const { classes } = this.model;
+    const wanted = (this.head.options.target ?? [this.model.target.favourable]).map((name) => classes.indexOf(name));
+    const leads = wanted.map((target) => leadOf(this.set, encoded, target, wanted));
+    const best = leads.reduce((a, b) => (b.robustLogit > a.robustLogit ? b : a));
+    return this.finish(best.logit, best.robustLogit, Math.min(...best.rivals.map(({ judgement }) => judgement.radius(this.threshold))));
+  }
+
+  private finish(logit: number, robust: number, radius: number): Standing {
+    return { logit, robust, radius, accepted: logit >= this.threshold, robustly: robust >= this.threshold };
+  }
+
+  probability(logit: number): number {
+    return sigmoid(logit);
+  }
+
+  /** What a run is asked for, from the switches on the form. */
+  get options(): Options {
+    const bounds: NonNullable<Options['bounds']> = {}, direction: NonNullable<Options['direction']> = {}, lock: string[] = [];
+    for (const [name, wish] of Object.entries(this.wishes)) {
+      if (wish.lock) lock.push(name);
+      if (wish.low !== undefined || wish.high !== undefined) bounds[name] = [wish.low ?? null, wish.high ?? null];
+      if (wish.direction) direction[name] = wish.direction;
+    }
+    const asked = this.head.options;
+    return {
+      ...asked,
+      lock: [...new Set([...(asked.lock ?? []), ...lock])],
+      bounds: { ...asked.bounds, ...bounds },
+      direction: { ...asked.direction, ...direction },
+    };
+  }
+
+  get hasWishes(): boolean {
+    return Object.values(this.wishes).some((wish) => Object.values(wish).some((value) => value !== undefined && value !== false));
+  }
+
+  choose(place: number): void {
+    this.chosen = place;
+    const person = this.people[place];
+    this.plan = person?.shown ?? 0;
+    this.past = [];
+    this.row = copyOf(this.query);
+    this.wishes = {};
+    this.epsilon = this.head.epsilon.value;
+    this.problem = '';
+  }
+
+  choosePlan(plan: number): void {
+    this.plan = plan;
+  }
+
+  private remember(): void {
+    this.past = [...this.past.slice(-99), { row: this.row, wishes: this.wishes, epsilon: this.epsilon }];
+  }
+
+  /** `goesOn`: the same drag of a slider, one step of undo. */
+  setValue(feature: Feature, value: Value, goesOn = false): void {
+    if (!goesOn) this.remember();
+    const row = copyOf(this.row);
+    row[feature.name] = value;
+    this.row = row;
+  }
+  setRow(row: Row): void {
+    this.remember();
+    this.row = copyOf(row);
+  }
+  setWish(name: string, wish: Wish): void {
+    this.remember();
+    this.wishes = { ...this.wishes, [name]: { ...this.wishes[name], ...wish } };
+  }
+  setEpsilon(epsilon: number, goesOn = false): void {
+    if (!goesOn) this.remember();
+    this.epsilon = epsilon;
+  }
+  get canUndo(): boolean {
+    return this.past.length > 0;
+  }
+  undo(): void {
+    const last = this.past.at(-1);
+    if (!last) return;
+    this.past = this.past.slice(0, -1);
+    Object.assign(this, { row: last.row, wishes: last.wishes, epsilon: last.epsilon });
+  }
+
+  toggleBookmark(index: number): void {
+    this.bookmarks = this.bookmarks.includes(index) ? this.bookmarks.filter((one) => one !== index) : [...this.bookmarks, index];
+  }
+
+  /** Difficulty makes another order of the plans; nothing is searched for. */
+  effort(plan: Answer): number {
+    let sum = 0;
+    for (const change of plan.changes ?? []) {
+      const feature = this.model.features.find((f) => f.name === change.feature);
+      if (!feature) continue;
+      const size = typeof change.from === 'number' && typeof change.to === 'number'
+        ? Math.abs(change.to - change.from) / this.model.scale[feature.column]! : 1;
+      sum += size * feature.weight * 2 ** ((this.wishes[feature.name]?.difficulty ?? 3) - 3);
+    }
+    return sum;
+  }
+
+  /** Everything that can be shared, without anybody's data: places, switches, not values. */
+  fragment(): string {
+    const parts = new URLSearchParams();
+    if (this.view !== 'person') parts.set('view', this.view);
+    if (this.person) parts.set('person', String(this.person.index));
+    if (this.plan !== (this.person?.shown ?? 0)) parts.set('plan', String(this.plan));
+    if (this.epsilon !== this.head.epsilon.value) parts.set('epsilon', String(this.epsilon));
+    if (this.hasWishes) parts.set('wishes', JSON.stringify(this.wishes));
+    if (this.bookmarks.length > 0) parts.set('marked', this.bookmarks.join(','));
+    return parts.toString();
+  }
+
+  restore(fragment: string): void {
+    const parts = new URLSearchParams(fragment.replace(/^#/, ''));
+    const person = parts.get('person');
+    if (person !== null) {
+      const place = this.people.findIndex((one) => one.index === Number(person));
+      if (place >= 0) this.choose(place);
+    }
+    const view = parts.get('view');
+    if (view === 'everyone' || view === 'about' || view === 'person') this.view = view;
+    const plan = Number(parts.get('plan') ?? NaN);
+    if (Number.isInteger(plan) && this.person?.plans[plan]) this.plan = plan;
+    const epsilon = Number(parts.get('epsilon') ?? NaN);
+    if (Number.isFinite(epsilon) && epsilon >= 0) this.epsilon = epsilon;
+    this.bookmarks = (parts.get('marked') ?? '').split(',').filter(Boolean).map(Number).filter(Number.isInteger);
+    try {
+      const wishes = JSON.parse(parts.get('wishes') ?? '{}') as Record<string, Wish>;
+      const known = new Set(this.model.features.map((f) => f.name));
+      this.wishes = Object.fromEntries(Object.entries(wishes).filter(([name, wish]) => known.has(name) && typeof wish === 'object'));
+    } catch {
+      this.wishes = {};
+    }
+  }
+
+  /** Asks the service for plans for the row on screen. */
+  async search(from: Row = this.row): Promise<void> {
+    if (!this.service || this.busy) return;
+    this.busy = true;
+    this.problem = '';
+    try {
+      const options: Record<string, unknown> = {};
+      const { lock, bounds, direction, threshold, horizon } = this.options as Options & { threshold?: number };
+      Object.assign(options, { lock, bounds, direction });
+      if (threshold !== undefined) options.threshold = threshold;
+      if (horizon !== undefined) options.horizon = horizon;
+      const asking = { epsilon: this.epsilon > 0 ? this.epsilon : 'auto', options, people: [from] };
+      const said = await this.service.explain(asking);
+      const place = this.people.length === 0 ? 0 : this.chosen;
+      const index = this.person?.index ?? 0;
+      const person: Person = { index, name: this.person?.name ?? 'New applicant', plans: said.plans, shown: said.shown };
+      this.people = this.people.length === 0 ? [person] : this.people.map((one, i) => (i === place ? person : one));
+      this.head = { ...this.head, ...said.head };
+      this.epsilon = said.head.epsilon.value;
+      this.plan = said.shown;
+      this.row = copyOf(person.plans[0]!.query);
+      const levels = [0, 0.25, 0.5, 1, 1.5, 2, 3].map((times) => times * said.head.epsilon.value);
+      const curve = await this.service.frontier(asking, levels);
+      this.curves = [...this.curves.filter((one) => one.query_index !== index), { ...curve, query_index: index }];
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error);
+      this.wantsToken = (error as { status?: number }).status === 401;
+    } finally {
+      this.busy = false;
+    }
+  }
+}
+
+/** Somebody in the middle of the training rows, to start from. */
+export function averagePerson(data: Data): Row {
+  const row = Object.create(null) as Row;
+  for (const feature of data.model.features) {
+    const mean = data.model.mean[feature.column]!;
+    if (feature.levels.length > 0) {
+      const counts = data.page.histograms?.[feature.name]?.counts;
+      const most = counts ? counts.indexOf(Math.max(...counts)) : feature.kind === 'ordinal' ? Math.round(mean) : 0;
+      row[feature.name] = feature.levels[Math.max(0, Math.min(most, feature.levels.length - 1))]!;
+    } else {
+      const step = feature.step ?? (feature.kind === 'integer' ? 1 : 0);
+      const origin = feature.step === undefined ? 0 : (feature.min ?? 0);
+      row[feature.name] = step > 0 ? origin + step * Math.round((mean - origin) / step) : Number(mean.toPrecision(3));
+    }
+  }
+  return row;
+}
