@@ -10,18 +10,11 @@
 #include "core/stop.hpp"
 #include "request/enumeration.hpp"
 #include "search/infeasibility_proof.hpp"
+#include "search/largest_epsilon.hpp"
 
 namespace ellice {
 
 namespace {
-
-// How near the bounds of the largest ε are brought, relatively; where each step takes passes over
-// all training rows, less near: a proof close to it takes long to find.
-constexpr double conic_width = 1e-6;
-constexpr double searched_width = 2e-3;
-constexpr int hint_rounds = 40;
-// By how much the steps grow and shrink between them.
-constexpr double stride = 4;
 
 /// In which order constraints are tried for sparing: what people set before what data say, and an
 /// immutable feature before its range, so that it is named only where that would help.
@@ -211,7 +204,9 @@ class Explanation {
   [[nodiscard]] Reached most_robust() {
     const Reached& best = common_->best;
     if (best.row.size() > 0 && common_->holds(feasible_) && allows(best.row)) return best;
-    return reach_.search(feasible_, {.most_changes = most_changes_});
+    const std::optional<std::size_t> parts =
+        question_->is_conic() ? std::optional(hinted_parts(*question_)) : std::nullopt;
+    return reach_.search(feasible_, {.most_changes = most_changes_, .most_parts = parts});
   }
 
   /// Tries one constraint after another, for good if what is left still has no answer. What remains
@@ -268,98 +263,17 @@ class Explanation {
     return (!most_changes_ || changes <= *most_changes_) && feasible_.violations(row).empty();
   }
 
-  /// The largest ε at which a row (raw numbers) is certified; nothing if there is none.
-  [[nodiscard]] std::optional<double> radius(const Vector& row) {
-    const RowReach::Score score = reach_.score(row);
-    const Vector z = encoded(row);
-    const double threshold = problem_->threshold + score.margin;
-    double least = infinity;
-    for (const Part& part : question_->question().parts()) {
-      const Vector features = part.features(z);
-      if (part.picture->center().dot(features) < threshold) return std::nullopt;
-      least = std::min(least, part.radius(features, threshold));
-    }
-    return least;
-  }
-
-  /// Dinkelbach's iteration as in Result 8: what the most robust row at one ε attains is the next,
-  /// until it is proved that a little more has no answer.
   [[nodiscard]] EpsilonBounds max_epsilon() {
-    EpsilonBounds result{.upper = problem_->epsilon};
-    Vector row;
-    const auto offer = [&](const Vector& candidate) {
-      if (candidate.size() == 0) return false;
-      const std::optional<double> attained = radius(candidate);
-      if (!attained || (result.lower && *attained <= *result.lower)) return false;
-      result.lower = std::min(*attained, problem_->epsilon);
-      row = candidate;
-      return true;
-    };
+    LargestEpsilon search(*problem_, *question_, feasible_, most_changes_, reach_);
     if (common_->last.size() > 0 && allows(common_->last)) {
-      result.lower = common_->reached;
-      row = common_->last;
+      search.start(common_->last, common_->reached);
     } else {
-      (void)offer(best_);
+      (void)search.offer(best_);
     }
-    const double least = question_->question().front().set->smallest_epsilon();
-    double width = question_->is_conic() ? conic_width : searched_width;
-    width = std::max(width, 2 * question_->lost());  // rounding decides between
-    double step = width;
-    std::vector<ReachPlane> planes;  // hold at larger ε, too, and at no smaller one
-    for (int round = 0; round < hint_rounds; ++round) {
-      check_stop();
-      const double next = result.lower ? std::max(*result.lower * (1 + step), least) : least;
-      if (!(next < result.upper)) break;
-      const LinearQuestion smaller = question_->with_epsilon(next * (1 - question_->lost()));
-      RowReach reach(*problem_, smaller);
-      for (const ReachPlane& plane : planes) reach.add(plane);
-      if (next >= common_->limit) {
-        for (const ReachPlane& plane : common_->limit_planes) reach.add(plane);
-      }
-      const Reached reached = reach.search(feasible_, {.floor = problem_->threshold,
-                                                       .enough = problem_->threshold,
-                                                       .most_changes = most_changes_,
-                                                       .climbs = true});
-      if (reached.status == Reached::Status::none) {
-        result.upper = next;
-        limit_planes_ = reach.planes();
-        result.proofs.clear();
-        if (!most_changes_) {
-          Problem at = *problem_;
-          at.epsilon = next;
-          result.proofs = ProofSearch(at, smaller, reach).find_all(feasible_);
-        }
-        if (step <= width) break;
-        step = std::max(width, step / stride);
-        continue;
-      }
-      planes = reach.planes();
-      if (reached.status == Reached::Status::found && offer(reached.row)) {
-        // A row that is hardly more robust than was asked for: longer steps get there sooner.
-        if (*result.lower < next * (1 + width)) step *= stride;
-      } else if (result.lower) {
-        width = step = 10 * step;
-      } else {
-        break;
-      }
-    }
-    if (result.lower) result.point = values(row);
-    if (!result.lower && result.upper <= least && least > 0 && is_refused_by_centre()) {
-      result.upper = 0;
-      result.proofs.clear();  // of models around the fitted one
-    }
+    search.known(common_->limit, common_->limit_planes);
+    EpsilonBounds result = search.find();
+    limit_planes_ = std::move(search.planes());
     return result;
-  }
-
-  /// Whether one of the fitted models alone accepts no allowed row.
-  [[nodiscard]] bool is_refused_by_centre() {
-    const std::vector<FeasibleSet> branches = feasible_.branches();
-    return std::any_of(
-        question_->cones().begin(), question_->cones().end(), [&](const BoxFactor& cone) {
-          return std::all_of(branches.begin(), branches.end(), [&](const FeasibleSet& branch) {
-            return RowDomain(branch, most_changes_).maximum(cone.theta()) < problem_->threshold;
-          });
-        });
   }
 
   const Problem* problem_;

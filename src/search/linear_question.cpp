@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <utility>
 
 #include "ellice/core/error.hpp"
 #include "ellice/solver/cholesky.hpp"
+#include "search/level_cones.hpp"
 
 namespace ellice {
 
@@ -102,13 +104,22 @@ std::string why_not_exact(const Problem& problem) {
   return {};
 }
 
+struct LinearQuestion::Levels {
+  explicit Levels(const Encoder& of) : encoder(&of) {}
+
+  const Encoder* encoder;
+  std::once_flag made;
+  std::vector<BoxFactor> cones;
+};
+
 LinearQuestion::LinearQuestion(const Problem& problem)
     : question_([&] {
         validate(problem);
         const std::string reason = why_not_exact(problem);
         require(reason.empty(), "{}", reason);
         return Question(*problem.model, problem.set, problem.epsilon, problem.threshold);
-      }()) {
+      }()),
+      levels_(std::make_shared<Levels>(problem.model->encoder)) {
   for (const Part& part : question_.parts()) {
     const Ellipsoid picture = part.linear_picture();
     if (cones_.empty()) hessian_ = picture.hessian();
@@ -117,6 +128,12 @@ LinearQuestion::LinearQuestion(const Problem& problem)
   }
   if (is_conic() && question_.front().rival)
     lost_ = std::max(lost_, lost_by(*question_.front().set));
+}
+
+const std::vector<BoxFactor>& LinearQuestion::level_cones() const {
+  std::call_once(levels_->made,
+                 [&] { levels_->cones = ellice::level_cones(cones_, *levels_->encoder); });
+  return levels_->cones;
 }
 
 std::unique_ptr<RobustOracle> LinearQuestion::oracle() const {

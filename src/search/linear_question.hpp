@@ -29,6 +29,10 @@ class LinearQuestion {
   /// The curvature of the first part's cone.
   [[nodiscard]] const Matrix& hessian() const { return hessian_; }
 
+  /// By part: cones that say the same of rows and less of mixtures of levels; made when first asked
+  /// for (theory.md, Result 69).
+  [[nodiscard]] const std::vector<BoxFactor>& level_cones() const;
+
   /// What double precision may lose of the ellipsoids' extent x̃ᵀH⁻¹x̃, relatively (theory.md, Result
   /// 51); 0 where that is less than what answers are stated to.
   [[nodiscard]] double lost() const { return lost_; }
@@ -52,6 +56,8 @@ class LinearQuestion {
   std::vector<BoxFactor> cones_;
   Matrix hessian_;
   double lost_ = 0;
+  struct Levels;
+  std::shared_ptr<Levels> levels_;  // of every ε
 };
 
 /// Why the exact search cannot take a problem; empty where it can.

@@ -32,6 +32,8 @@ constexpr double farthest = 1 << 24;
 // Of a feature, where rows are tried one by one, and how many rows after the first that is allowed.
 constexpr int most_values = 12;
 constexpr int enough_rows = 40;
+// How often every feature is tried again once a row is better than the one before.
+constexpr int most_climbs = 20;
 
 /// Values of a range, some from each end where there are many.
 std::vector<double> some_values(const FeatureRange& range) {
@@ -54,6 +56,10 @@ std::vector<double> some_values(const FeatureRange& range) {
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
+}
+
+bool is_bounded(const Box& box) {
+  return box.lower.allFinite() && box.upper.allFinite();
 }
 
 }  // namespace
@@ -149,8 +155,9 @@ class RowReach::Run {
   Reached run() {
     for (std::size_t b = 0; b < branches_.size(); ++b)
       push({.branch = b, .domain = RowDomain(branches_[b], goal_->most_changes)});
-    const std::size_t limit = reach_->question_->is_conic() ? conic_nodes : searched_nodes;
-    for (std::size_t nodes = 0; !open_.empty() && nodes < limit && !is_done(); ++nodes) {
+    const std::size_t usual = reach_->question_->is_conic() ? conic_nodes : searched_nodes;
+    const std::size_t limit = goal_->most_parts.value_or(usual);
+    for (; !open_.empty() && best_.parts < limit && !is_done(); ++best_.parts) {
       std::pop_heap(open_.begin(), open_.end(), later);
       const Node node = std::move(open_.back());
       open_.pop_back();
@@ -161,6 +168,7 @@ class RowReach::Run {
       process(node);
     }
     if (best_.row.size() == 0 && std::isinf(goal_->enough)) offer_any();
+    if (goal_->most_parts && climbs() && !open_.empty()) climb();
     for (const Node& node : open_) unresolved_ = std::max(unresolved_, node.bound);
     const bool is_exhausted = unresolved_ == -infinity || unresolved_ < cutoff();
     best_.bound = std::max({best_.value, closed_, unresolved_});
@@ -238,6 +246,26 @@ class RowReach::Run {
     }
   }
 
+  /// Where a search ends at its limit the best row may be one of few that were met: one feature
+  /// after the other takes the best of its values, until none is better.
+  void climb() {
+    if (best_.row.size() == 0) return;
+    std::vector<std::vector<double>> values;
+    for (const FeatureRange& range : feasible_->ranges()) values.push_back(some_values(range));
+    for (int round = 0; round < most_climbs && !is_done(); ++round) {
+      const double before = best_.value;
+      for (std::size_t j = 0; j < values.size() && !is_done(); ++j) {
+        check_stop();
+        Vector row = best_.row;
+        for (const double value : values[j]) {
+          row(static_cast<Index>(j)) = value;
+          offer(row);
+        }
+      }
+      if (!(best_.value > before)) return;
+    }
+  }
+
   /// Of the part that decides at a point.
   [[nodiscard]] Vector guide(const Vector& point) {
     double least = infinity;
@@ -303,9 +331,9 @@ class RowReach::Run {
       // row is worth another question.
       if (is_settled_at_once() || cutoff() == level) break;
     }
-    // Categories as shares of their levels, not as columns apart.
+    // Categories as shares of their levels, not as columns apart, where relax() has not done it.
     const bool has_shares = reach_->question_->is_conic() && reach_->is_plain(rest.domain) &&
-                            !rest.domain.level_rules().empty();
+                            !rest.domain.level_rules().empty() && !is_bounded(rest.domain.box());
     if (has_shares && std::isfinite(cutoff())) {
       Relaxed shared = reach_->relax_cones(rest.domain, cutoff());
       if (shared.is_empty || tighten()) return close(rest.bound);

@@ -23,7 +23,8 @@ struct ReachPlane {
   std::vector<Vector> models = {};
   std::vector<Vector> heads = {};        // the models as sets that are searched know them
   std::vector<WeightedRule> rules = {};  // those that take part
-  bool weighs_levels = false;            // that a category has one level takes part
+  /// That a category has one level takes part: no proof by models.
+  bool weighs_levels = false;
 };
 
 /// How robust the rows of a feasible set can be.
@@ -37,6 +38,7 @@ struct Reached {
   Vector row = {};  // the best that was met, raw numbers; empty if none was
   double value = -std::numeric_limits<double>::infinity();  // its smallest score
   double bound = std::numeric_limits<double>::infinity();   // no row has more
+  std::size_t parts = 0;                                    // that were looked at
 };
 
 /// Which rows of feasible sets reach a score, at one ε: branch and bound over what is discrete,
@@ -53,11 +55,16 @@ class RowReach {
         std::numeric_limits<double>::infinity();  // a row that reaches it ends the search
     std::optional<std::size_t> most_changes = {};
     bool climbs = false;  // to the best row at hand, not to the first that is enough
+    std::optional<std::size_t> most_parts = {};  // that are looked at; as many as usual if nothing
   };
   [[nodiscard]] Reached search(const FeasibleSet& feasible, const Goal& goal);
   /// Whether some row is robust.
   [[nodiscard]] Reached robust_row(const FeasibleSet& feasible,
                                    std::optional<std::size_t> most_changes);
+
+  /// Where nothing discrete binds, categories as shares of their levels: about the ε of the point
+  /// of a branch whose smallest score is largest; nothing where that goes on for ever.
+  [[nodiscard]] std::optional<double> relaxed_radius(const FeasibleSet& branch);
 
   /// Whether the half-spaces met so far show that a part holds nothing robust.
   [[nodiscard]] bool rules_out(const RowDomain& domain) const;
@@ -95,8 +102,12 @@ class RowReach {
   class Run;
 
   [[nodiscard]] bool is_plain(const RowDomain& domain) const;
+  /// Those that are smaller between levels, where a part has several.
+  [[nodiscard]] const std::vector<BoxFactor>& cones_of(const RowDomain& domain) const;
   [[nodiscard]] Relaxed relax(const RowDomain& domain, double level, bool climbs);
   [[nodiscard]] Relaxed relax_cone(const RowDomain& domain);
+  /// One function, no rules, categories as shares of their levels.
+  [[nodiscard]] Relaxed relax_levels(const RowDomain& domain);
   [[nodiscard]] Relaxed relax_cones(const RowDomain& domain, double level);
   [[nodiscard]] Relaxed relax_searched(const RowDomain& domain, double level, bool climbs);
   /// Of a part that is infinite: a point above the level, not farther than needed, or a proof that

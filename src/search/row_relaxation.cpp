@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/infinity.hpp"
 #include "search/row_reach.hpp"
 #include "sets/true_set.hpp"
 #include "solver/tolerances.hpp"
@@ -60,6 +61,29 @@ RowReach::Relaxed RowReach::relax_cone(const RowDomain& domain) {
                  domain.branch()));
     start_ = result.point;
   }
+  return result;
+}
+
+const std::vector<BoxFactor>& RowReach::cones_of(const RowDomain& domain) const {
+  return domain.level_rules().empty() ? question_->cones() : question_->level_cones();
+}
+
+RowReach::Relaxed RowReach::relax_levels(const RowDomain& domain) {
+  IntersectionProblem whole = intersection(*question_, domain.branch(), domain.box());
+  if (!whole.lower.allFinite() || !whole.upper.allFinite()) return relax_cone(domain);
+  whole.rules = domain.level_rules();
+  const BoxFactor& cone = question_->level_cones().front();
+  whole.cones.front().factor = &cone;
+  Relaxed result{.point = best_common_point(whole)};
+  Vector lifted(result.point.size() + 1);
+  lifted << result.point, 1;
+  const Vector image = cone.inverse() * lifted;
+  const double extent = std::sqrt(2 * question_->epsilon() / lifted.dot(image));
+  ReachPlane plane = plane_of({.cones = Vector::Ones(1), .models = {cone.theta() - extent * image}},
+                              {}, domain.branch());
+  plane.weighs_levels = true;
+  add(std::move(plane));
+  start_ = result.point;
   return result;
 }
 
@@ -135,16 +159,21 @@ RowReach::Relaxed RowReach::relax_far_cones(const RowDomain& domain, Intersectio
 RowReach::Relaxed RowReach::relax_cones(const RowDomain& domain, double level) {
   IntersectionProblem whole = intersection(*question_, domain.branch(), domain.box());
   for (LinearRule& rule : domain.level_rules()) whole.rules.push_back(std::move(rule));
+  const bool is_bounded = whole.lower.allFinite() && whole.upper.allFinite();
+  const bool weighs_levels = is_bounded && !domain.level_rules().empty();
+  for (std::size_t k = 0; k < whole.cones.size() && weighs_levels; ++k)
+    whole.cones[k].factor = &question_->level_cones()[k];
   if (std::isfinite(level)) {
     for (RobustCone& cone : whole.cones) cone.threshold = level;
     CommonPoint common = find_common_point(whole);
     if (common.status == CommonPoint::Status::none) {
       ReachPlane plane = plane_of(std::move(common.weights), {}, domain.branch());
+      plane.weighs_levels = plane.weighs_levels || weighs_levels;
       const bool is_proof = bound(domain, plane) < level;
       add(std::move(plane));
       if (is_proof) return {.is_empty = true};
     }
-    if (!whole.lower.allFinite() || !whole.upper.allFinite()) {
+    if (!is_bounded) {
       if (common.status == CommonPoint::Status::found) return {.point = std::move(common.point)};
       Relaxed far = relax_far_cones(domain, whole, level);
       if (far.is_empty || far.point.size() > 0) return far;
@@ -264,9 +293,26 @@ RowReach::Relaxed RowReach::relax_searched(const RowDomain& domain, double level
   return {.point = std::move(searched.point)};
 }
 
+std::optional<double> RowReach::relaxed_radius(const FeasibleSet& branch) {
+  const RowDomain domain(branch, {});
+  if (domain.is_empty()) return 0;
+  const Relaxed found = relax(domain, infinity, true);
+  if (found.ray) return std::nullopt;
+  Vector lifted(found.point.size() + 1);
+  lifted << found.point, 1;
+  double least = infinity;
+  for (const BoxFactor& cone : cones_of(domain)) {
+    const double lead = cone.theta().dot(lifted) - problem_->threshold;
+    if (!(lead > 0)) return 0;
+    least = std::min(least, 0.5 * lead * lead / lifted.dot(cone.inverse() * lifted));
+  }
+  return least;
+}
+
 RowReach::Relaxed RowReach::relax(const RowDomain& domain, double level, bool climbs) {
   if (!question_->is_conic()) return relax_searched(domain, level, climbs);
-  return is_plain(domain) ? relax_cone(domain) : relax_cones(domain, level);
+  if (!is_plain(domain)) return relax_cones(domain, level);
+  return domain.level_rules().empty() ? relax_cone(domain) : relax_levels(domain);
 }
 
 }  // namespace ellice
