@@ -6,6 +6,7 @@
 #include "ellice/core/json.hpp"
 #include "ellice/model/coefficients.hpp"
 #include "ellice/model/model_file.hpp"
+#include "import_deployed.hpp"
 #include "report/text_table.hpp"
 #include "sets/epsilon_rule.hpp"
 #include "verb.hpp"
@@ -24,6 +25,7 @@ struct ImportArguments {
   std::optional<double> log_likelihood = {};
   std::string event = {};
   std::string tool = {};
+  DeployedArguments deployed = {};
   OutputFormat format = OutputFormat::table;
   std::string output = {};
 };
@@ -57,9 +59,33 @@ Coefficients read(const ImportArguments& arguments) {
   return result;
 }
 
+/// A model that decides elsewhere, with its rows.
+ExitStatus run_deployed(const ImportArguments& arguments, const std::string& text,
+                        const Schema& schema, const Console& console) {
+  const std::string source = input_name(arguments.file);
+  require(arguments.coefficients.empty() && arguments.covariance.empty() && !arguments.rows &&
+              !arguments.log_likelihood,
+          "{} holds a model that comes with its rows; leave out --coefficients, --covariance, "
+          "--rows and --log-likelihood",
+          source);
+  const Model model = import_deployed(text, source, schema, arguments.deployed, arguments.event,
+                                      arguments.tool, console);
+  write_model(arguments.output, model);
+  report_beside(arguments.output,
+                deployed_report(model, source, arguments.format, arguments.output), console);
+  return done;
+}
+
 ExitStatus run_import(const ImportArguments& arguments) {
   const Console console = begin(arguments.common);
   const Schema schema = read_schema(arguments.schema);
+  if (!arguments.file.empty()) {
+    const std::string text = read_file(arguments.file);
+    if (needs_rows(text)) return run_deployed(arguments, text, schema, console);
+  }
+  require(!is_given(arguments.deployed),
+          "--data, --l2, --loss, --weights, --class-weight and --store-rows are for ONNX and for "
+          "deployed models in JSON; docs/import.md says how they are written");
   const Coefficients coefficients = read(arguments);
   const Model model = model_of(coefficients, schema);
   write_model(arguments.output, model);
@@ -104,10 +130,12 @@ ExitStatus run_import(const ImportArguments& arguments) {
 
 void add_import(Verb& program, Job& job) {
   auto arguments = std::make_shared<ImportArguments>();
-  Verb& verb = *program.add_subcommand(
-      "import", "take a logistic regression fitted elsewhere, without its rows");
-  verb.add_option("file", arguments->file,
-                  "JSON file with terms, estimates, covariance, rows and log_likelihood, or PMML");
+  Verb& verb =
+      *program.add_subcommand("import", "take a model fitted elsewhere, with its rows or without");
+  verb.add_option(
+      "file", arguments->file,
+      "JSON file with terms, estimates, covariance, rows and log_likelihood, or PMML; with "
+      "--data: ONNX, or the JSON form of a deployed model");
   verb.add_option(
       "--coefficients", arguments->coefficients,
       "instead: CSV file with term and estimate, and mean, scale, min, max where known");
@@ -119,6 +147,7 @@ void add_import(Verb& program, Job& job) {
   verb.add_option("--event", arguments->event,
                   "label whose log-odds the coefficients give; the favourable one unless given");
   verb.add_option("--tool", arguments->tool, "what fitted the model, for the record");
+  add_deployed_options(verb, arguments->deployed);
   verb.add_option("-o,--output", arguments->output, "model file to write, or - for standard output")
       ->required();
   add_format(verb, arguments->format);
@@ -126,6 +155,7 @@ void add_import(Verb& program, Job& job) {
   verb.footer(
       "Examples:\n"
       "  ellice import fit.json --schema loans.yaml -o m.json\n"
+      "  ellice import clf.onnx --data train.csv --l2 0.001 --schema loans.yaml -o m.json\n"
       "  ellice import --coefficients coef.csv --covariance cov.csv --rows 1000 \\\n"
       "    --log-likelihood -512.25 --schema loans.yaml --tool 'R 4.2.2, glm' -o m.json");
   verb.callback([arguments, &job] { job = [arguments] { return run_import(*arguments); }; });

@@ -7,6 +7,7 @@
 #include "certificate/extended_pass.hpp"
 #include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
+#include "model/deployed_rounding.hpp"
 #include "sets/paired_inverse.hpp"
 #include "sets/question.hpp"
 
@@ -143,7 +144,17 @@ std::optional<Certificate> Certifier::certify(const RawRow& point, const WorstHe
 
 std::optional<Certificate> Certifier::certify(const RawRow& point, const Vector& encoded,
                                               const WorstHead* nearby) const {
+  if (model_->deployed && !accepts_deployed(encoded)) return std::nullopt;
   return question_ ? certify_parts(point, encoded, nearby) : certify_first_order(point, encoded);
+}
+
+bool Certifier::accepts_deployed(const Vector& encoded) const {
+  const Deployed& deployed = *model_->deployed;
+  Network network = model_->network;
+  network.set_head(deployed.head);
+  const ExtendedPass pass =
+      extended_pass(network, parameter_vector(network).cast<long double>(), encoded);
+  return reaches(pass.logit, pass.scale) && rounding_bound(*model_, encoded) <= deployed.margin;
 }
 
 bool Certifier::reaches(long double logit, long double scale) const {

@@ -51,6 +51,9 @@ class Certifier {
                                                          const WorstHead* nearby) const;
   [[nodiscard]] std::optional<Certificate> certify_first_order(const RawRow& point,
                                                                const Vector& encoded) const;
+  /// Whether the parameters that decide elsewhere reach the threshold, whatever their arithmetic
+  /// (docs/theory.md, Result 57).
+  [[nodiscard]] bool accepts_deployed(const Vector& encoded) const;
   [[nodiscard]] bool reaches(long double logit, long double scale) const;
 
   const Model* model_;

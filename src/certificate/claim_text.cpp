@@ -75,6 +75,18 @@ std::string true_text(const Model& model, const SetChoice& choice, const std::st
       has_hidden ? " No change of the hidden layers is covered." : "");
 }
 
+/// What is said of parameters that decide elsewhere.
+std::string deployed_text(const Model& model) {
+  if (!model.deployed) return "";
+  const Deployed& deployed = *model.deployed;
+  return fmt::format(
+      " The deployed parameters, {} above the minimum, give it this logit as well; their own "
+      "threshold is {}, and the difference bounds what {} arithmetic loses of their score.",
+      number_text(deployed.excess), number_text(deployed.threshold), enum_name(deployed.precision));
+}
+
+std::string set_text(const Model& model, const SetChoice& choice, double epsilon, double threshold);
+
 }  // namespace
 
 SetChoice with_stated_damping(const SetChoice& choice, const Model& model) {
@@ -93,6 +105,13 @@ SetChoice with_stated_damping(const SetChoice& choice, const Model& model) {
 
 std::string claim_text(const Model& model, const SetChoice& choice, double epsilon,
                        double threshold) {
+  return set_text(model, choice, epsilon, threshold) + deployed_text(model);
+}
+
+namespace {
+
+std::string set_text(const Model& model, const SetChoice& choice, double epsilon,
+                     double threshold) {
   const std::string e = number_text(epsilon);
   const std::string t = number_text(threshold);
   switch (choice.kind) {
@@ -163,5 +182,7 @@ std::string claim_text(const Model& model, const SetChoice& choice, double epsil
   return text +
          decrement_text(decrement, epsilon, is_ensemble ? "θ̂ of one of the models" : "θ̂ itself");
 }
+
+}  // namespace
 
 }  // namespace ellice

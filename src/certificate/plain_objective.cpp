@@ -182,7 +182,9 @@ PlainObjective::LongMatrix PlainObjective::with_gauge(LongMatrix hessian) const 
 }
 
 long double PlainObjective::suboptimality(const LongVector& at, const LongVector& residual) const {
-  if (l2_ > 0 && penalize_bias_) {
+  bool has_all = l2_ > 0 && penalize_bias_;
+  for (const long double factor : factors_) has_all = has_all && factor > 0;
+  if (has_all) {
     // A small penalty makes much of a small residual; what the curvature proves may be less.
     // F is as strongly convex in each direction as its penalty.
     long double by_penalty = 0;

@@ -132,6 +132,75 @@ Recomputed check_true(const std::shared_ptr<const PlainObjective>& shared, const
   return {.logit = static_cast<double>(logit), .robust_logit = static_cast<double>(bound)};
 }
 
+/// The parameters that decide elsewhere must reach the threshold, and the margin must bound what
+/// their arithmetic does to this row (theory.md, Result 57).
+void check_deployed(const Model& model, VectorArg z, const Stated& stated,
+                    std::vector<std::string>& failures) {
+  const Deployed& deployed = *model.deployed;
+  const long double unit = deployed.precision == Precision::float32 ? 0x1p-24L : 0x1p-53L;
+  const auto lost = [&](std::size_t terms) {  // of a sum of products, there and here
+    const auto n = static_cast<long double>(terms);
+    const long double there = (2 * n + 8) * unit;
+    const long double here = (4 * n + 32) * unit_roundoff;
+    return there / (1 - there) + here / (1 - here);
+  };
+  const std::vector<Layer>& layers = model.network.layers;
+  std::vector<long double> values;
+  std::vector<long double> sizes;   // of the terms, in the program's own units
+  std::vector<long double> errors;  // of the values
+  for (Index j = 0; j < z.size(); ++j) {
+    const long double scale = model.encoder.scale()(j);
+    const long double raw = model.encoder.mean()(j) + scale * z(j);
+    values.push_back(z(j));
+    sizes.push_back((std::abs(raw) + deployed.offsets(j)) / scale);
+    errors.push_back(0);
+  }
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    const bool is_head = l + 1 == layers.size();
+    const Layer& layer = layers[l];
+    std::vector<long double> next;
+    std::vector<long double> next_errors;
+    for (Index k = 0; k < layer.weights.rows(); ++k) {
+      const auto weight = [&](std::size_t i) -> long double {
+        const auto at = static_cast<Index>(i);
+        return is_head ? deployed.head(at) : layer.weights(k, at);
+      };
+      const long double bias = is_head ? deployed.head(deployed.head.size() - 1) : layer.bias(k);
+      long double sum = bias;
+      long double size = 8 + (l == 0 ? deployed.constant : std::abs(bias));
+      long double error = 0;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        sum += weight(i) * values[i];
+        size += std::abs(weight(i)) * (sizes[i] + errors[i]);
+        error += std::abs(weight(i)) * errors[i];
+      }
+      error += lost(values.size()) * size;
+      if (!is_head) {
+        const bool is_curved =
+            layer.activation == Activation::tanh || layer.activation == Activation::sigmoid;
+        if (is_curved) error += 16 * unit;
+        if (layer.activation == Activation::relu && sum < 0) sum = 0;
+        if (layer.activation == Activation::tanh) sum = std::tanh(sum);
+        if (layer.activation == Activation::sigmoid) sum = 1 / (1 + std::exp(-sum));
+      }
+      next.push_back(sum);
+      next_errors.push_back(error);
+    }
+    values = std::move(next);
+    errors = std::move(next_errors);
+    sizes.clear();
+    for (const long double value : values) sizes.push_back(std::abs(value));
+  }
+  Check check(stated, failures);
+  check.threshold("the deployed model's", values.front());
+  if (errors.front() > deployed.margin * (1 + tolerance)) {
+    check.fail(
+        fmt::format("rounding may change the deployed model's score by {}, and its margin "
+                    "is {}",
+                    static_cast<double>(errors.front()), deployed.margin));
+  }
+}
+
 }  // namespace
 
 Verifier::Verifier(const Model& model, std::vector<const Model*> members, const StoredRows* rows)
@@ -226,6 +295,7 @@ Verification Verifier::verify(const Certificate& certificate) const {
     recomputed =
         check_head(*model_, *eliminated_, z, stated, certificate.worst_model, result.failures);
   }
+  if (model_->deployed) check_deployed(*model_, z, stated, result.failures);
   result.logit = recomputed.logit;
   result.robust_logit = recomputed.robust_logit;
 

@@ -80,10 +80,21 @@ void require_one_logit(const Model& model, std::string_view purpose) {
       purpose, fmt::join(model.decision.classes, ", "));
 }
 
+namespace {
+
+/// A threshold that is asked for is one of scores as the deployed model computes them (theory.md,
+/// Result 57).
+double certified_threshold(const Model& model, const std::optional<double>& asked) {
+  if (!asked) return model.decision.threshold;
+  return model.deployed ? *asked + model.deployed->margin : *asked;
+}
+
+}  // namespace
+
 OwnedProblem::OwnedProblem(ExplainRequest request)
     : request_(std::move(request)), rows_(find_rows(request_)) {
   problem_ = {.model = request_.model.get(),
-              .threshold = request_.threshold.value_or(model().decision.threshold),
+              .threshold = certified_threshold(model(), request_.threshold),
               .cost = request_.cost,
               .constraints = request_.constraints,
               .retraining = request_.retrain};

@@ -138,7 +138,8 @@ double HeadObjective::largest_score(VectorArg theta) const {
 }
 
 bool HeadObjective::bounds_by_residual() const {
-  return kind_ == LossKind::squared || (penalty_.l2 > 0 && penalty_.penalize_bias);
+  const bool spares_none = penalty_.factors.size() == 0 || penalty_.factors.minCoeff() > 0;
+  return kind_ == LossKind::squared || (penalty_.l2 > 0 && penalty_.penalize_bias && spares_none);
 }
 
 double HeadObjective::suboptimality(VectorArg theta, const Vector& residual,

@@ -21,7 +21,8 @@ constexpr int model_version = 2;
 
 int version_of(const Model& model) {
   const TrainingRecord& training = model.training;
-  const bool is_first = !model.origin && !training.weights && training.penalty_factors.size() == 0;
+  const bool is_first =
+      !model.origin && !model.deployed && !training.weights && training.penalty_factors.size() == 0;
   return is_first ? first_version : model_version;
 }
 
@@ -131,8 +132,8 @@ TrainingRecord training_from_json(JsonObject object, const Network& network) {
     if (network.layers.size() > 1)
       object.wrong("penalty_factors", "none, as the network has hidden layers");
     record.penalty_factors = object.vector("penalty_factors", network.inputs());
-    if (record.penalty_factors.size() > 0 && !(record.penalty_factors.minCoeff() > 0))
-      object.wrong("penalty_factors", "a number > 0 for each column");
+    if (record.penalty_factors.size() > 0 && record.penalty_factors.minCoeff() < 0)
+      object.wrong("penalty_factors", "a number >= 0 for each column");
   }
   if (record.rows < 1) object.wrong("rows", "a whole number >= 1");
   for (const char* key : {"l2", "loss", "objective", "head_decrement"}) {
@@ -294,9 +295,51 @@ Origin origin_from_json(JsonObject object) {
   Origin origin{.kind = object.string("kind"),
                 .tool = object.string("tool"),
                 .sha256 = object.string("sha256")};
-  if (origin.kind != "coefficients") object.wrong("kind", "\"coefficients\"");
+  if (origin.kind != "coefficients" && origin.kind != "deployed" && origin.kind != "onnx")
+    object.wrong("kind", "\"coefficients\", \"deployed\" or \"onnx\"");
+  if (object.has("self_check")) {
+    origin.self_check = object.number("self_check");
+    if (*origin.self_check < 0) object.wrong("self_check", "a number >= 0");
+  }
   object.finish();
   return origin;
+}
+
+Json origin_to_json(const Origin& origin) {
+  Json result = {{"kind", origin.kind}, {"tool", origin.tool}, {"sha256", origin.sha256}};
+  if (origin.self_check) result["self_check"] = *origin.self_check;
+  return result;
+}
+
+Json deployed_to_json(const Deployed& deployed) {
+  return {{"head", to_json_array(deployed.head)},
+          {"excess", deployed.excess},
+          {"precision", std::string(enum_name(deployed.precision))},
+          {"threshold", deployed.threshold},
+          {"margin", deployed.margin},
+          {"offsets", to_json_array(deployed.offsets)},
+          {"constant", deployed.constant}};
+}
+
+Deployed deployed_from_json(JsonObject object, const Network& network, double threshold) {
+  if (!network.has_one_output()) object.wrong("head", "none, as the model has many classes");
+  Deployed deployed{.head = object.vector("head", network.head().size()),
+                    .excess = object.number("excess"),
+                    .precision = object.choice<Precision>("precision"),
+                    .threshold = object.number("threshold"),
+                    .margin = object.number("margin"),
+                    .offsets = object.vector("offsets", network.inputs()),
+                    .constant = object.number("constant")};
+  for (const char* key : {"excess", "margin", "constant"}) {
+    if (object.number(key) < 0) object.wrong(key, "a number >= 0");
+  }
+  if (deployed.offsets.size() > 0 && deployed.offsets.minCoeff() < 0)
+    object.wrong("offsets", "a number >= 0 for each column");
+  if (!(threshold >= deployed.threshold + deployed.margin))
+    object.wrong("margin", fmt::format("at most decision.threshold - deployed.threshold = {}",
+                                       number_text(threshold - deployed.threshold)));
+  object.finish();
+  return deployed;
 }
 
 StoredRows rows_from_json(JsonObject object, Index columns, Index rows, std::size_t classes,
@@ -355,6 +398,10 @@ Model read_document(const Json& value, const std::string& source) {
                 source, enum_name(model.training.loss_kind), enum_name(model.network.kind));
   model.curvature = curvature_from_json(object.object("curvature"), model.network);
   if (object.has("origin")) model.origin = origin_from_json(object.object("origin"));
+  if (object.has("deployed")) {
+    model.deployed =
+        deployed_from_json(object.object("deployed"), model.network, model.decision.threshold);
+  }
   if (object.has("recommended")) model.recommended = object.object("recommended").value();
   if (object.has("rows")) {
     model.rows = rows_from_json(object.object("rows"), columns, model.training.rows,
@@ -377,10 +424,9 @@ Json to_json(const Model& model) {
   result["training"] = training_to_json(model.training);
   result["curvature"] = curvature_to_json(model.curvature);
   if (model.origin) {
-    result["origin"] = {{"kind", model.origin->kind},
-                        {"tool", model.origin->tool},
-                        {"sha256", model.origin->sha256}};
+    result["origin"] = origin_to_json(*model.origin);
   }
+  if (model.deployed) result["deployed"] = deployed_to_json(*model.deployed);
   if (model.recommended) result["recommended"] = **model.recommended;
   if (model.rows) {
     result["rows"] = {{"encoded", to_json_rows(model.rows->encoded)},

@@ -16,8 +16,8 @@ Vector Penalty::diagonal(Index columns, Index outputs) const {
           "the penalty has {} factors, expected one for each of the {} columns", factors.size(),
           columns);
   for (Index j = 0; j < factors.size(); ++j) {
-    require(factors(j) > 0 && std::isfinite(factors(j)),
-            "factor {} of the penalty is {}, expected a finite number > 0", j, factors(j));
+    require(factors(j) >= 0 && std::isfinite(factors(j)),
+            "factor {} of the penalty is {}, expected a finite number >= 0", j, factors(j));
   }
   Vector of_output = Vector::Constant(columns + 1, l2);
   if (factors.size() > 0) of_output.head(columns).array() *= factors.array();

@@ -288,7 +288,10 @@ double resolve_epsilon(const EpsilonRule& rule, const Problem& problem,
       problem.model->network.layers.size() > 1) {
     return rule.resolve(*problem.model, problem.set, context);
   }
-  if (!people.empty()) return survival_epsilon_for(problem, people, *survival, context.execution);
+  if (!people.empty()) {
+    return beyond_deployed(*problem.model,
+                           survival_epsilon_for(problem, people, *survival, context.execution));
+  }
   require(!problem.retraining.fresh_rows,
           "`epsilon: {}` with `retrain: {}`: answers follow the errors of their model, by how much "
           "is seen on people among the training rows: give `rows`, or train with `store_rows`",

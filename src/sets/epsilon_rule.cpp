@@ -91,6 +91,15 @@ std::optional<double> EpsilonRule::asked_survival(const Model& model, const SetC
 
 double EpsilonRule::resolve(const Model& model, const SetChoice& set,
                             const EpsilonContext& context) const {
+  return beyond_deployed(model, from_minimum(model, set, context));
+}
+
+double beyond_deployed(const Model& model, double epsilon) {
+  return model.deployed ? epsilon + model.deployed->excess : epsilon;
+}
+
+double EpsilonRule::from_minimum(const Model& model, const SetChoice& set,
+                                 const EpsilonContext& context) const {
   switch (kind) {
     case Kind::value:
       break;

@@ -37,11 +37,21 @@ struct EpsilonRule {
   [[nodiscard]] std::optional<double> asked_survival(const Model& model,
                                                      const SetChoice& set) const;
 
-  /// ε for this model and set. Throws Error{argument} where the rule is not defined for the set or
-  /// lacks its rows, Error{input} when «auto» finds nothing, saying what to do.
+  /// ε for this model and set, counted from the minimum of the objective: of a model that is
+  /// deployed elsewhere with what its parameters are above it. Throws Error{argument} where the
+  /// rule is not defined for the set or lacks its rows, Error{input} when «auto» finds nothing,
+  /// saying what to do.
   [[nodiscard]] double resolve(const Model& model, const SetChoice& set = {},
                                const EpsilonContext& context = {}) const;
+
+ private:
+  [[nodiscard]] double from_minimum(const Model& model, const SetChoice& set,
+                                    const EpsilonContext& context) const;
 };
+
+/// The level of a set around the minimiser whose models are within ε of what is deployed
+/// (docs/theory.md, Result 56): ε itself where the minimiser is.
+[[nodiscard]] double beyond_deployed(const Model& model, double epsilon);
 
 /// Throws Error{argument} saying what is understood.
 [[nodiscard]] EpsilonRule parse_epsilon_rule(std::string_view text);

@@ -107,9 +107,31 @@ struct StoredRows {
 
 /// Where a model came from that was not trained here.
 struct Origin {
-  std::string kind = {};    // "coefficients"
-  std::string tool = {};    // as its user calls it; may be empty
-  std::string sha256 = {};  // of what was read
+  std::string kind = {};                  // "coefficients", "deployed" or "onnx"
+  std::string tool = {};                  // as its user calls it; may be empty
+  std::string sha256 = {};                // of what was read
+  std::optional<double> self_check = {};  // largest difference from its own operators, on rows
+};
+
+/// The arithmetic in which a model decides.
+enum class Precision { float64, float32 };
+
+template <>
+struct EnumNames<Precision> {
+  static constexpr std::array<std::string_view, 2> names = {"float64", "float32"};
+};
+
+/// The parameters θ₀ that decide elsewhere, where those of the model file are the minimiser θ̂ of
+/// the same objective, which sets of models are built around (docs/theory.md, Result 56), and what
+/// bounds the rounding of whoever runs them (Result 57).
+struct Deployed {
+  Vector head = {};   // θ₀; hidden layers are the network's own
+  double excess = 0;  // sets of this level contain θ₀: every ε is counted from there
+  Precision precision = Precision::float64;
+  double threshold = 0;  // its own; that of the decision is above it by the margin
+  double margin = 0;     // what rounding may do to scores of rows like those of the training
+  Vector offsets = {};   // of columns, in original units, the largest that is taken from a value
+  double constant = 0;   // sizes of all terms of a score that do not depend on the row
 };
 
 struct Model {
@@ -120,8 +142,9 @@ struct Model {
   Curvature curvature = {};
   std::optional<HeldJson> recommended = {};  // written by calibration or import; kept as it is
   std::optional<StoredRows> rows = {};
-  std::optional<Origin> origin = {};  // of models that were not trained here
-  std::string sha256 = {};            // of the canonical JSON without `recommended` and `rows`
+  std::optional<Origin> origin = {};      // of models that were not trained here
+  std::optional<Deployed> deployed = {};  // of models that decide elsewhere
+  std::string sha256 = {};                // of the canonical JSON without `recommended` and `rows`
 
   [[nodiscard]] const Schema& schema() const { return encoder.schema(); }
   [[nodiscard]] double logit(VectorArg z) const { return network.logit(z); }

@@ -13,10 +13,10 @@ namespace ellice {
 struct Penalty {
   double l2 = 1e-3;
   bool penalize_bias = true;
-  Vector factors = {};  // dⱼ > 0 of each column, of linear models; none: all 1. The bias has 1
+  Vector factors = {};  // dⱼ ≥ 0 of each column, of linear models; none: all 1. The bias has 1
 
   /// l2·d of the parameters [w; b] of each output, one after the other; 0 for a free bias. Throws
-  /// Error{argument} unless l2 ≥ 0 and there is a factor > 0 for each column, or none at all.
+  /// Error{argument} unless l2 ≥ 0 and there is a factor ≥ 0 for each column, or none at all.
   [[nodiscard]] Vector diagonal(Index columns, Index outputs = 1) const;
 };
 

@@ -1,0 +1,191 @@
+#include "model/deployed_fold.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ellice/core/error.hpp"
+#include "ellice/core/number_text.hpp"
+
+namespace ellice {
+
+namespace {
+
+// The penalty of a parameter that the program does not have. The set allows it the size √(2ε/100),
+// which widens the worst score of a row at a reference level by some thousandths.
+constexpr double pinned = 100;
+
+/// How an input enters: as `sign`·x of a column and `constant`, x being the raw number or
+/// indicator.
+struct Place {
+  Index column = 0;
+  double sign = 1;
+  double constant = 0;  // 1 for an indicator of a binary feature's first level
+};
+
+class Folding {
+ public:
+  Folding(const DeployedModel& given, const Encoder& encoder)
+      : given_(&given), encoder_(&encoder), by_column_(count(encoder)) {
+    for (std::size_t i = 0; i < given.inputs.size(); ++i) {
+      places_.push_back(place_of(i));
+      by_column_[static_cast<std::size_t>(places_.back().column)].push_back(i);
+    }
+    for (std::size_t j = 0; j < by_column_.size(); ++j) require_single(by_column_[j]);
+  }
+
+  Folded run(bool turned) {
+    Folded result;
+    result.network.kind = is_linear() ? NetworkKind::logistic : NetworkKind::mlp;
+    result.network.layers = given_->layers;
+    Layer& first = result.network.layers.front();
+    fold_first(first, result);
+    if (is_linear()) {
+      result.penalty = linear_penalty(first, result);
+    } else {
+      result.penalty = {.l2 = given_->l2, .penalize_bias = given_->penalize_bias};
+    }
+    if (turned) {
+      Layer& head = result.network.layers.back();
+      head.weights = -head.weights;
+      head.bias = -head.bias;
+    }
+    return result;
+  }
+
+ private:
+  [[nodiscard]] static std::size_t count(const Encoder& encoder) {
+    return static_cast<std::size_t>(encoder.columns());
+  }
+  [[nodiscard]] bool is_linear() const { return given_->layers.size() == 1; }
+  [[nodiscard]] const DeployedInput& input(std::size_t i) const { return given_->inputs[i]; }
+  [[nodiscard]] double penalty(std::size_t i) const {
+    return given_->penalties.empty() ? given_->l2 : given_->penalties[i];
+  }
+
+  [[nodiscard]] Place place_of(std::size_t i) const {
+    const DeployedInput& in = input(i);
+    const Schema& schema = encoder_->schema();
+    const std::optional<std::size_t> j = schema.find(in.feature);
+    if (!j) {
+      std::vector<std::string> names;
+      for (const Feature& feature : schema.features) names.push_back(feature.name);
+      fail(ErrorCode::input, "{}: inputs[{}]: \"{}\" is no feature of the schema; {}",
+           given_->source, i, in.feature, suggestion(in.feature, names));
+    }
+    require_input(std::isfinite(in.offset) && std::isfinite(in.scale) && in.scale != 0,
+                  "{}: inputs[{}] (\"{}\"): found the offset {} and the scale {}, expected finite "
+                  "numbers, the scale not 0",
+                  given_->source, i, in.feature, number_text(in.offset), number_text(in.scale));
+    const Feature& feature = schema.features[*j];
+    const Index first = encoder_->first_column(*j);
+    const bool has_levels =
+        feature.kind == FeatureKind::categorical || feature.kind == FeatureKind::binary;
+    if (in.level.empty()) {
+      require_input(feature.kind != FeatureKind::categorical,
+                    "{}: inputs[{}]: \"{}\" is categorical: an input is one of its levels",
+                    given_->source, i, in.feature);
+      return {.column = first};
+    }
+    require_input(has_levels, "{}: inputs[{}]: \"{}\" is {} and has no inputs for levels",
+                  given_->source, i, in.feature, enum_name(feature.kind));
+    const std::optional<std::size_t> level = feature.level_index(in.level);
+    if (!level) {
+      fail(ErrorCode::input, "{}: inputs[{}]: \"{}\" is no level of \"{}\"; {}", given_->source, i,
+           in.level, in.feature, suggestion(in.level, feature.levels));
+    }
+    if (feature.kind == FeatureKind::categorical)
+      return {.column = first + static_cast<Index>(*level)};
+    if (*level == 1) return {.column = first};
+    return {.column = first, .sign = -1, .constant = 1};
+  }
+
+  /// One input for a column, or one for each level of a binary feature.
+  void require_single(const std::vector<std::size_t>& inputs) const {
+    if (inputs.size() <= 1) return;
+    const bool is_pair = inputs.size() == 2 && places_[inputs[0]].sign != places_[inputs[1]].sign;
+    const DeployedInput& last = input(inputs.back());
+    require_input(is_pair, "{}: inputs[{}] and inputs[{}] are both \"{}{}{}\"", given_->source,
+                  inputs[0], inputs[1], last.feature, last.level.empty() ? "" : "=", last.level);
+  }
+
+  void fold_first(Layer& first, Folded& into) const {
+    const Layer& theirs = given_->layers.front();
+    const Vector& mean = encoder_->mean();
+    const Vector& scale = encoder_->scale();
+    first.weights = Matrix::Zero(theirs.weights.rows(), encoder_->columns());
+    first.bias = theirs.bias;
+    into.offsets = mean.cwiseAbs();
+    Vector constants = theirs.bias.cwiseAbs();
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      const Place& place = places_[i];
+      const Vector slope = theirs.weights.col(static_cast<Index>(i)) / input(i).scale;
+      first.weights.col(place.column) += place.sign * scale(place.column) * slope;
+      first.bias += (place.constant - input(i).offset + place.sign * mean(place.column)) * slope;
+      double& offset = into.offsets(place.column);
+      offset = std::max(offset, std::abs(input(i).offset));
+      const bool is_direct =
+          place.sign > 0 && by_column_[static_cast<std::size_t>(place.column)].size() == 1;
+      if (!is_direct) constants += (1 + std::abs(input(i).offset)) * slope.cwiseAbs();
+    }
+    constants = constants.cwiseMax(first.bias.cwiseAbs());
+    require_input(first.weights.allFinite() && first.bias.allFinite() &&
+                      first.weights.cwiseAbs().maxCoeff() <= 1e100 &&
+                      first.bias.cwiseAbs().maxCoeff() <= 1e100,
+                  "{}: in original units a weight exceeds 1e100", given_->source);
+    into.constant = constants.maxCoeff();
+  }
+
+  /// λⱼ of each column, such that no other parameters of the program give the same scores for less.
+  [[nodiscard]] Penalty linear_penalty(Layer& first, Folded& into) const {
+    Vector lambda(encoder_->columns());
+    for (Index j = 0; j < lambda.size(); ++j) {
+      const std::vector<std::size_t>& inputs = by_column_[static_cast<std::size_t>(j)];
+      double inverse = 0;  // Σ 1/(λs²) over the inputs
+      double spent = 0;
+      for (const std::size_t i : inputs) {
+        const double weight = given_->layers.front().weights(0, static_cast<Index>(i));
+        inverse += 1 / (penalty(i) * input(i).scale * input(i).scale);
+        spent += penalty(i) / 2 * weight * weight;
+      }
+      const double scale = encoder_->scale()(j);
+      lambda(j) = inputs.empty() ? pinned : 1 / (inverse * scale * scale);
+      if (inputs.size() > 1)
+        into.excess +=
+            std::max(spent - lambda(j) / 2 * first.weights(0, j) * first.weights(0, j), 0.0);
+    }
+    fix_free_groups(first, lambda, into);
+    Penalty result{.l2 = given_->l2 > 0 ? given_->l2 : lambda.maxCoeff(), .penalize_bias = false};
+    if (result.l2 > 0 && (lambda.array() != result.l2).any()) result.factors = lambda / result.l2;
+    return result;
+  }
+
+  /// Without a penalty the parameters of all levels of a feature and the intercept are not
+  /// determined; the first level becomes the reference, which changes no score.
+  void fix_free_groups(Layer& first, Vector& lambda, Folded& into) const {
+    const Schema& schema = encoder_->schema();
+    for (std::size_t f = 0; f < schema.features.size(); ++f) {
+      if (schema.features[f].kind != FeatureKind::categorical) continue;
+      const Index from = encoder_->first_column(f);
+      const Index levels = encoder_->column_count(f);
+      if (lambda.segment(from, levels).maxCoeff() > 0) continue;
+      const double shift = first.weights(0, from);
+      first.weights.block(0, from, 1, levels).array() -= shift;
+      first.bias(0) += shift;
+      into.constant += 2 * std::abs(shift);
+      lambda(from) = pinned;
+    }
+  }
+
+  const DeployedModel* given_;
+  const Encoder* encoder_;
+  std::vector<Place> places_;
+  std::vector<std::vector<std::size_t>> by_column_;
+};
+
+}  // namespace
+
+Folded fold(const DeployedModel& given, const Encoder& encoder, bool turned) {
+  return Folding(given, encoder).run(turned);
+}
+
+}  // namespace ellice

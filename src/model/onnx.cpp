@@ -1,0 +1,30 @@
+#include "ellice/model/onnx.hpp"
+
+#include "ellice/core/sha256.hpp"
+#include "model/onnx_file.hpp"
+#include "model/onnx_fold.hpp"
+
+namespace ellice {
+
+bool looks_like_onnx(std::string_view bytes) {
+  return onnx::looks_like_onnx(bytes);
+}
+
+Model model_of_onnx(std::string_view bytes, const std::string& source, const Dataset& data,
+                    const OnnxOptions& options) {
+  const onnx::Graph graph = onnx::parse_onnx(bytes, source);
+  DeployedModel model = onnx::fold(graph, data.schema, source);
+  model.loss = options.loss;
+  model.l2 = options.l2;
+  model.penalize_bias = options.penalize_bias;
+  model.weights = options.weights;
+  model.tool = options.tool;
+  model.store_rows = options.store_rows;
+  model.sha256 = sha256_hex(bytes);
+  if (!options.event.empty()) model.event = options.event;
+  return model_of(model, data, [&](std::span<const double> raw) {
+    return onnx::interpret(graph, data.schema, raw);
+  });
+}
+
+}  // namespace ellice

@@ -1,0 +1,80 @@
+#pragma once
+
+// What this program reads of an ONNX file: the graph with its constants. A reader of the wire
+// format of its own, bounded, without generated code (docs/decisions/0024-onnx-reader.md).
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ellice/core/types.hpp"
+
+namespace ellice::onnx {
+
+/// Element types that may occur.
+enum ElementType : std::int64_t {
+  float_type = 1,
+  int32_type = 6,
+  int64_type = 7,
+  string_type = 8,
+  bool_type = 9,
+  double_type = 11
+};
+
+/// A constant; numbers of every type as doubles, which hold them exactly (whole ones up to 2⁵³).
+struct Tensor {
+  std::string name = {};
+  std::vector<std::int64_t> dims = {};
+  std::int64_t type = 0;
+  std::vector<double> numbers = {};
+  std::vector<std::string> texts = {};
+};
+
+struct Attribute {
+  std::string name = {};
+  double f = 0;
+  std::int64_t i = 0;
+  std::string s = {};
+  std::vector<double> floats = {};
+  std::vector<std::int64_t> ints = {};
+  std::vector<std::string> strings = {};
+  std::vector<Tensor> tensors = {};  // one, or none
+  bool has_graph = false;
+};
+
+struct Node {
+  std::string name = {};
+  std::string op = {};
+  std::string domain = {};
+  std::vector<std::string> inputs = {};
+  std::vector<std::string> outputs = {};
+  std::vector<Attribute> attributes = {};
+
+  [[nodiscard]] const Attribute* find(std::string_view name) const;
+  /// «Gemm node "dense"», or with its first output where it has no name.
+  [[nodiscard]] std::string text() const;
+};
+
+struct Input {
+  std::string name = {};
+  std::int64_t type = 0;
+  std::vector<std::int64_t> dims = {};  // −1: unknown
+};
+
+struct Graph {
+  std::vector<Node> nodes = {};
+  std::map<std::string, Tensor> constants = {};
+  std::vector<Input> inputs = {};  // without constants
+  std::vector<std::string> outputs = {};
+};
+
+/// Whether a text may be an ONNX file: not text, and with the field that such files begin with.
+[[nodiscard]] bool looks_like_onnx(std::string_view bytes);
+
+/// Nodes in an order in which each comes after what it reads. Throws Error{input} naming what is
+/// wrong: sizes, cut or malformed fields, tensors in other files, subgraphs, shapes, cycles.
+[[nodiscard]] Graph parse_onnx(std::string_view bytes, const std::string& source);
+
+}  // namespace ellice::onnx

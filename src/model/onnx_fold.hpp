@@ -1,0 +1,20 @@
+#pragma once
+
+#include "ellice/model/deployed.hpp"
+#include "model/onnx_file.hpp"
+
+namespace ellice::onnx {
+
+/// The inputs and layers that a graph amounts to, folded in double precision. Its inputs are
+/// columns that are named as features of the schema, or one table with all features of the schema
+/// in their order. Operators are recognised, never executed; Error{input} names the node and the
+/// operator that is none of these, or that comes in the wrong place.
+[[nodiscard]] DeployedModel fold(const Graph& graph, const Schema& schema,
+                                 const std::string& source);
+
+/// The score that the operators give to a row of Dataset::raw, one after the other, in double
+/// precision: shares nothing with fold().
+[[nodiscard]] double interpret(const Graph& graph, const Schema& schema,
+                               std::span<const double> raw);
+
+}  // namespace ellice::onnx

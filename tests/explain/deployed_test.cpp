@@ -1,0 +1,190 @@
+// Models that decide elsewhere: plans are accepted by them and by all that are nearly as good, in
+// their own coordinates, objective and arithmetic.
+
+#include "ellice/model/deployed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+#include "ellice/certificate/verification.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/core/random.hpp"
+#include "ellice/data/lending.hpp"
+#include "ellice/explain/explainer.hpp"
+#include "ellice/model/model_file.hpp"
+#include "support/foreign_model.hpp"
+#include "support/messages.hpp"
+
+namespace ellice {
+namespace {
+
+using testing_support::at_border;
+using testing_support::expect_input_error;
+using testing_support::fit_foreign;
+using testing_support::Foreign;
+using testing_support::ForeignOptions;
+using testing_support::Order;
+using testing_support::single_score;
+
+Dataset weighted_lending(std::size_t rows, std::uint64_t seed) {
+  Dataset data = lending_dataset(rows, seed);
+  Random random(seed);
+  data.weights = (random.normal_vector(data.rows()).array() / 2).exp();
+  data.sha256 = std::string(64, 'b');
+  return data;
+}
+
+std::vector<Query> people(std::size_t count) {
+  const Dataset data = lending_dataset(count, 77);
+  std::vector<Query> queries;
+  for (Index i = 0; i < data.rows(); ++i)
+    queries.push_back({.index = queries.size(), .raw = data.raw.row(i)});
+  return queries;
+}
+
+struct Case {
+  const char* name;
+  ForeignOptions options;
+  SetKind set;
+};
+
+const std::array<Case, 6> cases = {{
+    {"logistic", {}, SetKind::true_set},
+    {"dropped", {.levels = Foreign::Levels::without_first, .l2 = 0.002}, SetKind::true_set},
+    {"unpenalised", {.l2 = 0, .steps = 400}, SetKind::true_set},
+    {"weighted", {.scaled = false, .has_weights = true}, SetKind::true_set},
+    {"ridge", {.loss = LossKind::squared, .l2 = 0.05}, SetKind::last_layer},
+    {"early",
+     {.loss = LossKind::squared,
+      .levels = Foreign::Levels::without_first,
+      .steps = 40,
+      .has_weights = true},
+     SetKind::last_layer},
+}};
+
+class Deployment : public testing::TestWithParam<Case> {};
+
+TEST_P(Deployment, WhatIsNearlyAsGoodAcceptsEveryPlan) {
+  const Dataset data = weighted_lending(300, 5);
+  Foreign foreign = fit_foreign(data, GetParam().options);
+  foreign.model.store_rows = true;
+  const Model model = model_of(foreign.model, data);
+  ASSERT_TRUE(model.deployed && model.origin && model.origin->self_check);
+  EXPECT_LT(*model.origin->self_check, 1e-10);
+  EXPECT_GT(model.deployed->excess, 0);
+  EXPECT_LE(model.training.head_decrement, 1e-12);
+  // Read again it is the same model.
+  const std::string text = to_text(to_json(model));
+  EXPECT_EQ(to_text(to_json(model_from_json(parse_json(text, "m.json"), "m.json"))), text);
+  EXPECT_EQ(to_json(model).at("version"), 2);
+
+  const double epsilon = 0.004;
+  const auto shared = std::make_shared<const Model>(model);
+  const Explainer explainer({.model = shared, .epsilon = "0.004", .set = GetParam().set});
+  EXPECT_NEAR(explainer.epsilon(), epsilon + model.deployed->excess, 1e-15);
+  const std::vector<Answer> answers = explainer.explain(people(20));
+  const Verifier verifier(model);
+  Random random(9);
+  int plans = 0;
+  for (const Answer& answer : answers) {
+    if (!answer.certificate) continue;
+    ++plans;
+    const Verification verification = verifier.verify(*answer.certificate);
+    EXPECT_TRUE(verification.holds()) << verification.failures.front();
+    const Vector inputs = foreign.inputs_of(data.schema, answer.certificate->point);
+    const auto score = [&](const Vector& theta) {
+      return theta.head(inputs.size()).dot(inputs) + theta(inputs.size());
+    };
+    EXPECT_GT(score(foreign.parameters()), 0);
+    Vector down(inputs.size() + 1);
+    down << -inputs, -1;
+    for (int k = 0; k < 20; ++k) {
+      const Vector direction =
+          k == 0 ? down : Vector(random.normal_vector(down.size()) + down * random.uniform());
+      const Vector theta = at_border(foreign, direction, epsilon);
+      ASSERT_LE(foreign.objective(theta), foreign.objective(foreign.parameters()) + epsilon);
+      EXPECT_GT(score(theta), 0) << GetParam().name << " " << k;
+    }
+  }
+  EXPECT_GT(plans, 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Deployment, testing::ValuesIn(cases),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+TEST(Deployed, SinglePrecisionNeverRejects) {
+  const Dataset data = weighted_lending(300, 6);
+  for (const bool scaled : {true, false}) {
+    const Foreign foreign =
+        fit_foreign(data, {.scaled = scaled, .steps = 300, .precision = Precision::float32});
+    const auto model = std::make_shared<const Model>(model_of(foreign.model, data));
+    EXPECT_GT(model->deployed->margin, 1e-6);
+    EXPECT_LT(model->deployed->margin, 1e-2);
+    // At the smallest level plans end at the border of what the deployed model accepts.
+    const Explainer explainer({.model = model, .epsilon = "0"});
+    int plans = 0;
+    double nearest = HUGE_VAL;
+    for (const Answer& answer : explainer.explain(people(60))) {
+      if (!answer.certificate) continue;
+      ++plans;
+      for (const Order order :
+           {Order::forward, Order::backward, Order::pairs, Order::lanes, Order::fused}) {
+        const float score = single_score(foreign, data.schema, answer.certificate->point, order);
+        EXPECT_GT(score, 0) << static_cast<int>(order);
+        nearest = std::min(nearest, static_cast<double>(score));
+        const Vector raw = model->encoder.raw(answer.certificate->point);
+        const double exact =
+            own_score(foreign.model, data.schema, {raw.data(), raw.data() + raw.size()});
+        EXPECT_LT(std::abs(score - exact), model->deployed->margin);
+      }
+    }
+    EXPECT_GT(plans, 20);
+    EXPECT_LT(nearest, 0.5);
+  }
+}
+
+TEST(Deployed, TheOtherLabelTurnsTheScore) {
+  const Dataset data = weighted_lending(200, 7);
+  const Foreign foreign = fit_foreign(data, {});
+  const Model model = model_of(foreign.model, data);
+  DeployedModel other = foreign.model;
+  other.event = data.classes[0];
+  other.layers[0].weights *= -1;
+  other.layers[0].bias *= -1;
+  const Model turned = model_of(other, data);
+  EXPECT_NEAR((model.network.head() - turned.network.head()).norm(), 0, 1e-9);
+  EXPECT_NEAR((model.deployed->head - turned.deployed->head).norm(), 0, 1e-12);
+}
+
+TEST(Deployed, WhatDoesNotFitIsRefused) {
+  const Dataset data = weighted_lending(200, 8);
+  const DeployedModel good = fit_foreign(data, {.steps = 20}).model;
+  const auto refused = [&](const auto& damage, std::initializer_list<std::string_view> words) {
+    DeployedModel bad = good;
+    bad.source = "fit.json";
+    damage(bad);
+    expect_input_error([&] { (void)model_of(bad, data); }, words);
+  };
+  refused([](DeployedModel& m) { m.inputs[0].feature = "agee"; }, {"fit.json", "inputs[0]", "age"});
+  refused([](DeployedModel& m) { m.inputs[0].scale = 0; }, {"inputs[0]", "scale"});
+  refused([](DeployedModel& m) { m.inputs[1] = m.inputs[0]; }, {"inputs[0] and inputs[1]"});
+  refused([](DeployedModel& m) { m.inputs.back().level = "perhaps"; }, {"perhaps", "level"});
+  refused([](DeployedModel& m) { m.layers.clear(); }, {"no layers"});
+  refused([](DeployedModel& m) { m.inputs.pop_back(); }, {"layers[0]", "columns"});
+  refused([](DeployedModel& m) { m.l1 = 0.1; }, {"l1", "curvature"});
+  refused([](DeployedModel& m) { m.l2 = -1; }, {"l2"});
+  refused([](DeployedModel& m) { m.penalize_bias = true; }, {"intercept"});
+  refused([](DeployedModel& m) { m.event = "perhaps"; }, {"event", "perhaps"});
+  refused([](DeployedModel& m) { m.layers[0].activation = Activation::tanh; }, {"last layer"});
+  refused([](DeployedModel& m) { m.layers[0].weights(0, 0) = NAN; }, {"layers[0]"});
+  // Operators of its own that say something else.
+  DeployedModel bad = good;
+  expect_input_error(
+      [&] { (void)model_of(bad, data, [](std::span<const double>) { return 3.0; }); },
+      {"another score"});
+}
+
+}  // namespace
+}  // namespace ellice
