@@ -1,5 +1,7 @@
 #include "exchange.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <new>
 #include <utility>
 
@@ -16,26 +18,30 @@ struct Placed {
   std::string message = {};
 };
 
-/// Messages of the library begin with where they are about: «request: options.lock: found …»,
-/// «people: line 3: …», where a table in memory counts its rows from 1.
-Placed placed(std::string text) {
-  constexpr std::string_view request = "request: ";
-  constexpr std::string_view line = "people: line ";
-  if (text.starts_with(line)) {
-    const std::size_t end = text.find(": ", line.size());
-    if (end == std::string::npos) return {.where = "people", .message = text};
-    const std::size_t row = std::stoul(text.substr(line.size(), end - line.size()));
-    return {.where = fmt::format("people[{}]", row == 0 ? 0 : row - 1),
-            .message = text.substr(end + 2)};
-  }
-  constexpr std::string_view people = "people: ";
-  if (text.starts_with(people)) return {.where = "people", .message = text.substr(people.size())};
-  if (!text.starts_with(request)) return {.message = text};
-  text.erase(0, request.size());
+/// The place before the first «: » of a text, which must be a word; the rest is the message.
+Placed split_place(const std::string& text) {
   const std::size_t end = text.find(": ");
   const bool is_place = end != std::string::npos && end > 0 && text.find(' ') > end;
   if (!is_place) return {.message = text};
   return {.where = text.substr(0, end), .message = text.substr(end + 2)};
+}
+
+/// Messages of the library begin with where they are about: «request: options.lock: found …»,
+/// «people:3: column …», «people: line 3: …», where rows are counted from 1.
+Placed placed(const std::string& text) {
+  constexpr std::string_view request = "request: ";
+  if (text.starts_with(request)) return split_place(text.substr(request.size()));
+  for (const std::string_view line : {"people: line ", "people:"}) {
+    if (!text.starts_with(line)) continue;
+    const std::size_t end = text.find(": ", line.size());
+    std::size_t row = 0;
+    const auto [last, error] =
+        std::from_chars(text.data() + line.size(), text.data() + text.size(), row);
+    if (error != std::errc() || last != text.data() + std::min(end, text.size())) continue;
+    return {.where = fmt::format("people[{}]", row == 0 ? 0 : row - 1),
+            .message = text.substr(std::min(text.size(), end + 2))};
+  }
+  return split_place(text).where == "people" ? split_place(text) : Placed{.message = text};
 }
 
 }  // namespace

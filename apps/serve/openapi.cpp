@@ -6,7 +6,10 @@
 
 #include "ellice/core/json.hpp"
 #include "ellice/core/version.hpp"
+#include "methods/delta_rows.hpp"
 #include "methods/method_table.hpp"
+#include "methods/roar.hpp"
+#include "methods/trex.hpp"
 #include "request/recourse_file.hpp"
 #include "service.hpp"
 
@@ -100,6 +103,14 @@ Json closed(Json schema) {
   return schema;
 }
 
+/// An options struct of a method, under the method's name.
+template <class T>
+Json fields_schema(const T& options = {}) {
+  Json properties = Json::object();
+  add_fields<T>(properties, options);
+  return closed(object_of(std::move(properties)));
+}
+
 Json value_schema(const Feature& feature, bool may_be_empty) {
   Json schema;
   if (!feature.is_number()) {
@@ -180,9 +191,14 @@ Json options_schema(const ServedModels& models) {
   properties["declined"] = typed("boolean");
   properties["sparsity_weight"] = {{"type", "number"}, {"minimum", 0}, {"maximum", 1e6}};
   const MethodOptions methods = {};
-  MethodOptions::groups(
-      methods, [&]<class T>(std::string_view, const T& own) { add_fields<T>(properties, own); });
-  add_fields<BaselineOptions>(properties, methods.baseline);
+  MethodOptions::groups(methods, [&]<class T>(std::string_view name, const T& own) {
+    properties[std::string(name)] = fields_schema<T>(own);
+  });
+  properties["trex"] = fields_schema<TrexOptions>();
+  properties["trex-i"] = fields_schema<TrexOptions>();
+  properties["delta"] = fields_schema<DeltaOptions>();
+  properties["proplace"] = fields_schema<ProplaceOptions>();
+  properties["roar"] = fields_schema<RoarOptions>();
   return closed(object_of(std::move(properties)));
 }
 
@@ -406,16 +422,17 @@ Json operation_of(const Route& route, const ServedModels& models) {
   if (!route.is_open) add_error(401, "the token is missing or wrong");
   add_error(403, "addressed to another host, or from another site's page");
   add_error(404, "no such path or model");
-  if (route.computes()) {
+  if (route.has_body()) {
     add_error(413, "the body is too large");
     add_error(415, "the body is not application/json");
     add_error(422, "read, and cannot be answered: `where` says what about it");
-    add_error(503, "the queue is full (Retry-After), or the work took too long");
   } else if (route.path == "/v2/health/ready") {
     add_error(503, "the service is ending");
   } else if (!route.query.empty()) {
     add_error(422, "several models are served, and none is named");
   }
+  if (route.is_queued())
+    add_error(503, "the queue is full (Retry-After), or the work took too long");
   if (!route.is_open) operation["security"] = Json::array({Json{{"token", Json::array()}}});
   return operation;
 }

@@ -39,9 +39,11 @@ struct Route {
   std::string_view type = "application/json";
   std::span<const std::string_view> query = {};  // parameters of the URL
   bool is_open = false;                          // needs no token: says nothing of models or people
+  bool is_long = false;                          // takes more than a moment, though it has no body
 
-  /// Whether it is worth a place in the queue.
-  [[nodiscard]] bool computes() const { return body != BodyKind::none; }
+  [[nodiscard]] bool has_body() const { return body != BodyKind::none; }
+  /// Whether it waits for a thread that computes.
+  [[nodiscard]] bool is_queued() const { return has_body() || is_long; }
 };
 
 [[nodiscard]] std::span<const Route> routes();

@@ -81,6 +81,7 @@ Method network() {
           },
       .from_json =
           [](JsonObject& object, MethodOptions& options) {
+            if (!object.has("network")) return;  // «auto» may mean another, with wishes of its own
             read_own(object, "network", options.network);
             take_wishes(options.network, options.exact);
           },
