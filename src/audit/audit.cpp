@@ -10,6 +10,7 @@
 #include "audit/auditor.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
+#include "model/deciding.hpp"
 
 namespace ellice {
 
@@ -33,7 +34,7 @@ std::vector<PeopleRange> missing_below(std::size_t count, const FileAudit& audit
 /// Whether the base model gives a person what is asked for, so that no answer is needed.
 bool is_accepted(const Model& model, const AuditRequest& asked, const RawRow& person) {
   const Vector z = model.encoder.encode(person);
-  if (!asked.set.contest) return model.logit(z) >= asked.threshold;
+  if (!asked.set.contest) return deciding_logit(model, z) >= asked.threshold;
   const Vector scores = model.network.scores(z);
   const std::vector<Index>& rivals = asked.set.contest->rivals;
   double wanted = -std::numeric_limits<double>::infinity();

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ellice/core/json.hpp"
+#include "model/deciding.hpp"
 
 namespace ellice {
 
@@ -42,7 +43,8 @@ void ReasonAudit::check(JsonObject& answer, const RawRow& query,
     failures.emplace_back("reasons: the file states no reference for them");
     return;
   }
-  const bool declined = reasoner_ && model_->logit(model_->encoder.encode(query)) < threshold_;
+  const bool declined =
+      reasoner_ && deciding_logit(*model_, model_->encoder.encode(query)) < threshold_;
   if (has_reasons != declined) {
     if (has_reasons) (void)answer.at("reasons");
     failures.emplace_back(has_reasons
@@ -59,8 +61,8 @@ void ReasonAudit::check_items(JsonObject reasons, const RawRow& query,
                               std::vector<std::string>& failures) const {
   const auto fault = [&](std::string text) { failures.push_back("reasons: " + std::move(text)); };
   const Vector all = reasoner_->contributions(query);
-  const double reference_logit = model_->logit(reasoner_->reference().point);
-  const double logit = model_->logit(model_->encoder.encode(query));
+  const double reference_logit = deciding_logit(*model_, reasoner_->reference().point);
+  const double logit = deciding_logit(*model_, model_->encoder.encode(query));
   const double scale = all.lpNorm<1>() + std::abs(logit) + std::abs(reference_logit);
   if (reasons.string("reference") != describe(reasoner_->reference()))
     fault("reference is not the one that the file states");

@@ -12,6 +12,7 @@
 #include "ellice/core/json.hpp"
 #include "explain/fewer_changes.hpp"
 #include "explain/owned_problem.hpp"
+#include "model/deciding.hpp"
 #include "radius/attack_answers.hpp"
 #include "radius/epsilon_table.hpp"
 #include "radius/selection_effect.hpp"
@@ -207,7 +208,7 @@ bool Explainer::accepts(VectorArg raw) const {
       return base_lead(model(), z, winner, contest->rivals) >= problem().threshold;
     });
   }
-  return model().logit(z) >= problem().threshold;
+  return deciding_logit(model(), z) >= problem().threshold;
 }
 
 std::vector<Answer> Explainer::explain(const std::vector<Query>& given,

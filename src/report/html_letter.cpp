@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ellice/report/sentence.hpp"
+#include "model/deciding.hpp"
 #include "report/display.hpp"
 #include "report/html_parts.hpp"
 #include "report/svg.hpp"
@@ -90,7 +91,8 @@ std::string why_declined(const Answer& answer, const Appraiser& appraiser) {
   if (answer.query.empty() || answer.plan > 0) return "";
   if (answer.reasons) return reasons_part(*answer.reasons, appraiser);
   if (appraiser.model().network.outputs() > 1) return "";
-  const double logit = appraiser.model().logit(appraiser.model().encoder.encode(answer.query));
+  const double logit =
+      deciding_logit(appraiser.model(), appraiser.model().encoder.encode(answer.query));
   if (logit < appraiser.threshold() || answer.status == Status::already_robust) return "";
   return "<p class=\"note\">The trained model accepts this application: there is no refusal to "
          "give "

@@ -10,6 +10,7 @@
 #include "ellice/core/json.hpp"
 #include "ellice/core/sha256.hpp"
 #include "ellice/report/sentence.hpp"
+#include "model/deciding.hpp"
 
 namespace ellice {
 
@@ -141,7 +142,7 @@ LetterWriter::LetterWriter(const Request& request, ReasonCodes codes, LetterMess
 bool LetterWriter::is_accepted(const Answer& answer) const {
   const Problem& problem = request_->problem;
   const Vector z = problem.model->encoder.encode(answer.query);
-  if (!problem.set.contest) return problem.model->logit(z) >= problem.threshold;
+  if (!problem.set.contest) return deciding_logit(*problem.model, z) >= problem.threshold;
   const Vector scores = problem.model->network.scores(z);
   Index best = 0;
   scores.maxCoeff(&best);

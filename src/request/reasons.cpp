@@ -11,6 +11,7 @@
 #include "ellice/core/json.hpp"
 #include "ellice/request/answer.hpp"
 #include "model/attribution.hpp"
+#include "model/deciding.hpp"
 #include "request/answer_json.hpp"
 
 namespace ellice {
@@ -108,7 +109,7 @@ ReasonReference make_reference(const Model& model, double threshold, const Store
   if (rows != nullptr) {
     ReasonReference result{.kind = ReferenceKind::accepted,
                            .point = Vector::Zero(model.encoder.columns())};
-    const Vector logits = model.network.logits(rows->encoded);
+    const Vector logits = deciding_network(model).logits(rows->encoded);
     for (Index i = 0; i < logits.size(); ++i) {
       if (logits(i) < threshold) continue;
       ++result.rows;
@@ -222,7 +223,8 @@ Vector Reasoner::by_feature(VectorArg columns) const {
 
 Vector Reasoner::contributions(const RawRow& row) const {
   return by_feature(
-      attribute(model_->network, reference_.point, model_->encoder.encode(row)).contributions);
+      attribute(deciding_network(*model_), reference_.point, model_->encoder.encode(row))
+          .contributions);
 }
 
 Reason Reasoner::reason(std::size_t feature, const Value& value, double contribution) const {
@@ -249,8 +251,8 @@ Reason Reasoner::reason(std::size_t feature, const Value& value, double contribu
 
 std::optional<Reasons> Reasoner::of(const RawRow& row) const {
   const Vector z = model_->encoder.encode(row);
-  if (model_->logit(z) >= threshold_) return std::nullopt;
-  const Attribution attribution = attribute(model_->network, reference_.point, z);
+  if (deciding_logit(*model_, z) >= threshold_) return std::nullopt;
+  const Attribution attribution = attribute(deciding_network(*model_), reference_.point, z);
   const Vector all = by_feature(attribution.contributions);
   const double least = negligible * all.lpNorm<1>();
   std::vector<Index> order(static_cast<std::size_t>(all.size()));

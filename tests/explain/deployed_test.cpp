@@ -145,6 +145,84 @@ TEST(Deployed, SinglePrecisionNeverRejects) {
   }
 }
 
+/// A score of a network in single precision, sums forwards or backwards.
+float single_network(const DeployedModel& model, const Vector& inputs, bool backwards) {
+  std::vector<float> values;
+  for (const double input : inputs) values.push_back(static_cast<float>(input));
+  for (const Layer& layer : model.layers) {
+    std::vector<float> next;
+    for (Index k = 0; k < layer.weights.rows(); ++k) {
+      auto sum = static_cast<float>(layer.bias(k));
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::size_t at = backwards ? values.size() - 1 - i : i;
+        sum += static_cast<float>(layer.weights(k, static_cast<Index>(at))) * values[at];
+      }
+      if (layer.activation == Activation::tanh) sum = std::tanh(sum);
+      if (layer.activation == Activation::relu) sum = std::max(sum, 0.0F);
+      next.push_back(sum);
+    }
+    values = std::move(next);
+  }
+  return values.front();
+}
+
+TEST(Deployed, NetworksAcceptTheirPlans) {
+  const Dataset data = weighted_lending(300, 11);
+  for (const Activation activation : {Activation::tanh, Activation::relu}) {
+    Foreign foreign = fit_foreign(data, {.steps = 60, .precision = Precision::float32});
+    // The linear score and others, through hidden units, and a head that nobody fitted.
+    DeployedModel model = foreign.model;
+    model.store_rows = true;
+    Random random(4);
+    const Index units = 5;
+    Layer hidden{.weights = Matrix(units, foreign.inputs.cols()),
+                 .bias = 0.3 * random.normal_vector(units),
+                 .activation = activation};
+    for (Index k = 0; k < units; ++k) {
+      hidden.weights.row(k) = 0.3 * random.normal_vector(hidden.weights.cols()).transpose();
+      if (k < 2) hidden.weights.row(k) += (k == 0 ? 1 : -1) * model.layers[0].weights.row(0);
+    }
+    hidden.bias(0) += model.layers[0].bias(0);
+    hidden.bias(1) -= model.layers[0].bias(0);
+    Layer head{.weights = Matrix(1, units), .bias = Vector::Zero(1)};
+    head.weights << 1.5, -1.5, 0.1, -0.1, 0.2;
+    model.layers = {hidden, head};
+    const auto shared = std::make_shared<const Model>(model_of(model, data));
+    EXPECT_GT(shared->deployed->excess, 1e-4);
+    int plans = 0;
+    for (const SetKind set : {SetKind::last_layer, SetKind::true_set}) {
+      const Explainer explainer({.model = shared, .epsilon = "0", .set = set});
+      const Verifier verifier(*shared);
+      for (const Answer& answer : explainer.explain(people(8))) {
+        if (!answer.certificate) continue;
+        ++plans;
+        EXPECT_TRUE(verifier.verify(*answer.certificate).holds());
+        const Vector inputs = foreign.inputs_of(data.schema, answer.certificate->point);
+        for (const bool backwards : {false, true})
+          EXPECT_GT(single_network(model, inputs, backwards), 0);
+      }
+    }
+    EXPECT_GT(plans, 3);
+  }
+}
+
+TEST(Deployed, ReasonsAndRefusalsAreThoseOfWhatDecides) {
+  const Dataset data = weighted_lending(200, 12);
+  Foreign foreign = fit_foreign(data, {.steps = 3});
+  const auto model = std::make_shared<const Model>(model_of(foreign.model, data));
+  const Explainer explainer({.model = model, .epsilon = "0", .declined = true});
+  int differs = 0;
+  for (const Query& one : people(150)) {
+    const Vector raw = one.raw;
+    const double own = own_score(foreign.model, data.schema, {raw.data(), raw.data() + raw.size()});
+    EXPECT_EQ(explainer.accepts(raw), own >= model->decision.threshold);
+    Vector z(model->encoder.columns());
+    model->encoder.encode({raw.data(), static_cast<std::size_t>(raw.size())}, z);
+    differs += (model->logit(z) >= 0) != (own >= 0) ? 1 : 0;
+  }
+  EXPECT_GT(differs, 0);  // what is deployed is another model than the minimiser
+}
+
 TEST(Deployed, TheOtherLabelTurnsTheScore) {
   const Dataset data = weighted_lending(200, 7);
   const Foreign foreign = fit_foreign(data, {});
