@@ -400,7 +400,7 @@ Json parameters_of(const Route& route, const ServedModels& models) {
   return parameters;
 }
 
-Json operation_of(const Route& route, const ServedModels& models) {
+Json operation_of(const Route& route, const ServedModels& models, bool needs_token) {
   Json operation = {{"summary", route.summary}};
   if (Json parameters = parameters_of(route, models); !parameters.empty())
     operation["parameters"] = std::move(parameters);
@@ -419,7 +419,8 @@ Json operation_of(const Route& route, const ServedModels& models) {
     operation["responses"][std::to_string(status)] = {{"description", text}, {"content", error}};
   };
   add_error(400, "not to be read: no HTTP, no JSON, nested too deeply");
-  if (!route.is_open) add_error(401, "the token is missing or wrong");
+  const bool is_guarded = needs_token && !route.is_open;
+  if (is_guarded) add_error(401, "the token is missing or wrong");
   add_error(403, "addressed to another host, or from another site's page");
   add_error(404, "no such path or model");
   if (route.has_body()) {
@@ -433,7 +434,7 @@ Json operation_of(const Route& route, const ServedModels& models) {
   }
   if (route.is_queued())
     add_error(503, "the queue is full (Retry-After), or the work took too long");
-  if (!route.is_open) operation["security"] = Json::array({Json{{"token", Json::array()}}});
+  if (is_guarded) operation["security"] = Json::array({Json{{"token", Json::array()}}});
   return operation;
 }
 
@@ -441,6 +442,7 @@ Json operation_of(const Route& route, const ServedModels& models) {
 
 Reply answer_openapi(const RouteCall& call) {
   const ServedModels& models = *call.models;
+  const bool needs_token = call.service->surroundings().needs_token;
   Json document = {
       {"openapi", "3.1.0"},
       {"info",
@@ -452,7 +454,7 @@ Reply answer_openapi(const RouteCall& call) {
   for (const Route& route : routes()) {
     std::string method(route.method);
     for (char& c : method) c = static_cast<char>(c + ('a' - 'A'));
-    document["paths"][std::string(route.path)][method] = operation_of(route, models);
+    document["paths"][std::string(route.path)][method] = operation_of(route, models, needs_token);
   }
   Json schemas = Json::object();
   for (const auto& model : models.all())
@@ -467,9 +469,10 @@ Reply answer_openapi(const RouteCall& call) {
   schemas["V2Request"] = tensors_schema();
   schemas["Tensor"] = tensor_schema();
   add_results(schemas);
-  document["components"] = {
-      {"schemas", std::move(schemas)},
-      {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}};
+  document["components"]["schemas"] = std::move(schemas);
+  if (needs_token) {
+    document["components"]["securitySchemes"]["token"] = {{"type", "http"}, {"scheme", "bearer"}};
+  }
   return {.body = to_text(document)};
 }
 

@@ -62,6 +62,7 @@ struct FoundRoute {
 struct Surroundings {
   std::function<Gauges()> gauges = {};
   std::function<int()> idle_threads = {};
+  bool needs_token = false;
 };
 
 class Service {
