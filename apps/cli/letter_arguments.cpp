@@ -11,7 +11,8 @@ namespace {
 
 LetterOptions letter_options(const LetterArguments& arguments, const std::string& id) {
   require(!id.empty(), "--letters needs --id COLUMN: to whom each letter is addressed");
-  require(!arguments.lender.empty(), "--letters needs --lender NAME: who writes the letters");
+  require(arguments.lender.find_first_not_of(" \t\r\n") != std::string::npos,
+          "--letters needs --lender NAME: who writes the letters");
   require(!arguments.date.empty(), "--letters needs --date YYYY-MM-DD: the day on the letters");
   LetterOptions options{.lender = arguments.lender, .date = parse_date(arguments.date, "--date")};
   if (!arguments.valid_until.empty()) {
@@ -82,6 +83,8 @@ void add_letter_options(Verb& verb, LetterArguments& arguments) {
 }
 
 void check_letter_options(const Verb& verb, const LetterArguments& arguments) {
+  require(arguments.are_asked() || !verb.gives("--letters"),
+          "--letters: found \"\", expected a folder");
   for (const char* const option :
        {"--lender", "--valid-until", "--language", "--letter-template", "--letter-messages"}) {
     require(arguments.are_asked() || !verb.gives(option),

@@ -185,6 +185,16 @@ std::vector<std::string> lifted_by(const FeatureLimits& limit, const Feature& fe
   return lifted;
 }
 
+/// What a run gives for a feature that never changes.
+std::vector<std::string> useless(const FeatureLimits& limit, const Feature& feature) {
+  std::vector<std::string> given;
+  if (!feature.immutable && !limit.locked) return given;
+  if (limit.direction) given.push_back(fmt::format("direction {}", enum_name(*limit.direction)));
+  if (limit.min) given.push_back(fmt::format("minimum {}", *limit.min));
+  if (limit.max) given.push_back(fmt::format("maximum {}", *limit.max));
+  return given;
+}
+
 /// Constraints of a run stand over the schema's (docs/reference/formats.md), which is a mistake
 /// where nobody meant it.
 void warn_of_lifted(const ExplainRequest& request, const Console& console) {
@@ -194,7 +204,17 @@ void warn_of_lifted(const ExplainRequest& request, const Console& console) {
     for (const auto& [name, limit] : limits) {
       const std::optional<std::size_t> index = schema.find(name);
       if (!index) continue;  // refused later, by name
-      const std::vector<std::string> lifted = lifted_by(limit, schema.features[*index]);
+      const Feature& feature = schema.features[*index];
+      const std::vector<std::string> given = useless(limit, feature);
+      if (!given.empty()) {
+        console.warning(fmt::format(
+            "{}{}: {} changes no plan, since the feature is {} and keeps its value; leave it out, "
+            "or {}",
+            whose, name, fmt::join(given, ", "), feature.immutable ? "immutable" : "locked",
+            feature.immutable ? "take `immutable` out of the schema and train again"
+                              : "do not lock it"));
+      }
+      const std::vector<std::string> lifted = lifted_by(limit, feature);
       if (lifted.empty()) continue;
       console.warning(fmt::format(
           "{}{}: {}, which the schema has: what is given for a run stands over it; leave it out to "

@@ -41,20 +41,28 @@ constexpr std::size_t most_shown = 50;
 
 /// Those who asked, as `explain` read them; a column that the schema does not know is the one that
 /// --id named.
-People read_people(const std::string& path, const Model& model) {
+struct Asked {
+  People people = {};
+  PeopleIds ids = {};
+};
+
+Asked read_people(const std::string& path, const Model& model) {
   CsvReader source = open_rows(path, model.schema().format);
   QueryReader reader(model, source, identifier_column(source, model.schema()),
                      QueryReader::OnError::skip);
-  People people;
+  Asked asked;
   constexpr std::size_t block_rows = 4096;
   while (true) {
     const QueryBlock block = reader.next(block_rows);
-    if (block.size() == 0) return people;
-    people.resize(people.size() + block.size());
+    if (block.size() == 0) return asked;
+    asked.people.resize(asked.people.size() + block.size());
+    asked.ids.resize(asked.people.size());
     for (const Query& query : block.queries) {
-      people[query.index] =
+      asked.people[query.index] =
           model.encoder.values({query.raw.data(), static_cast<std::size_t>(query.raw.size())});
+      asked.ids[query.index] = query.id;
     }
+    for (const Answer& invalid : block.invalid) asked.ids[invalid.query_index] = invalid.id;
   }
 }
 
@@ -185,12 +193,13 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
     return training ? &training->fitted.rows : nullptr;
   };
   const StoredRows* known = read_rows(is_about_true_set(document));
-  const std::optional<People> people = arguments.queries.empty()
-                                           ? std::nullopt
-                                           : std::optional(read_people(arguments.queries, model));
+  const std::optional<Asked> people = arguments.queries.empty()
+                                          ? std::nullopt
+                                          : std::optional(read_people(arguments.queries, model));
   const FileAudit all = as_input(source, [&] {
     if (!has_lines)
-      return audit_document(document, model, ensemble, known, people ? &*people : nullptr, source);
+      return audit_document(document, model, ensemble, known, people ? &people->people : nullptr,
+                            source, people ? &people->ids : nullptr);
     require(!people, "--queries is for files of --format json, and {} holds records alone", source);
     std::optional<Verifier> verifier;  // made again when a record is the first to need rows
     const auto of_record = [&](const Json& record) -> const Verifier& {

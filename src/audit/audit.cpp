@@ -120,6 +120,15 @@ void check_person(const Json& record, const Model& model, const People& people,
     audit.failures.emplace_back("query is not the row of the table of those who asked");
 }
 
+/// Whether it names the person as the table does.
+void check_id(const Json& record, const PeopleIds& ids, AnswerAudit& audit) {
+  const auto stated = record.find("id");
+  if (audit.query_index >= ids.size() || stated == record.end()) return;
+  const std::optional<std::string>& asked = ids[audit.query_index];
+  if (asked && *stated != Json(*asked))
+    audit.failures.emplace_back("id is not that of the row of the table of those who asked");
+}
+
 }  // namespace
 
 std::string words(const std::vector<PeopleRange>& missing) {
@@ -140,7 +149,7 @@ bool FileAudit::holds() const {
 
 FileAudit audit_recourse_file(const Json& file, const Model& model, const std::string& source,
                               const std::vector<const Model*>& members, const StoredRows* rows,
-                              const People* people) {
+                              const People* people, const PeopleIds* ids) {
   JsonObject top(file, source);
   top.envelope(recourse_format, 1);
   if (top.string("model_sha256") != model.sha256) {
@@ -171,6 +180,7 @@ FileAudit audit_recourse_file(const Json& file, const Model& model, const std::s
       audit.failures.emplace_back("query_index and plan do not count up from answer to answer");
     }
     if (people != nullptr) check_person(answer.value(), model, *people, audit);
+    if (ids != nullptr) check_id(answer.value(), *ids, audit);
     const std::string fault = hashes.fault(answer.value());
     if (!fault.empty()) audit.failures.push_back(fault);
     if (audit.holds()) audit.fields = audit::record_standings(answer.value(), audit, evidence);

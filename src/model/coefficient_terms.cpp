@@ -50,15 +50,32 @@ std::optional<Treatment> as_treatment(std::string_view term) {
   return Treatment{.feature = unquoted(name), .level = term.substr(at + 3, term.size() - at - 4)};
 }
 
+bool is_whole_number(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// Whether a term's word for a level is that level: as it is written, or, where that is the text of
+/// no level, as the same whole number («2.0» of a column that pandas holds as floats, for «2»).
+bool is_level(std::string_view word, const Feature& feature, const std::string& level) {
+  if (word == level) return true;
+  constexpr std::string_view fraction = ".0";
+  if (!word.ends_with(fraction) || !is_whole_number(level)) return false;
+  return word.substr(0, word.size() - fraction.size()) == level &&
+         std::find(feature.levels.begin(), feature.levels.end(), word) == feature.levels.end();
+}
+
 /// Whether a term is what some program calls the indicator of a level.
 bool names_level(std::string_view term, const Feature& feature, const std::string& level) {
   if (!feature.one_hot.empty()) return unquoted(term) == level;
   if (const std::optional<Treatment> treatment = as_treatment(term))
-    return treatment->feature == feature.name && treatment->level == level;
+    return treatment->feature == feature.name && is_level(treatment->level, feature, level);
   for (const std::string_view before : {"{}", "`{}`", "factor({})", "as.factor({})"}) {
     const std::string name = fmt::format(fmt::runtime(before), feature.name);
     for (const std::string_view between : {"=", "", "_", " ", ".", ":", ": "}) {
-      if (term == fmt::format("{}{}{}", name, between, level)) return true;
+      const std::string start = fmt::format("{}{}", name, between);
+      if (term.starts_with(start) && is_level(term.substr(start.size()), feature, level))
+        return true;
     }
   }
   return false;

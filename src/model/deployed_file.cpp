@@ -39,7 +39,7 @@ RowWeights weights_from_json(JsonObject object) {
   return weights;
 }
 
-DeployedModel read_document(const Json& document, const std::string& source) {
+DeployedModel read_description(const Json& document, const std::string& source) {
   JsonObject object(document, source);
   (void)object.envelope("ellice.deployed", 1);
   DeployedModel result{.source = source};
@@ -72,7 +72,7 @@ DeployedModel read_document(const Json& document, const std::string& source) {
 
 DeployedModel parse_deployed(const std::string& text, const std::string& source) {
   DeployedModel result =
-      as_input(source, [&] { return read_document(parse_json(text, source), source); });
+      as_input(source, [&] { return read_description(parse_json(text, source), source); });
   result.sha256 = sha256_hex(text);
   return result;
 }

@@ -156,6 +156,17 @@ LetterMessages::LetterMessages(const std::string& text, const std::string& sourc
     check_names(message, said, entry);
     messages_.emplace(message.key, said);
   }
+  // «1,234» must not be two numbers.
+  if (messages_["decimal"] == messages_["thousands"])
+    record.at("thousands", "a message")
+        .fault("\"{}\" is the decimal mark, too, so that nobody can tell 1.234 from 1234",
+               shortened(messages_["thousands"], 40));
+  for (const char* const mark : {"decimal", "thousands"}) {
+    if (messages_[mark].find_first_of("0123456789-") != std::string::npos)
+      record.at(mark, "a message")
+          .fault("\"{}\" has a digit or a sign, which numbers have themselves",
+                 shortened(messages_[mark], 40));
+  }
   months_ = read_months(record.at("months", "a list of the names of the twelve months"));
   for (const auto& [word, entry] :
        record.at("units", "a map from words to words").members("a map from words to words"))

@@ -58,10 +58,10 @@ AnswerAudit audit_certificate(const Json& document, const Model& model, const Ve
 
 FileAudit audit_document(const Json& document, const Model& model,
                          const std::vector<const Model*>& ensemble, const StoredRows* rows,
-                         const People* people, const std::string& source) {
+                         const People* people, const std::string& source, const PeopleIds* ids) {
   if (is_recourse_file(document)) {
     check_recourse_request(document, source, model, ensemble);
-    return audit_recourse_file(document, model, source, ensemble, rows, people);
+    return audit_recourse_file(document, model, source, ensemble, rows, people, ids);
   }
   require(people == nullptr, "--queries is for files of answers, and {} holds one certificate",
           source);

@@ -22,12 +22,12 @@ namespace ellice {
 [[nodiscard]] AnswerAudit audit_certificate(const Json& document, const Model& model,
                                             const Verifier& verifier, const std::string& source);
 
-/// A document that holds one certificate, or the answers of a whole run. `rows` and `people` may be
-/// null. Throws like audit_recourse_file(), and for people beside a certificate.
+/// A document that holds one certificate, or the answers of a whole run. `rows`, `people` and
+/// their `ids` may be null. Throws like audit_recourse_file(), and for people beside a certificate.
 [[nodiscard]] FileAudit audit_document(const Json& document, const Model& model,
                                        const std::vector<const Model*>& ensemble,
                                        const StoredRows* rows, const People* people,
-                                       const std::string& source);
+                                       const std::string& source, const PeopleIds* ids = nullptr);
 
 /// Whether the answer says something about the models of the set, and that was looked at.
 [[nodiscard]] bool is_confirmed(const AnswerAudit& one);

@@ -266,6 +266,17 @@ class Letters(CliTestCase):
                             *self.arguments("--valid-until", "2026-04-30"))
         self.expect_failure(WRONG_USAGE, ["--language", "es"], *self.arguments("--language", "es"))
         self.expect_failure(WRONG_USAGE, ["--lender is for --letters"], "explain", "m.json", "people.csv", "--lender", "B")
+        arguments = list(self.arguments())
+        arguments[arguments.index("--lender") + 1] = "  "
+        self.expect_failure(WRONG_USAGE, ["--letters needs --lender"], *arguments)
+        self.expect_failure(WRONG_USAGE, ['--letters: found "", expected a folder'], "explain", "m.json", "people.csv", "--letters", "")
+
+    def test_write_numbers_that_can_be_told_apart(self):
+        ours = (OURS / "en.yaml").read_text(encoding="utf-8")
+        for mark, words in (('thousands: "."', "is the decimal mark, too"), ('thousands: "0"', "has a digit or a sign"),
+                            ('thousands: "-"', "has a digit or a sign")):
+            self.write("own.yaml", ours.replace('thousands: ","', mark))
+            self.expect_failure(BAD_INPUT, ["own.yaml:", "thousands", words], *self.arguments("--letter-messages", "own.yaml"))
 
     def test_of_faulty_templates_and_messages_are_not_begun(self):
         self.write("own.html", "<p>\n{{adressee}}</p>")

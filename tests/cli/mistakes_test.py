@@ -92,6 +92,8 @@ MISTAKES = (
     (EXPLAIN + "--bounds debt=-3:", DONE, "debt: minimum -3 in place of 0, which the schema has", "leave it out"),
     (EXPLAIN + "--constraints c.yaml", DONE, "query 1: income: direction any in place of increase", "leave it out",
      {"c.yaml": "queries: {1: {direction: {income: any}}}\n"}),
+    (EXPLAIN + "--direction city=increase", DONE, "city: direction increase changes no plan, since the feature is immutable", "leave it out"),
+    (EXPLAIN + "--lock debt --bounds debt=1:8", DONE, "debt: minimum 1, maximum 8 changes no plan, since the feature is locked", "do not lock it"),
     (EXPLAIN + "--lock income,debt,purpose", DONE, "nothing may change, since every feature is locked or immutable", "lock fewer"),
     (EXPLAIN + "--bounds income=20k:", WRONG_USAGE, 'found "20k"', "expected a finite number or nothing"),
     (EXPLAIN + "--bounds income", WRONG_USAGE, 'found "income"', "e.g. income=20000:50000"),

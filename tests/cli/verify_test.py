@@ -244,6 +244,21 @@ class Declined(CliTestCase):
         self.assertEqual(self.run_ellice("verify", "m.json", "none.json").returncode, NOT_CERTIFIED)
 
 
+class Identifiers(CliTestCase):
+    def test_are_those_of_the_table_of_people(self):
+        self.train_loans()
+        header, *rows = LOANS.splitlines()
+        self.write("named.csv", f"who,{header}\n" + "".join(f"P{k},{row}\n" for k, row in enumerate(rows)))
+        self.ellice("explain", "m.json", "named.csv", "--id", "who", "--epsilon", "1%", "-o", "plans.json")
+        self.ellice("verify", "m.json", "plans.json", "--queries", "named.csv")
+        self.write("others.csv", f"who,{header}\n" + "".join(f"Q{k},{row}\n" for k, row in enumerate(rows)))
+        run = self.run_ellice("verify", "m.json", "plans.json", "--queries", "others.csv")
+        self.assertEqual(run.returncode, NOT_CERTIFIED)
+        self.assertIn("id is not that of the row", run.stdout)
+        # A file without identifiers, or a table, is as before.
+        self.ellice("verify", "m.json", "plans.json", "--queries", "loans.csv")
+
+
 class Spelling(CliTestCase):
     def test_people_are_read_as_the_schema_says(self):
         self.train_loans()

@@ -1,5 +1,7 @@
 #include "combination/cases.hpp"
 
+#include <Eigen/Cholesky>
+#include <algorithm>
 #include <cmath>
 
 #include "combination/draw.hpp"
@@ -7,6 +9,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/number_text.hpp"
 #include "ellice/core/sha256.hpp"
+#include "ellice/model/coefficients.hpp"
 #include "methods/method_table.hpp"
 
 namespace ellice::combination {
@@ -138,6 +141,30 @@ void draw_more(Case& drawn, Random& random) {
   }
 }
 
+bool is_importable(const Case& drawn) {
+  return drawn.training.model == NetworkKind::logistic &&
+         drawn.training.loss == LossKind::logistic && drawn.training.weights.empty() &&
+         drawn.training.class_weight == ClassWeight::none && !drawn.has_member;
+}
+
+/// Weights of rows and classes, and models that come from elsewhere.
+void draw_origin(Case& drawn, Random& random) {
+  if (once_in(random, 3)) drawn.training.class_weight = ClassWeight::balanced;
+  if (once_in(random, 3)) {
+    Column weights{.name = "weight of row", .values = std::vector<double>()};
+    const double spread = one_of<double>(random, {0, 0.3, 2});
+    const double unit = one_of<double>(random, {1, 1e-6, 1e6});
+    for (std::size_t i = 0; i < drawn.table.rows(); ++i)
+      std::get<std::vector<double>>(weights.values)
+          .push_back(unit * std::exp(spread * random.normal()));
+    drawn.training.weights = weights.name;
+    drawn.table.columns.push_back(std::move(weights));
+  }
+  if (!is_importable(drawn) || !once_in(random, 2)) return;
+  drawn.is_imported = true;
+  drawn.gives_rows = false;
+}
+
 Run draw_run(const Method& method, Random& random) {
   Run run{.method = std::string(method.name)};
   visit_groups(run.options, [&](std::string_view /*name*/, auto& group) {
@@ -187,6 +214,57 @@ const Method& draw_method(const Case& drawn, Random& random) {
   }
 }
 
+/// As a statistics program would print a model: original units, the first level of each category
+/// the reference, covariance from the curvature.
+Coefficients coefficients_of(const Model& model, const Dataset& data) {
+  const Schema& schema = model.schema();
+  const Encoder& encoder = model.encoder;
+  const Vector theta = model.network.head();
+  const Index bias = theta.size() - 1;
+  Coefficients result;
+  std::vector<Vector> rows;  // what each term is, as a sum of parameters
+  Vector intercept = Vector::Unit(theta.size(), bias);
+  for (std::size_t j = 0; j < schema.features.size(); ++j) {
+    const Feature& feature = schema.features[j];
+    const Index first = encoder.first_column(j);
+    if (feature.kind == FeatureKind::categorical) {
+      intercept(first) += 1;
+      for (std::size_t level = 1; level < feature.levels.size(); ++level) {
+        const bool is_group = !feature.one_hot.empty();
+        result.terms.push_back({.term = is_group ? feature.levels[level]
+                                                 : feature.name + "=" + feature.levels[level]});
+        rows.emplace_back(Vector::Unit(theta.size(), first + static_cast<Index>(level)) -
+                          Vector::Unit(theta.size(), first));
+      }
+      continue;
+    }
+    Coefficient term{.term = feature.name};
+    if (feature.is_number()) {
+      const auto column = data.raw.col(static_cast<Index>(j));
+      term.min = column.minCoeff();
+      term.max = column.maxCoeff();
+      term.mean = std::clamp(encoder.mean()(first), *term.min, *term.max);
+      term.scale = encoder.scale()(first);
+    }
+    result.terms.push_back(std::move(term));
+    rows.emplace_back(Vector::Unit(theta.size(), first) / encoder.scale()(first));
+    intercept(first) -= encoder.mean()(first) / encoder.scale()(first);
+  }
+  result.terms.push_back({.term = "(Intercept)"});
+  rows.push_back(intercept);
+  Matrix sums(static_cast<Index>(rows.size()), theta.size());
+  for (std::size_t t = 0; t < rows.size(); ++t) {
+    sums.row(static_cast<Index>(t)) = rows[t].transpose();
+    result.terms[t].estimate = rows[t].dot(theta);
+  }
+  result.rows = data.raw.rows();
+  result.covariance =
+      sums * model.curvature.hessian.ldlt().solve(Matrix(sums.transpose())) / data.raw.rows();
+  result.log_likelihood = -model.training.loss * static_cast<double>(data.raw.rows());
+  result.sha256 = data.sha256;
+  return result;
+}
+
 }  // namespace
 
 Case draw_case(std::uint64_t seed) {
@@ -204,6 +282,10 @@ Case draw_case(std::uint64_t seed) {
   drawn.training = draw_training(population.schema, random);
   draw_asked(population, drawn, random);
   draw_more(drawn, later);
+  if (seed >= 500'000) {
+    Random origin = Random(seed).split(6);
+    draw_origin(drawn, origin);
+  }
   // What «auto» means, as most people ask, and one or two other ways to ask the same.
   Run usual{.method = std::string(automatic_method)};
   if (!has_hidden_layers(drawn)) usual.options.exact.node_limit = 300;
@@ -216,11 +298,16 @@ Case draw_case(std::uint64_t seed) {
 Trained train_case(const Case& given) {
   Trained trained;
   TableSource source(given.table);
-  trained.data = read_dataset(source, given.schema);
+  trained.data =
+      read_dataset(source, given.schema, {}, ClassValues::of_schema, given.training.weights);
   trained.data.source = given.table.name + ".csv";
   trained.data.sha256 = sha256_hex(csv_text(given.table));
   trained.model =
       std::make_shared<const Model>(train(trained.data, given.selection, given.training).model);
+  if (given.is_imported) {
+    trained.model = std::make_shared<const Model>(
+        model_of(coefficients_of(*trained.model, trained.data), given.schema));
+  }
   if (given.has_member) {
     Selection other = given.selection;
     other.seed += 1;

@@ -29,8 +29,9 @@ struct Case {
   Table table = {};  // training rows with the target
   Selection selection = {};
   TrainingOptions training = {};
-  bool has_member = false;  // a second model, of the set ensemble
-  bool gives_rows = false;  // the training rows are at hand when explaining
+  bool is_imported = false;  // known by coefficients and covariance alone, no row at hand
+  bool has_member = false;   // a second model, of the set ensemble
+  bool gives_rows = false;   // the training rows are at hand when explaining
   ExplainRequest asked =
       {};  // without models, rows, method and options, which follow from the rest
   std::string reason_codes = {};  // YAML; empty for none
@@ -38,7 +39,8 @@ struct Case {
   std::vector<Run> runs = {};
 };
 
-/// The case of a seed; the same on every machine.
+/// The case of a seed; the same on every machine. From 500 000 on some have weights of rows and
+/// classes, and some models come from elsewhere; below, seeds draw what they drew before.
 [[nodiscard]] Case draw_case(std::uint64_t seed);
 
 /// What a case trains.

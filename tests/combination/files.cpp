@@ -109,7 +109,8 @@ void write_case(const Case& given, const std::filesystem::path& folder) {
     if (given.asked.display) continue;
     commands += "ellice verify model.json answers.json";
     if (given.has_member) commands += " --ensemble member.json";
-    commands += " --data rows.csv\n";
+    if (!given.is_imported) commands += " --data rows.csv";
+    commands += "\n";
   }
   put("command.txt", commands);
   try {

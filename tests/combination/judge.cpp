@@ -108,6 +108,11 @@ class Judge {
     return done && message.empty();
   }
 
+  /// Of the model; none of one that comes from elsewhere.
+  [[nodiscard]] const StoredRows* rows() const {
+    return case_->is_imported ? nullptr : &all_rows_.fitted.rows;
+  }
+
   /// The model as its file gives it back.
   void reread() {
     const auto again = [&](const std::shared_ptr<const Model>& model) {
@@ -119,7 +124,10 @@ class Judge {
     };
     trained_.model = again(trained_.model);
     if (trained_.member) trained_.member = again(trained_.member);
-    all_rows_ = training_rows_of(trained_.data, *trained_.model);
+    if (!case_->is_imported) all_rows_ = training_rows_of(trained_.data, *trained_.model);
+    count(case_->is_imported                 ? "imported"
+          : trained_.model->training.weights ? "weighted"
+                                             : "plain");
   }
 
   bool explain(const Run& run, Told& told) {
@@ -259,8 +267,8 @@ class Judge {
     std::vector<const Model*> members;
     if (trained_.member) members.push_back(trained_.member.get());
     const People people = readable_people();
-    const FileAudit audits = audit_recourse_file(file, *trained_.model, "answers.json", members,
-                                                 &all_rows_.fitted.rows, &people);
+    const FileAudit audits =
+        audit_recourse_file(file, *trained_.model, "answers.json", members, rows(), &people);
     if (audits.size() != told.answers.size())
       fail_with("audits and answers differ in number", fmt::format("{}", audits.size()));
     for (const std::string& failure : audits.failures)
@@ -330,7 +338,7 @@ class Judge {
     if (judged.kind == SetKind::ensemble && trained_.member)
       models.push_back(trained_.member.get());
     for (const Model* model : models) {
-      const StoredRows* rows = model == trained_.model.get() ? &all_rows_.fitted.rows : nullptr;
+      const StoredRows* rows = model == trained_.model.get() ? this->rows() : nullptr;
       // A member has means and scales of its own.
       const Vector z = RowOracle(case_->asked.constraints, case_->asked.cost, *model).encoded(row);
       const std::string rejection =
@@ -444,14 +452,13 @@ class Judge {
   /// Evaluators of the same set and ε agree with the certificates, and the file can be written.
   void evaluate_all(const std::vector<Told>& told) {
     const Problem& problem = told.front().explainer->problem();
-    if (trained_.model->network.outputs() > 1 || problem.epsilon <= 0) return;
+    if (trained_.model->network.outputs() > 1 || problem.epsilon <= 0 || case_->is_imported) return;
     EvaluationSetup setup{.model = trained_.model.get(),
                           .threshold = problem.threshold,
                           .intervals = {.resamples = 100},
                           .seeds = Random(case_->seed)};
-    const EvaluationSource source{.model = trained_.model.get(),
-                                  .fitted = &all_rows_.fitted.rows,
-                                  .threshold = problem.threshold};
+    const EvaluationSource source{
+        .model = trained_.model.get(), .fitted = rows(), .threshold = problem.threshold};
     setup.evaluators = make_evaluators(
         source, {EvaluatorKind::ellipsoid, EvaluatorKind::true_set, EvaluatorKind::dropout},
         {problem.epsilon}, {.dropout_models = 3}, Random(case_->seed));

@@ -125,6 +125,12 @@ double ModelOracle::lead(const Judged& judged, const Vector& head, const Vector&
 double ModelOracle::objective(const Vector& head) const {
   const Index outputs = model_->network.outputs();
   double sum = 0;
+  double weights = 0;
+  const auto add = [&](std::size_t i, double loss) {
+    const double weight = rows_->weights.size() > 0 ? rows_->weights(static_cast<Index>(i)) : 1;
+    sum += weight * loss;
+    weights += weight;
+  };
   for (std::size_t i = 0; i < row_features_.size(); ++i) {
     const Vector& features = row_features_[i];
     const int label = rows_->labels[i];
@@ -132,20 +138,20 @@ double ModelOracle::objective(const Vector& head) const {
       double total = 0;
       const double own = score(head, features, label);
       for (Index k = 0; k < outputs; ++k) total += std::exp(score(head, features, k) - own);
-      sum += std::log(total);
+      add(i, std::log(total));
     } else if (model_->training.loss_kind == LossKind::squared) {
       const double off = score(head, features, 0) - (2 * label - 1);
-      sum += off * off / 2;
+      add(i, off * off / 2);
     } else {
       const double margin = (2 * label - 1) * score(head, features, 0);
-      sum += margin > 0 ? std::log1p(std::exp(-margin)) : std::log1p(std::exp(margin)) - margin;
+      add(i, margin > 0 ? std::log1p(std::exp(-margin)) : std::log1p(std::exp(margin)) - margin);
     }
   }
   double penalty = head.squaredNorm();
   const Index size = head.size() / outputs;
   for (Index k = 0; k < outputs && !model_->training.penalize_bias; ++k)
     penalty -= head((k + 1) * size - 1) * head((k + 1) * size - 1);
-  return sum / static_cast<double>(row_features_.size()) + model_->training.l2 / 2 * penalty;
+  return sum / weights + model_->training.l2 / 2 * penalty;
 }
 
 double ModelOracle::reach(const Judged& judged, const Matrix& hessian,
@@ -218,14 +224,17 @@ std::string ModelOracle::first_order(const Judged& judged, const Vector& z) cons
     if (rows_ == nullptr) return {};
     const double damping = judged.damping.value_or(model_->curvature.full->damping);
     Matrix g = Matrix::Identity(at.slope.size(), at.slope.size()) * damping;
+    const bool is_weighted = rows_->weights.size() > 0;
+    const double total =
+        is_weighted ? rows_->weights.sum() : static_cast<double>(rows_->encoded.rows());
     for (Index i = 0; i < rows_->encoded.rows(); ++i) {
       const Slope own = slope_of(network, rows_->encoded.row(i));
-      double weight = 1;
+      double weight = is_weighted ? rows_->weights(i) : 1;
       if (model_->training.loss_kind == LossKind::logistic) {
         const double p = 1 / (1 + std::exp(-own.logit));
-        weight = p * (1 - p);
+        weight *= p * (1 - p);
       }
-      g += weight / static_cast<double>(rows_->encoded.rows()) * own.slope * own.slope.transpose();
+      g += weight / total * own.slope * own.slope.transpose();
     }
     spread = std::sqrt(std::max(0.0, at.slope.dot(g.ldlt().solve(at.slope))));
   }

@@ -73,6 +73,16 @@ std::vector<Change> all_changes(const Case& given) {
   }
   for (std::size_t j = 0; given.schema.features.size() > 1 && j < given.schema.features.size(); ++j)
     changes.push_back([j](Case& c) { erase_feature(c, j); });
+  if (!given.training.weights.empty()) {
+    changes.push_back([](Case& c) {
+      std::erase_if(c.table.columns,
+                    [&](const Column& column) { return column.name == c.training.weights; });
+      c.training.weights.clear();
+    });
+  }
+  if (given.training.class_weight != ClassWeight::none)
+    changes.push_back([](Case& c) { c.training.class_weight = ClassWeight::none; });
+  if (given.is_imported) changes.push_back([](Case& c) { c.is_imported = false; });
   for (std::size_t k = 0; k < given.schema.constraints.size(); ++k) {
     changes.push_back([k](Case& c) {
       c.schema.constraints.erase(c.schema.constraints.begin() + static_cast<std::ptrdiff_t>(k));

@@ -202,6 +202,34 @@ TEST(Coefficients, InAnotherOrderAreTheSameModel) {
 }
 
 // Estimates by one program, their covariance by another.
+// pandas holds whole numbers beside empty cells as floats.
+TEST(Coefficients, OfLevelsThatAreWholeNumbersMayBeNamedByFloats) {
+  Case one = example(9);
+  std::vector<std::string>& levels = one.schema.features[3].levels;
+  ASSERT_EQ(levels.size(), 3U);
+  const std::vector<std::string> words = levels;
+  const std::vector<std::string> numbers = {"1", "2", "3"};
+  levels = numbers;
+  const auto number_of = [&](const std::string& word) {
+    return numbers[static_cast<std::size_t>(std::find(words.begin(), words.end(), word) -
+                                            words.begin())];
+  };
+  const auto name = [&](const std::string& before, const std::string& after) {
+    one.coefficients.terms[3].term = before + number_of("car") + after;
+    one.coefficients.terms[4].term = before + number_of("home") + after;
+  };
+  name("C(purpose)[T.", "]");
+  const Model expected = model_of(one.coefficients, one.schema);
+  name("C(purpose)[T.", ".0]");
+  EXPECT_EQ(model_of(one.coefficients, one.schema).sha256, expected.sha256);
+  name("purpose_", ".0");
+  EXPECT_EQ(model_of(one.coefficients, one.schema).sha256, expected.sha256);
+  // A level of that very name is another one.
+  levels[static_cast<std::size_t>(std::find(words.begin(), words.end(), "car") - words.begin())] =
+      number_of("home") + ".0";
+  EXPECT_ANY_THROW((void)model_of(one.coefficients, one.schema));
+}
+
 TEST(Coefficients, AndTheirCovarianceMayBeNamedDifferently) {
   Case one = example(14);
   const Model expected = model_of(one.coefficients, one.schema);

@@ -55,6 +55,8 @@ struct AnswerAudit {
 
 /// Those who asked, in the order of their table; nothing where a row could not be read.
 using People = std::vector<std::optional<RawRow>>;
+/// What their table says who they are; nothing where it does not.
+using PeopleIds = std::vector<std::optional<std::string>>;
 
 /// People by number, both ends included.
 struct PeopleRange {
@@ -89,12 +91,14 @@ struct FileAudit {
 /// for a file that is not one, or for another model, Error{argument} where the answers are for an
 /// ensemble and not all its other models are given as `members`, or for the true set and neither
 /// `rows` are given nor does the model file hold them. Where `people` are given, every record must
-/// be about its own one, and who is missing is known to the last.
+/// be about its own one, by the identifier, too, where both have one, and who is missing is known
+/// to the last.
 [[nodiscard]] FileAudit audit_recourse_file(const Json& file, const Model& model,
                                             const std::string& source,
                                             const std::vector<const Model*>& members = {},
                                             const StoredRows* rows = nullptr,
-                                            const People* people = nullptr);
+                                            const People* people = nullptr,
+                                            const PeopleIds* ids = nullptr);
 
 /// Finds what proves the gaps of records, for a later audit: points in which the models of the set
 /// are worst, of a tree that decides all that is discrete. Nothing of the search that found the
