@@ -9,7 +9,7 @@ export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 tree=$scratch/tree
 mkdir -p "$tree/scripts/hooks" "$scratch/bin"
 cp "$source_dir/scripts/setup" "$tree/scripts/setup"
-for tool in bash cat dirname env git grep head readlink sed sort; do
+for tool in bash cat dirname env git grep head ln mkdir readlink sed sort; do
   ln -s "$(command -v "$tool")" "$scratch/bin/$tool"
 done
 
@@ -31,6 +31,13 @@ echo "${user-0}"
 STUB
 stub cmake <<'STUB'
 echo "cmake version ${cmake_version-3.25.1}"
+STUB
+stub python3 <<'STUB'
+echo "python3 $*" >>"$calls"
+[[ -z ${offline-} ]] || exit 1
+[[ $2 == venv ]] || exit 0
+mkdir -p "$4/bin"
+ln -sf "$0" "$4/bin/python"
 STUB
 make_sudo() {
   stub sudo <<'STUB'
@@ -94,6 +101,26 @@ expect_equal 'an old CMake is status 1' "$status" 1
 expect_contains 'and named' "$messages" 'CMake 3.25 or newer is needed, found 3.22.1'
 cmake_version=4.0.0 setup
 expect_equal 'a newer CMake will do' "$status" 0
+
+mkdir -p "$tree/python"
+echo 'numpy==1.2.3' >"$tree/python/requirements.txt"
+environment() { grep '^python3 ' "$calls" || true; }
+forget
+setup --runtime
+expect_equal 'who only runs the command gets no Python packages' "$(environment)" ''
+offline=1 setup
+expect_equal 'what cannot be had of them is no failure' "$status" 0
+expect_contains 'but said' "$messages" 'the Python package is neither built nor tested'
+forget
+setup
+expect_contains 'Python packages go into the build folder' "$(environment)" "python3 -m venv --clear $tree/build/venv"
+expect_contains 'as they are pinned' "$(environment)" "--no-deps -r $tree/python/requirements.txt"
+forget
+offline=1 setup
+expect_equal 'once' "$(environment)$messages" ''
+echo 'numpy==1.2.4' >"$tree/python/requirements.txt"
+setup
+expect_contains 'and again when pins change' "$(environment)" 'pip install'
 
 hooks() { git -C "$tree" config --get core.hooksPath || true; }
 git init -q "$tree"

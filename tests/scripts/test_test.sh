@@ -20,7 +20,9 @@ done
 jobs=$(nproc)
 
 stage() {  # PRESET: how the programs are called for it
-  printf '%s\n' "cmake --preset $1 --log-level=WARNING" "cmake --build --preset $1 -j $jobs" "ctest --preset $1 -j $jobs"
+  local python=''
+  [[ $1 != dev ]] || python=" ${package--DELLICE_BUILD_PYTHON=OFF}"
+  printf '%s\n' "cmake --preset $1 --log-level=WARNING$python" "cmake --build --preset $1 -j $jobs" "ctest --preset $1 -j $jobs"
 }
 test_script() { : >"$calls"; run "$tree/scripts/test" "$@"; }
 
@@ -31,6 +33,13 @@ expect_equal 'it sets up, then builds and tests, with sanitizers as well' "$(<"$
 
 test_script -R '^data\.'
 expect_equal 'options are for ctest' "$(<"$calls")" "setup"$'\n'"$(stage dev) -R ^data\\."
+
+mkdir -p "$tree/build/venv"
+touch "$tree/build/venv/pins.txt"
+test_script
+package="-DELLICE_BUILD_PYTHON=ON -DPython_EXECUTABLE=$tree/build/venv/bin/python"
+expect_equal 'with its environment the Python package is built, without sanitizers' "$(<"$calls")" \
+  "setup"$'\n'"$(stage dev)"$'\n'"$(stage quick)"
 
 break='ctest --preset dev' test_script
 expect_equal 'a failed test is a failure' "$status" 1

@@ -1,0 +1,222 @@
+"""Answers: a table, records, certificates, letters and cards."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from . import _core, _html
+
+if TYPE_CHECKING:
+    from ._explainer import Explainer
+
+
+class Change(NamedTuple):
+    """One feature that a plan changes."""
+
+    feature: str
+    before: Any
+    after: Any
+
+
+class Answer:
+    """One plan of one person, with its evidence."""
+
+    def __init__(self, record: dict[str, Any]) -> None:
+        self._record = record
+
+    @property
+    def query(self) -> int:
+        """The row of the table, counted from 0."""
+        return int(self._record["query_index"])
+
+    @property
+    def plan(self) -> int:
+        """The number of the plan, from 0."""
+        return int(self._record.get("plan", 0))
+
+    @property
+    def status(self) -> str:
+        """optimal, certified, already_robust, reduced, infeasible, not_found, uncertified or invalid."""
+        return str(self._record["status"])
+
+    @property
+    def changes(self) -> list[Change]:
+        """What to change."""
+        return [Change(c["feature"], c["from"], c["to"]) for c in self._record.get("changes", [])]
+
+    @property
+    def counterfactual(self) -> dict[str, Any] | None:
+        """The row to reach, or nothing."""
+        return self._record.get("counterfactual")
+
+    @property
+    def certificate(self) -> dict[str, Any] | None:
+        """What proves that every model of the set accepts the row."""
+        return self._record.get("certificate")
+
+    @property
+    def message(self) -> str:
+        """What a person should know: why nothing was found, what could not be read."""
+        return str(self._record.get("message", ""))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole record, as files hold it."""
+        return dict(self._record)
+
+    def _repr_html_(self) -> str:
+        return _html.cards([self._record])
+
+    def __repr__(self) -> str:
+        changes = ", ".join(f"{c.feature}: {c.before!r} -> {c.after!r}" for c in self.changes)
+        return f"<Answer to row {self.query}: {self.status}{'; ' + changes if changes else ''}>"
+
+
+class Verification:
+    """What an independent look at answers found."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self._document = document
+
+    @property
+    def holds(self) -> bool:
+        """Whether every claim does."""
+        return bool(self._document["holds"])
+
+    @property
+    def checked(self) -> int:
+        """How many answers were looked at."""
+        return int(self._document["checked"])
+
+    @property
+    def failures(self) -> list[str]:
+        """All that fails, in words."""
+        found = list(self._document["failures"])
+        for one in self._document["results"]:
+            found += [f"row {one['query_index']}, plan {one['plan']}: {text}" for text in one["failures"]]
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Verdicts by answer."""
+        return dict(self._document)
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __repr__(self) -> str:
+        state = "all hold" if self.holds else f"{len(self.failures)} failures, the first: {self.failures[0]}"
+        return f"<Verification of {self.checked} answers: {state}>"
+
+
+class StatusList(list[str]):
+    """The statuses, where there is no pandas."""
+
+    def value_counts(self) -> dict[str, int]:
+        """How many answers have each."""
+        return {status: self.count(status) for status in sorted(set(self), key=lambda s: (-self.count(s), s))}
+
+
+class Answers:
+    """The answers to the rows of a table, one for each plan."""
+
+    def __init__(self, core: _core.Answers, explainer: Explainer) -> None:
+        self._core = core
+        self._explainer = explainer
+
+    @property
+    def status(self) -> Any:
+        """The status of each answer: a pandas Series where there is pandas, else a list."""
+        statuses = self._core.statuses()
+        try:
+            import pandas as pd
+        except ImportError:
+            return StatusList(statuses)
+        return pd.Series(statuses, name="status", dtype="object")
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether rows are missing because the work was stopped."""
+        return self._core.interrupted
+
+    @property
+    def remarks(self) -> list[str]:
+        """What of the rows somebody should look at."""
+        return list(self._core.remarks)
+
+    @property
+    def explainer(self) -> Explainer:
+        """Who answered."""
+        return self._explainer
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    @overload
+    def __getitem__(self, index: int) -> Answer: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Answer]: ...
+    def __getitem__(self, index: int | slice) -> Answer | list[Answer]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(f"there are {len(self)} answers, and no answer {index}")
+        return Answer(json.loads(self._core.record(place)))
+
+    def __iter__(self) -> Iterator[Answer]:
+        return (self[i] for i in range(len(self)))
+
+    def to_pandas(self, only_changes: bool = False) -> Any:
+        """A data frame: rows to reach and the numbers of each answer; with ``only_changes`` what changes alone."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self._core.table(only_changes)))
+
+    def to_polars(self, only_changes: bool = False) -> Any:
+        """The same for polars."""
+        import polars as pl
+
+        return pl.DataFrame(_Stream(self._core, only_changes))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._core.stream(False)
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The recourse file, byte for byte that of ``ellice explain``; also written where a path is given."""
+        text = self._core.text()
+        if path is not None:
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+        return text
+
+    def verify(self) -> Verification:
+        """Re-checks every answer by code that shares nothing with the search."""
+        return self._explainer._verify(self.to_json())
+
+    def letters(
+        self, *, lender: str, date: str, valid_until: str | None = None, language: str = "en"
+    ) -> dict[str, str]:
+        """A page to print for everybody who was declined, by the name of its file. Dates are YYYY-MM-DD."""
+        return dict(self._core.letters(lender, date, valid_until, language))
+
+    def _repr_html_(self) -> str:
+        shown = min(len(self), _html.MOST_CARDS)
+        return _html.cards([json.loads(self._core.record(i)) for i in range(shown)], len(self))
+
+    def __repr__(self) -> str:
+        counts = StatusList(self._core.statuses()).value_counts()
+        said = ", ".join(f"{count} {status}" for status, count in counts.items())
+        return f"<Answers to {self._core.rows} rows: {said or 'none'}{', interrupted' if self.interrupted else ''}>"
+
+
+class _Stream:
+    """Answers as an Arrow stream of some of their columns."""
+
+    def __init__(self, core: _core.Answers, only_changes: bool) -> None:
+        self._core = core
+        self._only_changes = only_changes
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._core.stream(self._only_changes)

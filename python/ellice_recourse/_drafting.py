@@ -1,0 +1,37 @@
+"""Schemas of data frames: what dtypes, categories and ranges say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._tables import _cell
+
+
+def schema_of_frame(frame: Any, target: str, favourable: str) -> dict[str, Any]:
+    """A schema whose features are the columns of a pandas frame, in their order."""
+    features = {str(name): feature_of(str(name), frame[name]) for name in frame.columns}
+    return {"target": {"column": target, "favourable": favourable}, "features": features}
+
+
+def feature_of(name: str, series: Any) -> dict[str, Any]:
+    """Kind and levels of a column: whole numbers are integers, categories and texts categorical, booleans binary."""
+    dtype = series.dtype
+    if str(dtype) == "category":
+        levels = [_cell(name, row, level) for row, level in enumerate(dtype.categories)]
+        return {"kind": "ordinal" if dtype.ordered else "categorical", "levels": levels}
+    kind = getattr(dtype, "kind", "O")
+    if kind == "b":
+        return {"kind": "binary", "levels": ["False", "True"]}
+    if kind in "iu":
+        return {"kind": "integer"}
+    if kind == "f":
+        known = np.asarray(series.dropna(), dtype=float)
+        whole = known.size > 0 and bool(np.all(known == np.round(known)))
+        return {"kind": "integer" if whole else "numeric"}
+    values = [_cell(name, row, value) for row, value in enumerate(series.tolist())]
+    levels = sorted({value for value in values if value})
+    if len(levels) < 2:
+        raise ValueError(f'column "{name}" has {len(levels)} values; a feature needs two at least')
+    return {"kind": "categorical", "levels": levels}

@@ -1,0 +1,249 @@
+"""Asking what people are to change."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+from . import _core
+from ._answers import Answers, Verification
+from ._model import Model
+from ._options import CalibrateOptions, ExplainOptions
+from ._progress import Progress, callback_of
+from ._tables import frame_of
+
+_SCHEMA_KEYWORDS = ("step", "weight", "allowed")
+_PREPARED = 8
+
+
+class Explainer:
+    """What people are to change, so that every nearly as good model says yes.
+
+    Options are keywords (``help(ellice_recourse.options)`` lists them); those of ``explain`` stand over those given
+    here. ``immutable`` and ``lock`` name features that keep their values, ``bounds`` and ``direction`` limit them,
+    ``step``, ``weight`` and ``allowed`` change the schema and so the hash of ``explainer.model``. ``data`` is the
+    labelled table that the model was trained on, for what needs it.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        data: Any = None,
+        ensemble: Sequence[Model] = (),
+        threads: int = 0,
+        progress: Progress = None,
+        **options: Unpack[ExplainOptions],
+    ) -> None:
+        if not isinstance(model, Model):
+            raise TypeError(f"model is of type {type(model).__name__}; expected a Model, as load and train give one")
+        given: dict[str, Any] = dict(options)
+        changed = {name: given.pop(name) for name in _SCHEMA_KEYWORDS if given.get(name) is not None}
+        self._model = model.with_schema(**changed) if changed else model
+        self._options = given
+        self._data = None if data is None else frame_of(data, [])
+        self._ensemble = list(ensemble)
+        self._threads = threads
+        self._progress = progress
+        self._prepared: dict[str, _core.Explainer] = {}
+        self._base = self._prepare({})
+        for note in self.notes:
+            warnings.warn(note, stacklevel=2)
+
+    @property
+    def model(self) -> Model:
+        """The model that answers are for."""
+        return self._model
+
+    @property
+    def epsilon(self) -> float:
+        """By how much the objective of a model of the set may exceed the optimum's."""
+        return self._base.epsilon
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know before trusting answers."""
+        return list(self._base.notes)
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """What is asked, as files hold it."""
+        return dict(json.loads(self._base.request_text()))
+
+    def explain(
+        self,
+        table: Any,
+        *,
+        id: str | None = None,
+        on_error: str = "stop",
+        progress: Progress = None,
+        **options: Unpack[ExplainOptions],
+    ) -> Answers:
+        """What to change, for every row of a table.
+
+        ``id`` names a column to echo. A row that cannot be read raises, or with ``on_error="skip"`` gets an answer
+        ``invalid``. Ctrl-C and a progress callback that answers False stop the work; the exception then has the
+        finished answers as ``partial``.
+        """
+        if on_error not in ("stop", "skip"):
+            raise ValueError(f'on_error = {on_error!r} must be "stop" or "skip"')
+        frame = frame_of(table, self._model.features)
+        core = self._prepare(dict(options))
+        callback, close = callback_of(self._progress if progress is None else progress)
+        try:
+            answers = core.explain(frame, id, on_error == "skip", self._threads, callback)
+        except BaseException as stopped:
+            if isinstance(getattr(stopped, "partial", None), _core.Answers):
+                stopped.partial = Answers(stopped.partial, self)  # type: ignore[attr-defined]
+            raise
+        finally:
+            close()
+        for remark in answers.remarks:
+            warnings.warn(remark, stacklevel=2)
+        return Answers(answers, self)
+
+    def certify(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
+        """A certificate for a row as it is, or None where some model of the set does not accept it."""
+        found = self._base.certify(json.dumps(dict(row), default=_plain))
+        return None if found is None else dict(json.loads(found))
+
+    def frontier(
+        self,
+        table: Any,
+        epsilons: Sequence[str | float] = ("0", "0.5%", "1%", "2%", "5%", "10%", "15%", "20%"),
+        *,
+        progress: Progress = None,
+        **options: Unpack[ExplainOptions],
+    ) -> dict[str, Any]:
+        """What robustness costs: for each row the cost of its plan at each epsilon, and the largest that has one."""
+        callback, close = callback_of(self._progress if progress is None else progress)
+        try:
+            frame = frame_of(table, self._model.features)
+            levels = [str(level) for level in epsilons]
+            return dict(json.loads(_core.frontier(self._prepare(dict(options)), frame, levels, self._threads, callback)))
+        finally:
+            close()
+
+    def epsilons(
+        self,
+        epsilons: Sequence[str | float] = ("0", "0.5%", "1%", "2%", "5%", "10%"),
+        *,
+        survival: Sequence[float] = (0.9, 0.95, 0.99),
+        check: bool = False,
+        progress: Progress = None,
+        **measuring: int,
+    ) -> dict[str, Any]:
+        """What an epsilon means: objective, accuracy, recourse, survival of retraining; and which one to take."""
+        callback, close = callback_of(self._progress if progress is None else progress)
+        try:
+            levels = [str(level) for level in epsilons]
+            text = _core.epsilon(self._base, levels, list(survival), check, measuring, self._threads, callback)
+            return dict(json.loads(text))
+        finally:
+            close()
+
+    def calibrate(self, *, progress: Progress = None, **options: Unpack[CalibrateOptions]) -> tuple[Model, dict[str, Any]]:
+        """Chooses epsilon on retrained, noisy and adversarial models; needs ``data``.
+
+        Returns the model that recommends it (for ``epsilon="auto"``) and what was found.
+        """
+        callback, close = callback_of(self._progress if progress is None else progress)
+        try:
+            text, model = _core.calibrate(self._base, dict(options), self._threads, callback)
+        finally:
+            close()
+        if model is None:
+            raise ValueError("no radius survives the stress models, so that nothing is recommended")
+        return Model(model), dict(json.loads(text))
+
+    def _prepare(self, options: dict[str, Any]) -> _core.Explainer:
+        changed = [name for name in _SCHEMA_KEYWORDS if options.get(name) is not None]
+        if changed:
+            raise TypeError(f"{changed[0]} changes the schema, and so the model: give it to Explainer")
+        merged = {**self._options, **options}
+        key = json.dumps(merged, sort_keys=True, default=str)
+        if key in self._prepared:
+            return self._prepared[key]
+        locked = [*_names("immutable", merged.pop("immutable", ())), *_names("lock", merged.pop("lock", ()))]
+        constraints: dict[str, Any] = {"lock": locked} if locked else {}
+        for name in ("bounds", "direction", "queries"):
+            value = merged.pop(name, None)
+            if value is None:
+                continue
+            if not isinstance(value, Mapping):
+                raise TypeError(f"{name} = {value!r}: expected a dict")
+            constraints[name] = {str(key): list(v) if isinstance(v, tuple) else v for key, v in value.items()}
+        target = merged.pop("target", None)
+        codes = _yaml(merged.pop("reason_codes", None))
+        core = _core.make_explainer(
+            self._model._core,
+            merged,
+            json.dumps(constraints, default=_plain),
+            [] if target is None else [target] if isinstance(target, str) else list(target),
+            [other._core for other in self._ensemble],
+            codes,
+            self._data,
+            self._threads,
+            None,
+        )
+        while len(self._prepared) >= _PREPARED:
+            del self._prepared[next(iter(self._prepared))]
+        self._prepared[key] = core
+        return core
+
+    def _verify(self, text: str) -> Verification:
+        members = [other._core for other in self._ensemble]
+        return Verification(json.loads(_core.verify(self._model._core, text, members, self._base)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._data is not None:
+            raise TypeError("an Explainer with data cannot be pickled: pickle its model, and make it again")
+        return {"model": self._model, "options": self._options, "ensemble": self._ensemble, "threads": self._threads}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(  # type: ignore[misc]
+            state["model"], ensemble=state["ensemble"], threads=state["threads"], **state["options"]
+        )
+
+    def __repr__(self) -> str:
+        return f"<Explainer with epsilon {self.epsilon:.4g} for {self._model!r}>"
+
+
+def verify(model: Model, answers: str | os.PathLike[str] | Answers, *, ensemble: Sequence[Model] = ()) -> Verification:
+    """Re-checks a recourse file (a path or its text) against a model, without the code that made it."""
+    if isinstance(answers, Answers):
+        text = answers.to_json()
+    elif isinstance(answers, str) and answers.lstrip().startswith("{"):
+        text = answers
+    else:
+        with open(answers, encoding="utf-8") as file:
+            text = file.read()
+    return Verification(json.loads(_core.verify(model._core, text, [other._core for other in ensemble], None)))
+
+
+def _names(keyword: str, value: Any) -> Sequence[str]:
+    if value is None:
+        return ()
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise TypeError(f"{keyword} = {value!r}: expected a list of names")
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy as one of Python."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{value!r} is of type {type(value).__name__}; expected a number or a text")
+
+
+def _yaml(codes: Any) -> str:
+    """A table of reason codes as text: JSON is YAML."""
+    if codes is None:
+        return ""
+    if isinstance(codes, Mapping):
+        return json.dumps(codes)
+    with open(codes, encoding="utf-8") as file:
+        return file.read()

@@ -1,0 +1,84 @@
+"""Models that other packages fitted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from . import _core
+from ._model import Model, Schema, constrain, label_text, schema_text
+
+
+def from_statsmodels(
+    results: Any, *, schema: Schema | None = None, data: Any = None, favourable: Any = 1, target: str | None = None, **constraints: Any
+) -> Model:
+    """A fitted Logit or binomial GLM of statsmodels, by its coefficients and their covariance: no row is needed.
+
+    Without ``schema`` one is drafted from ``data``, the frame with the columns of the formula. ``favourable`` is the
+    label that is coded as 1.
+    """
+    covariance_type = str(getattr(results, "cov_type", "nonrobust"))
+    if covariance_type != "nonrobust":
+        raise ValueError(
+            f'the covariance is of type "{covariance_type}": a robust one says nothing about the curvature of the '
+            'likelihood; fit with cov_type="nonrobust"'
+        )
+    model: Any = getattr(results, "model", None)
+    kind = type(model).__name__
+    family = type(getattr(model, "family", None)).__name__
+    link = type(getattr(getattr(model, "family", None), "link", None)).__name__
+    if kind != "Logit" and (kind, family, link) != ("GLM", "Binomial", "Logit"):
+        raise ValueError(f"a {kind}{f' of family {family}, link {link}' if kind == 'GLM' else ''} is no logistic regression")
+    if getattr(results, "mle_retvals", None) and not results.mle_retvals.get("converged", True):
+        raise ValueError("the fit did not converge: its covariance is not that of an optimum")
+    names = list(getattr(results.params, "index", model.exog_names))
+    if schema is None:
+        if data is None:
+            raise TypeError("from_statsmodels needs a schema, or data to draft one")
+        from ._drafting import schema_of_frame
+
+        target = target or str(model.endog_names)
+        for term in names:
+            if _term(term) != "(Intercept)" and not any(_speaks_of(term, column) for column in data.columns):
+                raise ValueError(f'the term "{term}" is no column of data; transformed columns and products do not fit')
+        columns = [column for column in data.columns if any(_speaks_of(term, column) for term in names)]
+        schema = schema_of_frame(data[columns], target, label_text(favourable))
+    wanted = json.loads(schema_text(schema))
+    constrain(wanted, constraints)
+    document: dict[str, Any] = {
+        "terms": [_term(name) for name in names],
+        "estimates": [float(value) for value in results.params],
+        "covariance": [[float(value) for value in row] for row in getattr(results.cov_params(), "values", results.cov_params())],
+        "rows": int(results.nobs),
+        "log_likelihood": float(results.llf),
+        "event": label_text(favourable),
+        "tool": _tool("statsmodels", kind),
+    }
+    if data is not None:
+        numbers = [name for name, entry in wanted["features"].items() if entry["kind"] in ("numeric", "integer")]
+        for key, values in (
+            ("mean", data[numbers].mean()),
+            ("scale", data[numbers].std(ddof=0)),
+            ("min", data[numbers].min()),
+            ("max", data[numbers].max()),
+        ):
+            document[key] = {str(name): float(value) for name, value in values.items()}
+    return Model(_core.of_coefficients(json.dumps(document), json.dumps(wanted)))
+
+
+def _term(name: str) -> str:
+    return "(Intercept)" if name in ("const", "Intercept") else name
+
+
+def _speaks_of(term: str, column: str) -> bool:
+    bare = term[2:] if term.startswith("C(") else term
+    return bare == column or bare.startswith((column + "[", column + ")", column + ","))
+
+
+def _tool(package: str, kind: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"{package} {version(package)}, {kind}"
+    except PackageNotFoundError:
+        return f"{package}, {kind}"

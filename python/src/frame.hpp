@@ -1,0 +1,96 @@
+#pragma once
+
+// A table of Python's, seen where it lies: columns are views of the memory of numpy or Arrow, and
+// cells become text one row at a time, so that they are read as those of files are.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ellice/core/sha256.hpp"
+#include "ellice/data/csv.hpp"
+#include "ellice/data/schema.hpp"
+
+namespace ellice::python {
+
+/// The cells of a column in one batch of rows.
+class Cells {
+ public:
+  virtual ~Cells() = default;
+  /// The text of a cell, empty where there is none; valid until `buffer` changes.
+  [[nodiscard]] virtual std::string_view text(std::size_t row, std::string& buffer) const = 0;
+  /// Cells are "1" and "0" and mean true and false.
+  [[nodiscard]] virtual bool is_boolean() const { return false; }
+  /// What kind of column nobody can read here; empty where it can be read.
+  [[nodiscard]] virtual std::string trouble() const { return {}; }
+};
+
+struct Batch {
+  std::size_t rows = 0;
+  std::vector<std::unique_ptr<Cells>> columns = {};
+};
+
+/// Columns and the memory that they are views of.
+struct Frame {
+  std::vector<std::string> names = {};
+  std::vector<Batch> batches = {};
+  std::shared_ptr<void> memory = {};
+  [[nodiscard]] std::size_t rows() const;
+};
+
+/// Texts that are held.
+std::unique_ptr<Cells> text_cells(std::vector<std::string> texts);
+/// Levels by number, of which a negative one is an empty cell.
+std::unique_ptr<Cells> level_cells(std::unique_ptr<Cells> numbers, std::vector<std::string> levels);
+/// Numbers at a distance of `stride` bytes; a type as Arrow writes it: "g" is double, "?" a byte
+/// that is true or false. Bit `offset` + i of `valid`, if there is one, says whether there is a
+/// cell. Null for another type.
+std::unique_ptr<Cells> number_cells(std::string_view type, const void* data, std::ptrdiff_t stride,
+                                    const std::uint8_t* valid = nullptr, std::size_t offset = 0);
+
+/// The rows of a frame, to be read by a schema. The frame must outlive it.
+class FrameSource final : public RowSource {
+ public:
+  FrameSource(const Frame& frame, const Schema& schema);
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] const std::vector<std::string>& header() const override { return frame_->names; }
+  bool next(std::span<const std::string_view>& cells) override;
+  /// Of the current row, counted from 1.
+  [[nodiscard]] std::size_t line() const override { return row_; }
+  /// From now on rows are hashed as comma-separated lines, the header first.
+  void hash_rows();
+  /// Call it once, after the last row.
+  [[nodiscard]] std::string sha256() { return hash_->hex(); }
+
+ private:
+  const Frame* frame_;
+  std::string name_ = "table";
+  std::size_t batch_ = 0;
+  std::size_t within_ = 0;
+  std::size_t row_ = 0;
+  std::vector<std::pair<std::string, std::string>> booleans_;  // true, false
+  std::vector<std::string> texts_;
+  std::vector<std::string_view> cells_;
+  std::optional<Sha256> hash_;
+};
+
+/// A table has rows, counted from 0, where a file has lines.
+[[nodiscard]] std::string with_row(const std::string& message);
+
+/// Runs what reads a frame; its errors name rows.
+template <class F>
+auto with_rows(F&& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw Error(error.code(), with_row(error.what()));
+  }
+}
+
+}  // namespace ellice::python

@@ -1,0 +1,186 @@
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "data/draft.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/data/dataset.hpp"
+#include "ellice/model/coefficients.hpp"
+#include "ellice/model/model_file.hpp"
+#include "ellice/model/training.hpp"
+#include "ellice/request/query_reader.hpp"
+#include "keywords.hpp"
+#include "objects.hpp"
+#include "work.hpp"
+
+namespace ellice::python {
+
+namespace {
+
+HeldModel held(Model model) {
+  return {.model = std::make_shared<const Model>(std::move(model))};
+}
+
+Schema schema_of(const std::string& text) {
+  return parse_schema(text, "schema");
+}
+
+List training_keywords() {
+  KeywordTable table;
+  table.add("training", TrainingOptions{});
+  table.add("network", NetworkOptions{});
+  table.add("selection", Selection{});
+  return table.rows();
+}
+
+HeldModel train_frame(const HeldFrame& frame, const std::string& schema, const Keywords& keywords,
+                      int threads, const nb::object& progress) {
+  TrainingOptions options;
+  Selection selection;
+  nb::dict open;
+  for (const auto& [key, value] : keywords) open[key] = value;
+  const bool gives_hidden = open.contains("hidden");
+  take_keywords(open, options);
+  take_keywords(open, options.network);
+  take_keywords(open, selection);
+  for (const auto& [key, value] : open) {
+    std::vector<std::string> known = {"schema", "target", "favourable", "threads", "progress"};
+    for (const nb::handle row : training_keywords())
+      known.push_back(nb::cast<std::string>(row[nb::int_(0)]));
+    unknown_keyword("train", nb::cast<std::string>(key), known);
+  }
+  // A softmax model has hidden layers only where some are asked for.
+  if (options.model == NetworkKind::softmax && !gives_hidden) options.network.hidden.clear();
+  validate(options, "options");
+  validate(selection, "options");
+  std::optional<Model> model;
+  run_whole(progress, threads, [&](const Execution& execution) {
+    const Schema known = schema_of(schema);
+    const bool many = options.model == NetworkKind::softmax;
+    with_rows([&] {
+      FrameSource source(frame.frame, known);
+      source.hash_rows();
+      Dataset data =
+          read_dataset(source, known, execution.progress,
+                       many ? ClassValues::all : ClassValues::of_schema, options.weights);
+      data.sha256 = source.sha256();
+      model = train(data, selection, options, execution).model;
+    });
+  });
+  return held(std::move(*model));
+}
+
+HeldModel of_coefficients(const std::string& text, const std::string& schema) {
+  return held(model_of(parse_coefficients(text, "coefficients"), schema_of(schema)));
+}
+
+/// The model with another schema, whose features have the same names, kinds and levels.
+HeldModel with_schema(const HeldModel& model, const std::string& text) {
+  const Schema schema = schema_of(text);
+  const Schema& own = model.model->schema();
+  bool is_same = schema.features.size() == own.features.size();
+  for (std::size_t j = 0; is_same && j < own.features.size(); ++j) {
+    const Feature& a = schema.features[j];
+    const Feature& b = own.features[j];
+    is_same = a.name == b.name && a.kind == b.kind && a.levels == b.levels;
+  }
+  require(is_same, "the schema must have the features of the model, with their kinds and levels");
+  Json document = to_json(*model.model);
+  document["schema"] = to_json(schema);
+  Model changed = model_from_json(document, "model");
+  changed.sha256 = model_sha256(changed);
+  return held(std::move(changed));
+}
+
+/// What the model gives each row: one logit, or a score for each class.
+nb::ndarray<nb::numpy, double, nb::ndim<2>> scores(const HeldModel& held, const HeldFrame& frame) {
+  const Model& model = *held.model;
+  const auto rows = frame.frame.rows();
+  const auto outputs = static_cast<std::size_t>(model.network.outputs());
+  auto values = std::make_unique<std::vector<double>>(rows * outputs);
+  with_rows([&] {
+    const nb::gil_scoped_release release;
+    FrameSource source(frame.frame, model.schema());
+    QueryReader reader(model, source, std::nullopt, QueryReader::OnError::stop);
+    constexpr std::size_t block_rows = 8192;
+    Vector z(model.encoder.columns());
+    for (std::size_t before = 0; before < rows; before += block_rows) {
+      for (const Query& query : reader.next(block_rows).queries) {
+        model.encoder.encode({query.raw.data(), static_cast<std::size_t>(query.raw.size())}, z);
+        const Vector given = model.network.scores(z);
+        std::copy(given.begin(), given.end(),
+                  values->begin() + static_cast<std::ptrdiff_t>(query.index * outputs));
+      }
+    }
+  });
+  auto* const kept = values.release();
+  const nb::capsule owner(kept,
+                          [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+  return {kept->data(), {rows, outputs}, owner};
+}
+
+std::pair<std::string, std::vector<std::string>> draft(const HeldFrame& frame,
+                                                       const std::string& target,
+                                                       const std::string& favourable) {
+  const nb::gil_scoped_release release;
+  return with_rows([&] {
+    FrameSource source(frame.frame, Schema{.target = {.column = target, .favourable = favourable}});
+    const SchemaDraft drafted = draft_schema(source, {.target = target, .favourable = favourable});
+    return std::pair(compact_text(to_json(drafted.schema)), drafted.open_questions());
+  });
+}
+
+}  // namespace
+
+void bind_models(nb::module_& module) {
+  nb::class_<HeldModel>(module, "Model", "A classifier with all that recourse needs to know of it.")
+      .def_prop_ro("sha256", [](const HeldModel& held) { return held.model->sha256; })
+      .def_prop_ro("classes", [](const HeldModel& held) { return held.model->decision.classes; })
+      .def_prop_ro("threshold",
+                   [](const HeldModel& held) { return held.model->decision.threshold; })
+      .def_prop_ro("objective",
+                   [](const HeldModel& held) { return held.model->training.objective; })
+      .def_prop_ro("training_rows", [](const HeldModel& held) { return held.model->training.rows; })
+      .def("schema_text",
+           [](const HeldModel& held) { return compact_text(to_json(held.model->schema())); })
+      .def("schema_yaml", [](const HeldModel& held) { return to_yaml(held.model->schema()); })
+      .def("text", [](const HeldModel& held) { return to_text(to_json(*held.model)); })
+      .def("compact_text", [](const HeldModel& held) { return compact_text(to_json(*held.model)); })
+      .def(
+          "write",
+          [](const HeldModel& held, const std::string& path) { write_model(path, *held.model); },
+          nb::arg("path"))
+      .def("with_schema", &with_schema, nb::arg("schema"))
+      .def("scores", &scores, nb::arg("frame"));
+  module.def(
+      "read_model",
+      [](const std::string& path) {
+        const nb::gil_scoped_release release;
+        return held(read_model(path));
+      },
+      nb::arg("path"));
+  module.def(
+      "model_of_text",
+      [](const std::string& text) {
+        const nb::gil_scoped_release release;
+        return held(model_from_json(parse_json(text, "model"), "model"));
+      },
+      nb::arg("text"));
+  module.def(
+      "schema_text",
+      [](const std::string& path) { return compact_text(to_json(read_schema(path))); },
+      nb::arg("path"));
+  module.def(
+      "schema_of_text",
+      [](const std::string& text) { return compact_text(to_json(schema_of(text))); },
+      nb::arg("text"));
+  module.def("train", &train_frame, nb::arg("frame"), nb::arg("schema"), nb::arg("keywords"),
+             nb::arg("threads"), nb::arg("progress").none());
+  module.def("training_keywords", &training_keywords);
+  module.def("of_coefficients", &of_coefficients, nb::arg("text"), nb::arg("schema"));
+  module.def("draft", &draft, nb::arg("frame"), nb::arg("target"), nb::arg("favourable"));
+}
+
+}  // namespace ellice::python

@@ -1,0 +1,57 @@
+"""Models of other packages decide as these packages do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+
+import ellice_recourse as el
+
+
+@pytest.fixture(scope="module")
+def loans():
+    rng = np.random.default_rng(7)
+    n = 600
+    frame = pd.DataFrame({"income": rng.gamma(4, 800, n).round(), "debt": rng.gamma(2, 900, n).round(),
+                          "purpose": rng.choice(["car", "home", "other"], n)})
+    score = frame.income / 1500 - frame.debt / 1200 + (frame.purpose == "home") - 0.4
+    frame["approved"] = (score + rng.logistic(size=n) > 0).astype(int)
+    return frame
+
+
+@pytest.mark.parametrize("kind", ["logit", "glm"])
+def test_statsmodels_needs_no_rows(kind, loans):
+    formula = "approved ~ income + debt + C(purpose)"
+    if kind == "logit":
+        fit = smf.logit(formula, loans).fit(disp=False)
+    else:
+        fit = smf.glm(formula, loans, family=sm.families.Binomial()).fit()
+    model = el.from_statsmodels(fit, data=loans, bounds={"debt": (0, None)})
+    assert np.allclose(model.predict_proba(loans)[:, 1], fit.predict(loans), atol=1e-9)
+    declined = loans[fit.predict(loans) < 0.5].drop(columns="approved").head(40)
+    answers = el.Explainer(model).explain(declined)
+    reached = pd.DataFrame([a.counterfactual for a in answers if a.counterfactual])
+    assert len(reached) > 30 and (fit.predict(reached) >= 0.5).all()
+    assert (reached["debt"] >= 0).all() and answers.verify()
+
+
+def test_statsmodels_says_why_not(loans):
+    robust = smf.logit("approved ~ income", loans).fit(disp=False, cov_type="HC1")
+    with pytest.raises(ValueError, match='"HC1"'):
+        el.from_statsmodels(robust, data=loans)
+    with pytest.raises(ValueError, match="OLS is no logistic regression"):
+        el.from_statsmodels(smf.ols("approved ~ income", loans).fit(), data=loans)
+    fit = smf.logit("approved ~ np.log(income)", loans).fit(disp=False)
+    with pytest.raises(ValueError, match="income"):
+        el.from_statsmodels(fit, data=loans)
+
+
+def test_coefficients_and_covariance_will_do(loans):
+    fit = smf.logit("approved ~ income + debt", loans).fit(disp=False)
+    schema = {"target": {"column": "approved", "favourable": "1"},
+              "features": {"income": {"kind": "numeric"}, "debt": {"kind": "numeric", "min": 0}}}
+    model = el.from_coefficients(dict(fit.params), fit.cov_params(), schema=schema, rows=600, log_likelihood=fit.llf,
+                                 statistics={"mean": loans[["income", "debt"]].mean(), "scale": loans[["income", "debt"]].std(),
+                                             "min": loans[["income", "debt"]].min(), "max": loans[["income", "debt"]].max()})
+    assert np.allclose(model.predict_proba(loans[["income", "debt"]])[:, 1], fit.predict(loans), atol=1e-9)
