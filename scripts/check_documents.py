@@ -39,7 +39,7 @@ class Documents:
 
     def is_ours(self, path):
         parts = path.relative_to(self.root).parts
-        return parts[0] != "build" and not any(part.startswith(".") for part in parts)
+        return parts[0] != "build" and not any(part.startswith(".") or part == "node_modules" for part in parts)
 
     def add(self, page, line, problem):
         self.breaches.append(f"{page.relative_to(self.root)}:{line}: {problem}")

@@ -22,8 +22,8 @@ namespace ellice::cli {
 
 namespace {
 
-// A page draws so many cards, and a curve on each.
-constexpr std::size_t most_cards = 200;
+// A page draws a curve for so many people.
+constexpr std::size_t most_curves = 200;
 // Answers that one thread turns into text at a time, and those whose text is held.
 constexpr std::size_t part_answers = 64;
 constexpr std::size_t text_answers = 2048;
@@ -73,8 +73,9 @@ PageOptions page_options(const Request& request, const SinkOptions& own) {
                       .set = problem.set,
                       .cost = problem.cost,
                       .threshold = problem.threshold,
-                      .max_cards = most_cards,
-                      .worth = own.worth};
+                      .trade_off = own.trade_off,
+                      .worth = own.worth,
+                      .rows = or_stored_rows(own.rows, *problem.model)};
   if (!own.date.empty()) options.details.emplace_back("Date", own.date);
   for (auto& line : asked_in_words(request)) options.details.push_back(std::move(line));
   options.options = asked_options(request);
@@ -134,7 +135,7 @@ AnswerSink::AnswerSink(const Request& request, SinkOptions options)
     file_.write(recourse_csv_header(schema, columns(), guard_));
   }
   if (options_.format == AnswerFormat::html) {
-    page_ = std::make_unique<HtmlReport>(*request.problem.model, page_options(request, options_));
+    recourse_ = writer_.begin();
     frontier_ = std::make_unique<Frontier>(request.problem);
   }
 }
@@ -164,7 +165,7 @@ void AnswerSink::write(const Answer& given) {
   const Answer& answer = names_fields ? with_flags_named : given;
   count(answer);
   if (options_.format == AnswerFormat::html) {
-    page_->add(answer, curve_of(answer));
+    recourse_ += writer_.answer(answer);
     return;
   }
   file_.write(recourse_text(answer, appraiser_,
@@ -234,26 +235,21 @@ void AnswerSink::add(std::vector<Answer> answers, const std::vector<Answer>& inv
   }
 }
 
-const FrontierCurve* AnswerSink::curve_of(const Answer& answer) const {
-  const auto found = curves_.find(answer.query_index);
-  return answer.plan > 0 || found == curves_.end() ? nullptr : &found->second;
-}
-
 void AnswerSink::trace(std::span<const Answer> answers) {
-  curves_.clear();
   if (options_.format != AnswerFormat::html || !options_.answers_at) return;
   const Problem& problem = request_->problem;
+  std::map<std::size_t, FrontierCurve> curves;  // by query
   // By how many changes each may have: those of the plan that is shown.
   std::map<std::optional<int>, std::vector<Query>> asked;
-  for (std::size_t first = 0; first < answers.size() && drawn_ < most_cards;) {
+  for (std::size_t first = 0;
+       first < answers.size() && curves_.size() + curves.size() < most_curves;) {
     const std::size_t end = end_of_person(answers, first);
     const std::span<const Answer> plans = answers.subspan(first, end - first);
     first = end;
     const bool trades_off = options_.trade_off && is_trade_off(plans);
     const Answer& shown = plans[trades_off ? recommended(plans, options_.worth) : 0];
     if (shown.query.empty() || shown.status == Status::already_robust) continue;
-    ++drawn_;
-    FrontierCurve& curve = curves_[shown.query_index];
+    FrontierCurve& curve = curves[shown.query_index];
     curve.query_index = shown.query_index;
     curve.points.push_back({.epsilon = problem.epsilon,
                             .feasible = is_certified(shown.status),
@@ -264,13 +260,13 @@ void AnswerSink::trace(std::span<const Answer> answers) {
     if (!frontier_->is_solved_at_once()) continue;
     const FrontierCurve whole = frontier_->trace(query, {problem.epsilon});
     curve.max_epsilon = whole.max_epsilon;  // whatever grids and limits of changes leave
-    curve.is_proved = whole.is_max_proved;
+    curve.is_max_proved = whole.is_max_proved;
   }
   for (const double level : levels_of(problem)) {
     for (const auto& [most_changes, queries] : asked) {
       for (const Answer& answer : options_.answers_at(level, most_changes, queries)) {
         if (answer.plan > 0) continue;
-        FrontierCurve& curve = curves_[answer.query_index];
+        FrontierCurve& curve = curves[answer.query_index];
         curve.points.push_back({.epsilon = level,
                                 .feasible = is_certified(answer.status),
                                 .distance = answer.distance.l2,
@@ -278,9 +274,10 @@ void AnswerSink::trace(std::span<const Answer> answers) {
       }
     }
   }
-  for (auto& [index, curve] : curves_) {
+  for (auto& [index, curve] : curves) {
     std::sort(curve.points.begin(), curve.points.end(),
               [](const FrontierPoint& a, const FrontierPoint& b) { return a.epsilon < b.epsilon; });
+    curves_.push_back(std::move(curve));
   }
 }
 
@@ -303,7 +300,7 @@ void AnswerSink::write_trade_off(std::vector<Answer> plans) {
     file_.write("\n");
     return;
   }
-  page_->add_trade_off(plans, curve_of(plans.front()));
+  for (const Answer& plan : plans) recourse_ += writer_.answer(plan);
 }
 
 bool AnswerSink::interrupt() {
@@ -319,7 +316,11 @@ void AnswerSink::finish() {
   if (options_.format == AnswerFormat::table && summary_.queries() > 1)
     file_.write(summary_text(summary_));
   if (options_.format == AnswerFormat::json) file_.write(writer_.end());
-  if (options_.format == AnswerFormat::html) file_.write(page_->text());
+  if (options_.format == AnswerFormat::html) {
+    recourse_ += writer_.end();
+    file_.write(
+        to_html(*request_->problem.model, page_options(*request_, options_), recourse_, curves_));
+  }
   file_.commit();
 }
 

@@ -84,6 +84,7 @@ struct SinkOptions {
   AnswersAt answers_at = {};   // for the curves of a page; without it there are none
   bool trade_off = false;      // several plans of a person are one trade-off
   double worth = usual_worth;  // of a trade-off: what another change must save
+  std::shared_ptr<const TrainingRows> rows = {};  // whose distribution a page draws
 };
 
 class AnswerSink {
@@ -118,7 +119,6 @@ class AnswerSink {
   void write_trade_off(std::vector<Answer> plans);
   /// What more or less robustness would cost people whose plans these are.
   void trace(std::span<const Answer> answers);
-  [[nodiscard]] const FrontierCurve* curve_of(const Answer& answer) const;
   void count_protected(const Answer& answer);
 
   const Request* request_;
@@ -128,10 +128,9 @@ class AnswerSink {
   RecourseWriter writer_;
   Appraiser appraiser_;
   BatchSummary summary_;
-  std::unique_ptr<HtmlReport> page_;
+  std::string recourse_;                // of a page: the recourse file that it holds
   std::unique_ptr<Frontier> frontier_;  // beyond which ε no plan exists
-  std::size_t drawn_ = 0;
-  std::map<std::size_t, FrontierCurve> curves_;  // on the page's cards, by query
+  std::vector<FrontierCurve> curves_;   // of a page
   std::set<std::string> held_;
   std::set<std::string> protected_;
   std::size_t protected_refusals_ = 0;

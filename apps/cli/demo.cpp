@@ -94,7 +94,8 @@ ExitStatus run_demo(const DemoArguments& arguments) {
                    .output = arguments.output,
                    .title = "Recourse for declined loan applications",
                    .answers_at = answers_at(explainer, arguments.common.threads),
-                   .trade_off = explainer.shows_trade_off()});
+                   .trade_off = explainer.shows_trade_off(),
+                   .rows = explainer.request().rows});
   page.add(std::move(answers), {});
   page.finish();
   write_file(arguments.people_csv, applicants.csv);

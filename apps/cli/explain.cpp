@@ -247,7 +247,8 @@ ExitStatus run_explain(ExplainArguments arguments) {
                    .options = run_options(arguments),
                    .answers_at = answers_at(explainer, arguments.common.threads),
                    .trade_off = trades_off,
-                   .worth = worth});
+                   .worth = worth,
+                   .rows = explainer.request().rows});
   if (letters) letters->begin(explainer, trades_off ? std::optional(worth) : std::nullopt);
   TableProgress progress(console.progress());
   IdCheck ids;

@@ -12,6 +12,7 @@
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
 #include "ellice/request/query_reader.hpp"
+#include "report/html.hpp"
 #include "row_arguments.hpp"
 #include "server.hpp"
 #include "verb.hpp"
@@ -139,7 +140,7 @@ void check(const ServeArguments& arguments) {
 ExitStatus run_serve(const ServeArguments& arguments) {
   const Console console = begin(arguments.common);
   check(arguments);
-  serve::Service service(load_models(arguments, console), std::string(serve::embedded_page()));
+  serve::Service service(load_models(arguments, console), std::string(page_bundle()));
   const bool logs = !arguments.common.quiet && arguments.common.log_level >= LogLevel::info;
   serve::ServerHooks hooks;
   hooks.listening = [&](const std::string& address) {

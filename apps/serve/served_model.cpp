@@ -1,13 +1,13 @@
 #include "served_model.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/core/sha256.hpp"
 #include "ellice/model/model_file.hpp"
+#include "report/histograms.hpp"
 #include "request/problem.hpp"
 
 namespace ellice::serve {
@@ -17,54 +17,6 @@ namespace {
 // An Explainer of a linear model takes some 100 kB, one of a network a few MB.
 constexpr std::size_t most_explainers = 64;
 constexpr std::size_t most_frontiers = 16;
-constexpr Index bins = 30;
-
-/// How often each value, or each of `bins` equal ranges of numbers, occurs.
-Json histogram_of(const Feature& feature, const Eigen::Ref<const Vector>& values) {
-  Json result = Json::object();
-  if (!feature.is_number()) {
-    std::vector<std::size_t> counts(feature.levels.size());
-    for (const double value : values) {
-      const auto level = static_cast<std::size_t>(value);
-      if (value >= 0 && level < counts.size()) ++counts[level];
-    }
-    result["levels"] = feature.levels;
-    result["counts"] = counts;
-    return result;
-  }
-  double low = std::numeric_limits<double>::infinity();
-  double high = -low;
-  for (const double value : values) {
-    if (std::isnan(value)) continue;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  if (!(low <= high)) return result;
-  const double width = high > low ? (high - low) / static_cast<double>(bins) : 1;
-  const Index count = high > low ? bins : 1;
-  std::vector<std::size_t> counts(static_cast<std::size_t>(count));
-  for (const double value : values) {
-    if (std::isnan(value)) continue;
-    const double bin = std::floor((value - low) / width);
-    ++counts[static_cast<std::size_t>(std::clamp(bin, 0.0, static_cast<double>(count - 1)))];
-  }
-  Json edges = Json::array();
-  for (Index i = 0; i <= count; ++i)
-    edges.push_back(i == count && high > low ? high : low + static_cast<double>(i) * width);
-  result["edges"] = edges;
-  result["counts"] = counts;
-  return result;
-}
-
-Json histograms_of(const Model& model, const TrainingRows& rows) {
-  Json result = Json::object();
-  const std::vector<Feature>& features = model.schema().features;
-  for (std::size_t j = 0; j < features.size(); ++j) {
-    const Vector values = rows.fitted.raw.col(static_cast<Index>(j));
-    result[features[j].name] = histogram_of(features[j], values);
-  }
-  return result;
-}
 
 }  // namespace
 
@@ -94,7 +46,7 @@ ServedModel::ServedModel(std::string name, std::shared_ptr<const Model> model,
   text["model_sha256"] = model_->sha256;
   text["people"] = people_.rows.size();
   text["training_rows"] = rows_ ? Json(rows_->fitted.raw.rows()) : Json();
-  text["histograms"] = rows_ ? histograms_of(*model_, *rows_) : Json();
+  text["histograms"] = rows_ ? training_histograms(*model_, *rows_) : Json();
   text["model"] = std::move(file);
   text_ = to_text(text);
 }

@@ -129,7 +129,5 @@ struct Prediction {
 
 /// The policy for a page: hashes of its inline scripts and styles.
 [[nodiscard]] std::string policy_of(std::string_view page);
-/// The page that is part of this program.
-[[nodiscard]] std::string_view embedded_page();
 
 }  // namespace ellice::serve

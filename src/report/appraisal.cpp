@@ -1,6 +1,5 @@
 #include "report/appraisal.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -79,30 +78,6 @@ std::string Appraiser::scale_name() const {
 
 std::string Appraiser::display_score(double logit) const {
   return has_probabilities() ? display_percent(sigmoid(logit)) : rounded(logit, 3);
-}
-
-AlignmentMeter::AlignmentMeter(const Model& model) : model_(&model) {
-  if (!applies()) return;
-  const Eigen::SelfAdjointEigenSolver<Matrix> solver(model.curvature.hessian);
-  require(solver.info() == Eigen::Success, "the Hessian's eigenvectors could not be computed");
-  const Index count = std::min<Index>(3, model.curvature.hessian.rows());
-  leading_ = solver.eigenvectors().rightCols(count).rowwise().reverse();
-}
-
-Alignment AlignmentMeter::of(const RawRow& from, const RawRow& to) const {
-  const Network& network = model_->network;
-  Vector move = Vector::Zero(leading_.rows());  // the bias coordinate never moves
-  move.head(leading_.rows() - 1) =
-      network.features(model_->encoder.encode(to)) - network.features(model_->encoder.encode(from));
-  const double whole = move.squaredNorm();
-  if (whole == 0) return {};
-  const Vector parts = leading_.transpose() * move;
-  return {.top_one = parts[0] * parts[0] / whole, .top_three = parts.squaredNorm() / whole};
-}
-
-double AlignmentMeter::by_chance(int k) const {
-  return static_cast<double>(std::min<Index>(k, leading_.rows())) /
-         static_cast<double>(leading_.rows());
 }
 
 }  // namespace ellice

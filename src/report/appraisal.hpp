@@ -20,13 +20,6 @@ struct Judgement {
   [[nodiscard]] double robust_logit() const { return logit - penalty; }
 };
 
-/// How much of a move Δh̃ of what the head sees (Δx̃ for a linear model) lies along the leading
-/// eigenvectors of H, the directions in which near-optimal models agree most: shares of ‖Δh̃‖².
-struct Alignment {
-  double top_one = 0;
-  double top_three = 0;
-};
-
 /// Says how a model and its set judge the rows of answers; prepared once for a batch.
 class Appraiser {
  public:
@@ -64,22 +57,6 @@ class Appraiser {
   SetChoice choice_;
   std::vector<Question> questions_;  // one for each acceptable class
   std::unique_ptr<UncertaintySet> first_order_;
-};
-
-/// Eigenvectors of H, found once for a batch.
-class AlignmentMeter {
- public:
-  explicit AlignmentMeter(const Model& model);
-  /// Nothing moved: nothing to share out, both 0.
-  [[nodiscard]] Alignment of(const RawRow& from, const RawRow& to) const;
-  /// With many classes H is about all of them, and a move has no place in it.
-  [[nodiscard]] bool applies() const { return model_->network.has_one_output(); }
-  /// What a direction picked at random has along k eigenvectors, on average: k / parameters.
-  [[nodiscard]] double by_chance(int k) const;
-
- private:
-  const Model* model_;
-  Matrix leading_;  // parameters × up to 3, by falling eigenvalue
 };
 
 }  // namespace ellice

@@ -1,20 +1,18 @@
 #pragma once
 
-// Answers as one self-contained page: no network, no fonts or scripts from elsewhere, readable
-// without JavaScript and on paper. The same answers give the same bytes.
+// Answers as one page: the bundle that page/ makes, with model, answers and curves inlined as data.
+// It loads nothing, and the same answers give the same bytes.
 
-#include <cstddef>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "ellice/certificate/certificate.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/request/answer.hpp"
 #include "ellice/request/cost.hpp"
+#include "ellice/request/training_rows.hpp"
 #include "radius/frontier.hpp"
 #include "report/trade_off.hpp"
 
@@ -32,37 +30,21 @@ struct PageOptions {
   std::vector<std::pair<std::string, std::string>> details = {};
   /// Every option by name, for experts.
   std::vector<std::pair<std::string, std::string>> options = {};
-  std::size_t max_cards = 200;
-  double worth = usual_worth;  // of a trade-off: what another change must save
+  bool trade_off = false;                         // several plans of a person are one trade-off
+  double worth = usual_worth;                     // of a trade-off: what another change must save
+  std::shared_ptr<const TrainingRows> rows = {};  // whose distribution is drawn, if any
 };
 
-/// Collects answers one by one: a card for each of the first max_cards, numbers of all of them.
-/// Only the cards and eight bytes per answer are kept.
-class HtmlReport {
- public:
-  /// The model must outlive the report.
-  HtmlReport(const Model& model, PageOptions options);
-  ~HtmlReport();
-  HtmlReport(const HtmlReport&) = delete;
-  HtmlReport& operator=(const HtmlReport&) = delete;
-  HtmlReport(HtmlReport&&) noexcept;
-  HtmlReport& operator=(HtmlReport&&) noexcept;
+/// «What was asked»: ε in words, set, cost, threshold, model.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> asked_lines(
+    const Model& model, const PageOptions& options);
 
-  /// `curve`, if any, is drawn on the answer's card.
-  void add(const Answer& answer, const FrontierCurve* curve = nullptr);
-  /// The plans of one person with more and more changes: one card, of the recommended plan, with a
-  /// table of all.
-  void add_trade_off(std::span<const Answer> plans, const FrontierCurve* curve = nullptr);
-  [[nodiscard]] std::string text() const;
+/// The page without data, as page/dist/page.html has it: so it is served.
+[[nodiscard]] std::string_view page_bundle();
 
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
-
-/// The page of a whole batch; each curve goes to the first plan of its query.
+/// The page of a whole recourse file, with the curves of some of its people.
 [[nodiscard]] std::string to_html(const Model& model, const PageOptions& options,
-                                  const std::vector<Answer>& answers,
+                                  std::string_view recourse_file,
                                   const std::vector<FrontierCurve>& curves = {});
 
 }  // namespace ellice

@@ -92,7 +92,9 @@ class ClassesTest(CliTestCase):
         self.assertIn("lead of red over the other classes", text)
         self.ellice("explain", "m.json", "q.csv", "--epsilon", "1%", "--format", "html", "-o", "p.html")
         page = (self.folder / "p.html").read_text(encoding="utf-8")
-        self.assertIn("<strong>kind = red</strong>", page)
+        model, recourse, shown = self.page_data(page)
+        self.assertEqual((model["schema"]["target"]["column"], recourse["options"]["target"]), ("kind", ["red"]))
+        self.assertEqual(dict(shown["asked"])["Wanted"], "kind = red")
         self.assertIn("a lead of 0 over blue, green, grey", page)
 
     def test_the_true_set_of_softmax_regression(self):

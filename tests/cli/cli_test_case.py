@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -50,6 +51,12 @@ class CliTestCase(unittest.TestCase):
     def write_loans(self):
         self.write("loans.csv", LOANS)
         self.write("loans.yaml", LOANS_SCHEMA)
+
+    def page_data(self, page):
+        """What a page holds: the model file, the recourse file, and what else it shows."""
+        texts = (re.search(f'<script type="application/json" id="ellice-{name}">(.*?)</script>', page, re.S)[1]
+                 for name in ("model", "recourse", "page"))
+        return tuple(json.loads(text) for text in texts)
 
     def read_json(self, name):
         return json.loads((self.folder / name).read_text(encoding="utf-8"))

@@ -367,7 +367,7 @@ class Judge {
                      .set = problem.set,
                      .cost = problem.cost,
                      .threshold = problem.threshold},
-                    told.answers);
+                    told.text);
     if (text.find("nan") != std::string::npos && case_->seed % 1000 == 999)
       count("nan in a report");
   }

@@ -49,35 +49,5 @@ TEST(Appraiser, RefusesAnEpsilonThatCannotBe) {
   EXPECT_THROW(Appraiser(model, INFINITY, 0), Error);
 }
 
-TEST(AlignmentMeter, IsTheShareAlongTheLeadingEigenvectors) {
-  Model model = lending_model();
-  const Index n = model.encoder.columns() + 1;
-  // A diagonal H whose leading directions are the columns of income, debt and age.
-  const auto column = [&](const char* name) {
-    return model.encoder.first_column(*model.schema().find(name));
-  };
-  Vector diagonal = Vector::LinSpaced(n, 0.1, 0.2);
-  diagonal[column("income")] = 9;
-  diagonal[column("debt")] = 5;
-  diagonal[column("age")] = 3;
-  model.curvature.hessian = diagonal.asDiagonal();
-  const AlignmentMeter meter(model);
-  const Dataset data = lending_dataset(50, 2);
-  const RawRow from = model.encoder.values({data.raw.data(), model.schema().features.size()});
-  RawRow to = from;
-  const auto move = [&](const char* name, double deviations) {
-    const std::size_t j = *model.schema().find(name);
-    to[j] = std::get<double>(from[j]) + deviations * model.encoder.scale()[column(name)];
-  };
-  move("income", 2);
-  move("debt", 1);
-  move("savings", 2);
-  const Alignment found = meter.of(from, to);
-  EXPECT_NEAR(found.top_one, 4.0 / 9, 1e-12);
-  EXPECT_NEAR(found.top_three, 5.0 / 9, 1e-12);
-  EXPECT_EQ(meter.of(from, from).top_one, 0);
-  EXPECT_DOUBLE_EQ(meter.by_chance(3), 3.0 / static_cast<double>(n));
-}
-
 }  // namespace
 }  // namespace ellice

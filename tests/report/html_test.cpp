@@ -2,14 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <regex>
-
 #include "ellice/core/json.hpp"
-#include "report/display.hpp"
+#include "ellice/model/model_file.hpp"
+#include "report/histograms.hpp"
 #include "report/lending_answers.hpp"
 #include "report/markup.hpp"
-#include "report/svg.hpp"
 #include "support/messages.hpp"
 
 namespace ellice {
@@ -18,207 +15,137 @@ namespace {
 using testing_support::expect_words;
 using testing_support::lending_example;
 using testing_support::lending_model;
-using testing_support::markup_fault;
 
-std::size_t occurrences(const std::string& text, std::string_view part) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
-    ++count;
-  }
-  return count;
+constexpr std::string_view program = "<script type=\"module\">";
+const std::string no_answers = R"({"format": "ellice.recourse", "results": []})";
+
+/// The data in an element of the page.
+std::string data_of(const std::string& page, const std::string& id) {
+  const std::string open = "<script type=\"application/json\" id=\"ellice-" + id + "\">";
+  const std::size_t at = page.find(open);
+  if (at == std::string::npos) return {};
+  return page.substr(at + open.size(), page.find("</script>", at) - at - open.size());
 }
 
-/// The cards of a page, in order.
-std::vector<std::string> cards_of(const std::string& page) {
-  std::vector<std::string> cards;
-  for (std::size_t at = page.find("<article"); at != std::string::npos;
-       at = page.find("<article", at + 1)) {
-    cards.push_back(page.substr(at, page.find("</article>", at) - at));
+std::string line_of(const std::vector<std::pair<std::string, std::string>>& lines,
+                    std::string_view name) {
+  for (const auto& [key, text] : lines) {
+    if (key == name) return text;
   }
-  return cards;
+  return {};
 }
 
-TEST(Html, IsWellFormedAndLoadsNothing) {
-  const auto example = lending_example(9, 0.03);
-  const std::string page = to_html(example.model, example.page, example.answers, example.curves);
-  EXPECT_EQ(markup_fault(page), "");
+TEST(Html, IsTheBundleWithDataInIt) {
+  const auto example = lending_example(2, 0.03);
+  const std::string page = to_html(example.model, example.page, no_answers, example.curves);
+  EXPECT_EQ(page, to_html(example.model, example.page, no_answers, example.curves));
+  // The program is the bundle's, byte for byte, so that the hash in its policy holds.
+  const std::string_view bundle = page_bundle();
+  EXPECT_EQ(page.substr(page.find(program)), bundle.substr(bundle.find(program)));
+  const std::string around = page.substr(0, page.find(program));
   for (const char* outside : {"http:", "https:", "src=", "href=", "@import", "@font-face"}) {
-    EXPECT_EQ(page.find(outside), std::string::npos) << outside;
+    EXPECT_EQ(around.find(outside), std::string::npos) << outside;
   }
-  EXPECT_EQ(page, to_html(example.model, example.page, example.answers, example.curves));
+  EXPECT_NE(around.find("default-src 'none'"), std::string::npos);
 }
 
-TEST(Html, ShowsEveryChangedValueOnItsCard) {
-  const auto example = lending_example(9, 0.03);
-  const std::vector<std::string> cards = cards_of(testing_support::with_plain_blanks(
-      to_html(example.model, example.page, example.answers, example.curves)));
-  ASSERT_EQ(cards.size(), example.answers.size());
-  for (std::size_t i = 0; i < cards.size(); ++i) {
-    const Answer& answer = example.answers[i];
-    expect_words(cards[i], {"data-status=\"" + std::string(enum_name(answer.status)) + "\""});
-    for (const Change& change : answer.changes) {
-      expect_words(cards[i],
-                   {"<td class=\"num\">" + display_start(change.from, change.to) + "</td>",
-                    "<td class=\"num new\">" + display_value(change.to) + "</td>"});
-    }
-    EXPECT_EQ(
-        occurrences(cards[i], "<td class=\"num new\">"),
-        answer.infeasible
-            ? differences(example.model.schema(), answer.query, answer.infeasible->best).size()
-            : answer.changes.size());
-  }
+TEST(Html, HoldsModelAnswersAndCurves) {
+  auto example = lending_example(3, 0.03);
+  example.page.trade_off = true;
+  const std::string page = to_html(example.model, example.page, no_answers, example.curves);
+  EXPECT_EQ(parse_json(data_of(page, "model"), "model"), to_json(example.model));
+  EXPECT_EQ(data_of(page, "recourse"), no_answers);
+  const Json shown = parse_json(data_of(page, "page"), "page");
+  EXPECT_EQ(shown["title"], example.page.title);
+  EXPECT_EQ(shown["trade_off"], true);
+  ASSERT_EQ(shown["curves"].size(), example.curves.size());
+  EXPECT_EQ(shown["curves"][1]["query_index"], example.curves[1].query_index);
+  EXPECT_EQ(shown["curves"][1]["points"].size(), example.curves[1].points.size());
+  EXPECT_EQ(shown["curves"][1]["points"][4]["epsilon"], example.curves[1].points[4].epsilon);
 }
 
-TEST(Html, BreaksNoNumberInTwo) {
-  const auto example = lending_example(9, 0.03);
-  const std::string page = to_html(example.model, example.page, example.answers, example.curves);
-  // Outside of tags, where a reader sees it.
-  const std::regex tags("<[^>]*>");
-  const std::string text = std::regex_replace(page.substr(page.find("<main>")), tags, "|");
-  EXPECT_FALSE(std::regex_search(text, std::regex("[0-9] [0-9]{3}(?![0-9])")));
-  EXPECT_TRUE(std::regex_search(text, std::regex("[0-9]\u00A0[0-9]{3}(?![0-9])")));
-  // Pictures keep the blanks between their coordinates.
-  EXPECT_FALSE(std::regex_search(page, std::regex("<[^>]*\u00A0[^>]*>")));
+TEST(Html, KeepsTheRowsOfTrainingToItself) {
+  const Dataset data = lending_dataset(1500, 1);
+  Model model = lending_model();
+  PageOptions options{.epsilon = 0.01};
+  options.rows = std::make_shared<const TrainingRows>(training_rows_of(data, model));
+  const std::string page = to_html(model, options, no_answers);
+  EXPECT_FALSE(parse_json(data_of(page, "model"), "model").contains("rows"));
+  const Json shown = parse_json(data_of(page, "page"), "page");
+  const Json& income = shown["histograms"]["income"];
+  const Json& housing = shown["histograms"]["housing"];
+  EXPECT_EQ(income["edges"].size(), income["counts"].size() + 1);
+  const auto total = [](const Json& counts) {
+    std::size_t sum = 0;
+    for (const Json& count : counts) sum += count.get<std::size_t>();
+    return sum;
+  };
+  const auto rows = static_cast<std::size_t>(options.rows->fitted.raw.rows());
+  EXPECT_EQ(total(income["counts"]), rows);
+  EXPECT_EQ(total(housing["counts"]), rows);
+  EXPECT_EQ(housing["levels"].size(), 3U);
+  // Without rows there is nothing to draw, and other people's rows are not shown as the model's.
+  options.rows = nullptr;
+  EXPECT_TRUE(parse_json(data_of(to_html(model, options, no_answers), "page"), "page")["histograms"]
+                  .is_null());
 }
 
-TEST(Html, ShowsTheScoresOfBothModels) {
-  const auto example = lending_example(3, 0.03);
-  const std::vector<std::string> cards =
-      cards_of(to_html(example.model, example.page, example.answers));
-  const Answer& answer = example.answers[0];
-  const auto probability = [](double logit) { return display_percent(1 / (1 + std::exp(-logit))); };
-  const double now = example.model.logit(example.model.encoder.encode(answer.query));
-  expect_words(cards[0], {svg::escape(probability(now)), probability(answer.logit),
-                          probability(answer.robust_logit)});
-}
-
-TEST(Html, CarriesTheCertificateWhole) {
-  const auto example = lending_example(3, 0.03);
-  const std::vector<std::string> cards =
-      cards_of(to_html(example.model, example.page, example.answers));
-  const Answer& answer = example.answers[0];
-  ASSERT_TRUE(answer.certificate);
-  expect_words(cards[0],
-               {svg::escape(to_text(to_json(*answer.certificate, example.model.schema()))),
-                svg::escape(answer.certificate->claim), example.model.sha256});
-}
-
-TEST(Html, IsHonestAboutPeopleWithoutAPlan) {
-  const auto example = lending_example(6, 0.03);
-  const auto found = std::find_if(example.answers.begin(), example.answers.end(),
-                                  [](const Answer& a) { return a.status == Status::infeasible; });
-  ASSERT_NE(found, example.answers.end());
-  const std::string card =
-      cards_of(to_html(example.model, example.page, example.answers, example.curves))
-          .at(static_cast<std::size_t>(found - example.answers.begin()));
-  expect_words(card, {"No plan exists", "income: locked", "savings: locked", "upper_bound",
-                      "largest ε with a plan", "no plan beyond"});
-  EXPECT_EQ(card.find("Certificate"), std::string::npos);
+TEST(Html, NothingThatPeopleWroteIsMarkup) {
+  const std::string evil = "</script><script>alert(1)</script><!--<b>\"x\" & 'y'";
+  const Model model = lending_model();
+  const PageOptions options{.title = "T" + evil,
+                            .epsilon = 0.01,
+                            .epsilon_rule = "e" + evil,
+                            .details = {{"d" + evil, "w" + evil}},
+                            .options = {{"o" + evil, "v" + evil}}};
+  const Json recourse = {{"results", Json::array({{{"id", "i" + evil}}})}};
+  const std::string page = to_html(model, options, to_text(recourse));
+  const std::string around = page.substr(0, page.find(program));
+  EXPECT_EQ(around.find("<b>"), std::string::npos);
+  EXPECT_EQ(around.find("<!--"), std::string::npos);
+  EXPECT_EQ(around.find("<script>"), std::string::npos);
+  EXPECT_EQ(parse_json(data_of(page, "recourse"), "recourse"), recourse);
+  const Json shown = parse_json(data_of(page, "page"), "page");
+  EXPECT_EQ(shown["title"], options.title);
+  EXPECT_EQ(shown["options"][0][1], "v" + evil);
+  expect_words(around, {"<title>T&lt;/script&gt;&lt;script&gt;alert(1)"});
 }
 
 TEST(Html, SaysWhatWasAsked) {
   auto example = lending_example(1, 0.03);
-  const std::string page = to_html(example.model, example.page, example.answers);
-  expect_words(page, {"ε = 0.03", "10 % of the training objective", "last-layer", "l2:",
-                      "a probability of 50.0 %", "1\u00A0500 rows", example.model.sha256, "exact"});
+  const auto lines = asked_lines(example.model, example.page);
+  expect_words(line_of(lines, "The promise"), {"ε = 0.03"});
+  EXPECT_EQ(line_of(lines, "How ε was chosen"), "10 % of the training objective");
+  expect_words(line_of(lines, "Set of models"), {"last-layer"});
+  expect_words(line_of(lines, "What “nearest” means"), {"l2:"});
+  expect_words(line_of(lines, "Threshold"), {"a probability of 50.0 %"});
+  expect_words(line_of(lines, "Training"), {"1 500 rows"});
+  EXPECT_EQ(line_of(lines, "Model (SHA-256)"), example.model.sha256);
+  EXPECT_EQ(line_of(lines, "Method"), "exact");
   example.page.epsilon = 0;
-  expect_words(to_html(example.model, example.page, {}), {"only the trained model itself"});
-}
-
-TEST(Html, EscapesWhatPeopleWrote) {
-  // Every text that comes from outside, hostile.
-  const std::string evil = "<b>\"x\" & 'y'</b>";
-  Model model = lending_model();
-  Schema schema = model.schema();
-  schema.target = {.column = "t" + evil, .favourable = "f" + evil};
-  schema.features = {
-      {.name = "n" + evil, .unit = "u" + evil},
-      {.name = "c" + evil, .kind = FeatureKind::categorical, .levels = {"p" + evil, "q" + evil}},
-      {.name = "o" + evil, .kind = FeatureKind::ordinal, .levels = {"r" + evil, "s" + evil}}};
-  const Json encoder = {
-      {"columns", {"n" + evil, "c" + evil + "=p" + evil, "c" + evil + "=q" + evil, "o" + evil}},
-      {"mean", {0, 0, 0, 0}},
-      {"scale", {1, 1, 1, 1}},
-      {"min", {0, 0, 0, 0}},
-      {"max", {9, 1, 1, 1}}};
-  model.encoder = Encoder::from_json(encoder, schema, "test");
-  model.network = linear_network(Vector::Ones(5));
-  model.curvature.hessian = Matrix::Identity(5, 5);
-  model.sha256 = "h" + evil;
-  Answer answer{.status = Status::certified,
-                .id = "i" + evil,
-                .query = {1.0, "p" + evil, "r" + evil},
-                .query_violations = {"v" + evil},
-                .message = "m" + evil};
-  answer.counterfactual = RawRow{2.0, "q" + evil, "s" + evil};
-  answer.changes = differences(schema, answer.query, *answer.counterfactual);
-  answer.certificate = Certifier(model, 0.01, 0).certify(*answer.counterfactual);
-  ASSERT_TRUE(answer.certificate);
-  Answer none{.status = Status::infeasible, .query = answer.query};
-  none.infeasible = Infeasibility{.blocking = {.constraints = {"k" + evil}}, .best = answer.query};
-  const PageOptions page{.title = "T" + evil,
-                         .epsilon = 0.01,
-                         .epsilon_rule = "e" + evil,
-                         .details = {{"d" + evil, "w" + evil}}};
-  const std::string text = to_html(model, page, {answer, none});
-  EXPECT_EQ(markup_fault(text), "");
-  EXPECT_EQ(text.find("<b>"), std::string::npos);
-  for (const char c : std::string("tfnucpqorshivmkTedw")) {
-    EXPECT_NE(text.find(std::string(1, c) + "&lt;b&gt;"), std::string::npos) << c;
-  }
-}
-
-TEST(Html, LimitsTheCardsAndSaysSo) {
-  auto example = lending_example(6, 0.03);
-  example.page.max_cards = 2;
-  const std::string page = to_html(example.model, example.page, example.answers);
-  EXPECT_EQ(cards_of(page).size(), 2U);
-  expect_words(page, {"8 further answers are counted above but not shown here",
-                      "<span class=\"number\">10</span>"});
-}
-
-TEST(Html, OfNothingIsAPageThatSaysSo) {
-  const Model model = lending_model();
-  const std::string page = to_html(model, {.epsilon = 0.01}, {});
-  EXPECT_EQ(markup_fault(page), "");
-  expect_words(page, {"There were no queries"});
-  EXPECT_EQ(cards_of(page).size(), 0U);
-}
-
-TEST(Html, GivesACurveToTheFirstPlanOnly) {
-  auto example = lending_example(1, 0.03);
-  example.answers.resize(1);
-  example.answers.push_back(example.answers[0]);
-  example.answers[1].plan = 1;
-  const std::vector<std::string> cards =
-      cards_of(to_html(example.model, example.page, example.answers, example.curves));
-  ASSERT_EQ(cards.size(), 2U);
-  EXPECT_EQ(occurrences(cards[0], "line-chart"), 1U);
-  EXPECT_EQ(occurrences(cards[1], "line-chart"), 0U);
-  expect_words(cards[1], {"plan 2"});
+  expect_words(line_of(asked_lines(example.model, example.page), "The promise"),
+               {"only the trained model itself"});
 }
 
 TEST(Html, DoesNotCallALocalSearchAProof) {
   auto example = lending_example(1, 0.03);
-  example.answers.resize(1);
-  example.answers[0].attack = Attack{.logit = 0.5};
   example.curves[0].max_epsilon = 0.04;
-  example.curves[0].is_proved = false;
-  const std::string page = to_html(example.model, example.page, example.answers, example.curves);
-  EXPECT_EQ(markup_fault(page), "");
-  expect_words(page,
-               {"No plan was found beyond ε = 0.04, which proves nothing", "none found beyond 0.04",
-                "Attack: no network within ε was found that declines it"});
-  EXPECT_EQ(page.find("No plan exists"), std::string::npos);
+  for (const bool is_proved : {true, false}) {
+    example.curves[0].is_proved = example.curves[0].is_max_proved = is_proved;
+    const std::string page = to_html(example.model, example.page, no_answers, example.curves);
+    const Json curve = parse_json(data_of(page, "page"), "page")["curves"][0];
+    EXPECT_EQ(curve["max_epsilon"], 0.04);
+    EXPECT_EQ(curve["max_epsilon_is_proved"], is_proved);
+  }
 }
 
 TEST(Html, DoesNotPromiseMoreThanTheCertificates) {
   auto example = lending_example(1, 0.03);
   example.model.training.head_decrement = 0.01;
-  expect_words(to_html(example.model, example.page, example.answers),
+  expect_words(line_of(asked_lines(example.model, example.page), "The promise"),
                {"The trained model itself is 0.01 above the best"});
   example.page.set.damping = 0.1;
-  const std::string damped = to_html(example.model, example.page, example.answers);
+  const std::string damped = line_of(asked_lines(example.model, example.page), "The promise");
   expect_words(damped, {"damping 0.1 in place of the objective", "not all models that are nearly"});
   EXPECT_EQ(damped.find("training objective is at most"), std::string::npos);
 }
@@ -226,10 +153,7 @@ TEST(Html, DoesNotPromiseMoreThanTheCertificates) {
 TEST(Html, ShowsScoresWhereTheLossHasNoProbabilities) {
   auto example = lending_example(2, 0.03);
   example.model.training.loss_kind = LossKind::squared;
-  const std::string page = to_html(example.model, example.page, example.answers);
-  EXPECT_EQ(markup_fault(page), "");
-  expect_words(page, {"Score for approved = yes", "a score of 0"});
-  EXPECT_EQ(page.find("robability"), std::string::npos);
+  EXPECT_EQ(line_of(asked_lines(example.model, example.page), "Threshold"), "a score of 0");
 }
 
 }  // namespace

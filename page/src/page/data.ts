@@ -15,6 +15,7 @@ export interface Reasons {
 }
 
 export interface Infeasible {
+  proof?: { enumeration?: boolean; upper_bound?: number };
   max_epsilon?: number;
   blocking?: string[];
   blocking_is?: string;
@@ -33,6 +34,7 @@ export interface Answer extends Record_ {
   reasons?: Reasons;
   infeasible?: Infeasible;
   attack?: { broken: boolean };
+  gap?: number;
   sha256?: string;
 }
 

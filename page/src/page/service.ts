@@ -1,5 +1,5 @@
 // The service that served this page: same origin, a token where it wants one, no cookies.
-import { readModel, type Row } from '../verify/model.ts';
+import { readModel, type Model, type Row } from '../verify/model.ts';
 import { byPerson, isTradeOff, readRecourse, type Answer, type Curve, type Data, type Head, type Histogram } from './data.ts';
 
 export class ServiceError extends Error {
@@ -13,6 +13,12 @@ export interface Asking {
   options: Record<string, unknown>;
   people: Row[];
   display?: boolean;
+}
+
+/** What the model recommends, or a hundredth of its objective. */
+function usualEpsilon(model: Model): { value: number; rule: string } {
+  const advice = (model.recommended as Record<string, { epsilon?: number; rule?: string }> | null)?.['last-layer'];
+  return { value: advice?.epsilon ?? 0.01 * model.objective, rule: advice?.rule ?? '1%' };
 }
 
 export class Service {
@@ -63,7 +69,7 @@ export class Service {
     }));
     return {
       model, modelText, people, recourseText: null,
-      head: { model_sha256: model.sha256, epsilon: { value: 0, rule: 'auto' }, set: 'last-layer', cost: 'l2', options: { threshold: model.threshold } },
+      head: { model_sha256: model.sha256, epsilon: usualEpsilon(model), set: 'last-layer', cost: 'l2', options: { threshold: model.threshold } },
       page: { title: `Recourse: ${about.name}`, program: 'ellice', asked: [], options: [], histograms: about.histograms, curves: [] },
     };
   }

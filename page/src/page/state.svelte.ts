@@ -4,9 +4,9 @@ import { encode } from '../verify/encoder.ts';
 import { violations, type Direction, type Options } from '../verify/constraints.ts';
 import { verifyRecord } from '../verify/recourse.ts';
 import type { Feature, Row, Value } from '../verify/model.ts';
-import type { Answer, Curve, Data, Head, Person } from './data.ts';
+import type { Answer, Curve, Data, Head, Histogram, Person } from './data.ts';
 import type { Service } from './service.ts';
-import { sigmoid } from './words.ts';
+import { percent, sigmoid } from './words.ts';
 
 export interface Wish {
   lock?: boolean;
@@ -79,9 +79,22 @@ export class PageState {
   get hasProbabilities(): boolean {
     return this.model.lossKind === 'logistic' && this.model.kind !== 'softmax';
   }
-  /** Whether the set of models is one whose worst member this page can compute. */
+  /** Whether the set of models is one whose worst member this page can compute: of an ensemble it has but one model. */
   get canJudge(): boolean {
-    return this.head.set === 'last-layer' || this.head.set === 'ensemble';
+    return this.head.set === 'last-layer';
+  }
+  /** For whom a certificate or a verdict speaks at this ε, and no more. */
+  promise(epsilon: number): string {
+    const { set, options } = this.head;
+    const within = percent(epsilon / this.model.objective, 2);
+    if (epsilon === 0) return 'today’s model alone';
+    if (set === 'full' || set === 'isotropic') return 'every network within ε of today’s, to first order only';
+    if (options.damping !== undefined) return 'every model of the damped ellipsoid of size ε, which are not all models that are nearly as good';
+    const which = this.model.hidden.length > 0 ? 'model that differs from today’s in the last layer only and' : 'model that';
+    if (set === 'ensemble') return `every ${which} is within ${within} of the best, around each model of the ensemble`;
+    return set === 'true'
+      ? `every ${which} is at most ${within} worse than the best in training`
+      : `every ${which} is at most ${within} worse than the best in training, to second order`;
   }
 
   readonly set = $derived.by(() => new Ellipsoid(this.data.model, this.epsilon, this.head.options.damping ?? null));
@@ -101,6 +114,12 @@ export class PageState {
     const answer = this.answer;
     return answer && answer.status !== 'not_asked' && answer.certificate ? verifyRecord(this.model, this.head, answer) : null;
   });
+
+  /** Of the training rows; a feature may be called "constructor". */
+  histogram(name: string): Histogram | undefined {
+    const all = this.data.page.histograms;
+    return all && Object.hasOwn(all, name) ? all[name] : undefined;
+  }
 
   standing(row: Row): Standing | null {
     try {
@@ -122,7 +141,9 @@ export class PageState {
   }
 
   private finish(logit: number, robust: number, radius: number): Standing {
-    return { logit, robust, radius, accepted: logit >= this.threshold, robustly: robust >= this.threshold };
+    // A hair more than the threshold, for rounding; certificates keep a larger margin.
+    const enough = this.threshold + 1e-13 * (1 + Math.abs(logit));
+    return { logit, robust, radius, accepted: logit >= this.threshold, robustly: robust >= enough };
   }
 
   probability(logit: number): number {
@@ -131,7 +152,7 @@ export class PageState {
 
   /** What a run is asked for, from the switches on the form. */
   get options(): Options {
-    const bounds: NonNullable<Options['bounds']> = {}, direction: NonNullable<Options['direction']> = {}, lock: string[] = [];
+    const bounds: NonNullable<Options['bounds']> = Object.create(null), direction: NonNullable<Options['direction']> = Object.create(null), lock: string[] = [];
     for (const [name, wish] of Object.entries(this.wishes)) {
       if (wish.lock) lock.push(name);
       if (wish.low !== undefined || wish.high !== undefined) bounds[name] = [wish.low ?? null, wish.high ?? null];
@@ -261,7 +282,7 @@ export class PageState {
       Object.assign(options, { lock, bounds, direction });
       if (threshold !== undefined) options.threshold = threshold;
       if (horizon !== undefined) options.horizon = horizon;
-      const asking = { epsilon: this.epsilon > 0 ? this.epsilon : 'auto', options, people: [from] };
+      const asking = { epsilon: String(this.epsilon), options, people: [from] };
       const said = await this.service.explain(asking);
       const place = this.people.length === 0 ? 0 : this.chosen;
       const index = this.person?.index ?? 0;
@@ -289,7 +310,8 @@ export function averagePerson(data: Data): Row {
   for (const feature of data.model.features) {
     const mean = data.model.mean[feature.column]!;
     if (feature.levels.length > 0) {
-      const counts = data.page.histograms?.[feature.name]?.counts;
+      const all = data.page.histograms;
+      const counts = all && Object.hasOwn(all, feature.name) ? all[feature.name]!.counts : undefined;
       const most = counts ? counts.indexOf(Math.max(...counts)) : feature.kind === 'ordinal' ? Math.round(mean) : 0;
       row[feature.name] = feature.levels[Math.max(0, Math.min(most, feature.levels.length - 1))]!;
     } else {

@@ -27,8 +27,8 @@ export function number(value: number, digits = 4): string {
 }
 
 export function percent(share: number, digits = 1): string {
-  if (share > 0 && share < 0.5 * 10 ** (-digits - 2)) return `< ${10 ** -digits}\u202f%`;
-  if (share < 1 && share > 1 - 0.5 * 10 ** (-digits - 2)) return `> ${(100 - 10 ** -digits).toFixed(digits)}\u202f%`;
+  if (share > 0 && share < 0.5 * 10 ** (-digits - 2)) return `<\u202f${10 ** -digits}\u202f%`;
+  if (share < 1 && share > 1 - 0.5 * 10 ** (-digits - 2)) return `>\u202f${(100 - 10 ** -digits).toFixed(digits)}\u202f%`;
   return `${(100 * share).toFixed(digits)}\u202f%`;
 }
 
@@ -64,6 +64,9 @@ export function steps(model: Model, changes: { feature: string; from: Value; to:
     return [{ feature, verb: verbOf(feature, change.from, change.to), from: valueText(feature, change.from), to: withUnit(feature, change.to) }];
   });
 }
+
+/** Texts of the program with numbers that do not break: 15 300. */
+export const whole = (text: string): string => text.replace(/(\d) (?=\d{3}(?!\d))/g, '$1\u202f');
 
 export const plural = (count: number, one: string, many = one + 's'): string => `${number(count)} ${count === 1 ? one : many}`;
 

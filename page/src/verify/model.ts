@@ -18,6 +18,7 @@ export interface Feature {
   allowed?: Value[];
   direction: 'increase' | 'decrease' | 'any';
   immutable: boolean; // or protected
+  isProtected: boolean;
   slow?: string;
   weight: number;
   unit: string;
@@ -87,6 +88,7 @@ function featureOf(name: string, spec: Json, oneHot: Json, column: number): Feat
     allowed: spec.allowed,
     direction: spec.direction ?? 'any',
     immutable: spec.immutable === true || spec.protected === true,
+    isProtected: spec.protected === true,
     slow: spec.slow,
     weight: spec.weight ?? 1,
     unit: spec.unit ?? '',
@@ -102,7 +104,7 @@ function need(condition: boolean, message: string): asserts condition {
 
 function readFeatures(tree: Node, schema: Json): Feature[] {
   const names = keys(member(member(tree, 'schema')!, 'features'));
-  const oneHot = (schema.one_hot ?? {}) as Json;
+  const oneHot = (schema.one_hot ?? Object.create(null)) as Json;
   for (const group of Object.keys(oneHot)) need(names.includes(group), `schema.features has no ${group}`);
   const features: Feature[] = [];
   let column = 0;
