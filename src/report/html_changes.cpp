@@ -74,8 +74,8 @@ std::string change_picture(const Change& change, const Encoder& encoder) {
   const std::size_t j = feature_index(encoder.schema(), change.feature);
   const Feature& feature = encoder.schema().features[j];
   if (feature.is_number()) {
-    const Index column = encoder.first_column(j);
-    return number_picture(feature, change, encoder.min()[column], encoder.max()[column]);
+    const ColumnStatistics seen = encoder.statistics(j);
+    return number_picture(feature, change, seen.min, seen.max);
   }
   if (feature.kind == FeatureKind::ordinal) return ordinal_picture(feature, change);
   return chips(feature, change);

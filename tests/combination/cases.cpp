@@ -1,5 +1,6 @@
 #include "combination/cases.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "combination/draw.hpp"
@@ -187,6 +188,27 @@ const Method& draw_method(const Case& drawn, Random& random) {
   }
 }
 
+/// Only the exact search looks at bins; whatever else is asked finds them immutable.
+void settle_bins(Case& drawn) {
+  std::vector<Feature>& features = drawn.schema.features;
+  const auto is_binned = [](const Feature& feature) { return feature.is_binned(); };
+  if (std::none_of(features.begin(), features.end(), is_binned)) return;
+  const bool is_exact =
+      !has_hidden_layers(drawn) && !is_first_order(drawn.asked.set.value_or(SetKind::last_layer));
+  const auto is_other = [](const Run& run) {
+    return run.method != "exact" && run.method != automatic_method;
+  };
+  if (is_exact) {
+    std::erase_if(drawn.runs, is_other);
+    return;
+  }
+  for (Feature& feature : features) {
+    if (!feature.is_binned()) continue;
+    feature.immutable = true;
+    feature.slow.reset();
+  }
+}
+
 }  // namespace
 
 Case draw_case(std::uint64_t seed) {
@@ -195,6 +217,8 @@ Case draw_case(std::uint64_t seed) {
   Population population = draw_population(random);
   Random later = Random(seed).split(5);
   if (once_in(later, 5)) draw_paces(population, later);
+  Random apart = Random(seed).split(6);
+  if (once_in(apart, 4)) draw_bins(population, apart);
   drawn.schema = population.schema;
   drawn.table = draw_rows(population, random);
   drawn.people = draw_people(population, random);
@@ -210,6 +234,7 @@ Case draw_case(std::uint64_t seed) {
   drawn.runs.push_back(usual);
   for (std::uint64_t count = 1 + random.below(2); count > 0; --count)
     drawn.runs.push_back(draw_run(draw_method(drawn, random), random));
+  settle_bins(drawn);
   return drawn;
 }
 
