@@ -4,9 +4,11 @@
 #include "core/utf8.hpp"
 #include "data/csv_detection.hpp"
 #include "data/draft.hpp"
+#include "data/draft_bins.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
+#include "ellice/data/dataset.hpp"
 #include "report/text_table.hpp"
 #include "verb.hpp"
 
@@ -26,6 +28,8 @@ struct SchemaArguments {
   std::string missing = "auto";
   bool merge_levels = false;
   bool strict = false;
+  std::optional<int> bins = {};
+  std::vector<double> special = {};
   std::string format = "yaml";
   std::string output = "-";
 };
@@ -132,6 +136,17 @@ void require_no_doubts(const SchemaDraft& draft, const std::string& source) {
                 source, fmt::join(doubts, "; "));
 }
 
+/// Reads the table once more, by the schema that was drafted.
+void add_bins(SchemaDraft& draft, const CsvFormat& format, const SchemaArguments& arguments) {
+  require(arguments.data != "-",
+          "--bins reads the table twice and cannot take standard input; give the name of a file");
+  Schema schema = draft.schema;
+  schema.missing = MissingPolicy::median;
+  CsvReader again(arguments.data, [&](std::string_view) { return format; });
+  const Dataset data = read_dataset(again, schema);
+  draft_bins(draft, data, {.count = *arguments.bins, .special = arguments.special});
+}
+
 ExitStatus run_schema(const SchemaArguments& arguments) {
   const Console console = begin(arguments.common);
   const FormatHints hints = hints_of(arguments);
@@ -146,6 +161,7 @@ ExitStatus run_schema(const SchemaArguments& arguments) {
                                     .missing_values = detection.missing_values,
                                     .merge_levels = arguments.merge_levels},
                                    console.progress());
+  if (arguments.bins) add_bins(draft, detection.format, arguments);
   draft.notes.insert(draft.notes.begin(), detection.found.begin(), detection.found.end());
   draft.doubts.insert(draft.doubts.begin(), detection.doubts.begin(), detection.doubts.end());
   if (arguments.strict) require_no_doubts(draft, source.name());
@@ -191,6 +207,12 @@ void add_schema(Verb& program, Job& job) {
       ->capture_default_str();
   verb.add_flag("--merge-levels", arguments->merge_levels,
                 "levels that differ in case or blanks only are one");
+  verb.add_field("--bins", arguments->bins, at_least(2),
+                 "draft numbers as binned, each with at most so many intervals at quantiles");
+  verb.add_option("--special", arguments->special,
+                  "codes that are bins of their own (-9,-8); negative ones among positive numbers "
+                  "are found without it")
+      ->delimiter(',');
   verb.add_flag("--strict-draft", arguments->strict,
                 "fail, and write nothing, while a guess should be decided by a person");
   verb.add_option("--format", arguments->format, "form of the result")
@@ -202,7 +224,8 @@ void add_schema(Verb& program, Job& job) {
       "Examples:\n"
       "  ellice schema loans.csv --target approved --favourable yes\n"
       "  ellice schema loans.csv --target approved --favourable yes -o loans.yaml\n"
-      "  ellice schema loans.csv --target approved --favourable yes --missing NA,? -o loans.yaml");
+      "  ellice schema loans.csv --target approved --favourable yes --missing NA,? -o loans.yaml\n"
+      "  ellice schema loans.csv --target approved --favourable yes --bins 5 -o loans.yaml");
   verb.callback([arguments, &job] { job = [arguments] { return run_schema(*arguments); }; });
 }
 

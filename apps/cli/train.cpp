@@ -25,6 +25,23 @@ namespace {
 constexpr double tolerable_decrement = 1e-3;
 constexpr double worth_telling_seconds = 120;
 
+/// What can be fitted; an additive model is a logistic one on bins.
+enum class ModelChoice { logistic, mlp, softmax, additive };
+
+}  // namespace
+
+}  // namespace ellice::cli
+
+template <>
+struct ellice::EnumNames<ellice::cli::ModelChoice> {
+  static constexpr std::array<std::string_view, 4> names = {"logistic", "mlp", "softmax",
+                                                            "additive"};
+};
+
+namespace ellice::cli {
+
+namespace {
+
 struct TrainArguments {
   CommonOptions common = {};
   std::string data = {};
@@ -33,6 +50,7 @@ struct TrainArguments {
   std::optional<bool> balance = {};
   Selection selection = {};
   TrainingOptions training = {};
+  ModelChoice model = ModelChoice::logistic;
   OutputFormat format = OutputFormat::table;
   std::string output = {};
 };
@@ -184,8 +202,9 @@ std::string report_text(const Report& report, const std::string& output) {
   line("accuracy", accuracy);
   line("loss", fmt::format("{} ({}, mean)", rounded(training.loss), enum_name(training.loss_kind)));
   line("objective",
-       fmt::format("{} with l2 = {}{}", rounded(training.objective), number_text(training.l2),
-                   training.penalize_bias ? "" : ", bias not penalised"));
+       fmt::format("{} with l2 = {}{}{}", rounded(training.objective), number_text(training.l2),
+                   training.penalize_bias ? "" : ", bias not penalised",
+                   training.penalty_factors.size() > 0 ? ", bins by their rows" : ""));
   if (training.weights) {
     const std::string& column = training.weights->column;
     const bool is_balanced = training.weights->class_weight == ClassWeight::balanced;
@@ -243,7 +262,34 @@ void foretell(const Dataset& data, const TrainingOptions& options, const Console
                   "take less"));
 }
 
+/// The options that the chosen model stands for.
+void take_model(TrainArguments& arguments) {
+  TrainingOptions& training = arguments.training;
+  training.bin_penalty = arguments.model == ModelChoice::additive;
+  switch (arguments.model) {
+    case ModelChoice::logistic:
+    case ModelChoice::additive:
+      training.model = NetworkKind::logistic;
+      return;
+    case ModelChoice::mlp:
+      training.model = NetworkKind::mlp;
+      return;
+    case ModelChoice::softmax:
+      training.model = NetworkKind::softmax;
+      return;
+  }
+}
+
+void require_bins(const Schema& schema) {
+  const bool has_bins = std::any_of(schema.features.begin(), schema.features.end(),
+                                    [](const Feature& feature) { return feature.is_binned(); });
+  require(has_bins,
+          "--model additive is for schemas with features of kind binned; `ellice schema --bins 5` "
+          "drafts one");
+}
+
 ExitStatus run_train(TrainArguments arguments, bool gives_hidden) {
+  take_model(arguments);
   // A softmax model has hidden layers only where some are asked for.
   if (arguments.training.model == NetworkKind::softmax && !gives_hidden) {
     arguments.training.network.hidden.clear();
@@ -260,6 +306,7 @@ ExitStatus run_train(TrainArguments arguments, bool gives_hidden) {
   selection.balance = arguments.balance.value_or(of_the_paper);
 
   const Dataset data = load_data(arguments, console);
+  if (arguments.model == ModelChoice::additive) require_bins(data.schema);
   foretell(data, arguments.training, console);
   const TrainingResult result =
       train(data, selection, arguments.training,
@@ -315,7 +362,11 @@ void add_train(Verb& program, Job& job) {
       "--no-balance", [arguments] { arguments->balance = false; },
       "use all rows of one of the paper's data sets");
   add_flags(verb, arguments->selection, {"recipe", "balance", "seed"});
-  add_flags(verb, arguments->training);
+  add_choice(
+      verb, "--model", arguments->model,
+      "kind of model; additive: logistic on bins, the weight of a bin penalised as the share "
+      "of rows in it");
+  add_flags(verb, arguments->training, {"model"});
   add_flags(verb, arguments->training.network, {}, "Networks (--model mlp or softmax)");
   verb.add_option("-o,--output", arguments->output, "model file to write, or - for standard output")
       ->required();

@@ -147,6 +147,17 @@ Box RowConstraints::around(const std::vector<FeatureValues>& all) const {
     const FeatureValues& values = all[j];
     if (!values.may_change || values.lower > values.upper) continue;
     const Index first = encoder_->first_column(j);
+    if (values.bins != nullptr) {
+      // Between the own bin and those that can be reached.
+      for (const double number : values.nearest_by_bin()) {
+        const Vector there = encoder_->columns_of(j, number);
+        for (Index k = 0; k < there.size(); ++k) {
+          box.lower(first + k) = std::min(box.lower(first + k), there(k));
+          box.upper(first + k) = std::max(box.upper(first + k), there(k));
+        }
+      }
+      continue;
+    }
     if (encoder_->schema().features[j].kind == FeatureKind::categorical) {
       if (!values.has_others()) continue;
       box.lower.segment(first, encoder_->column_count(j)).setZero();
@@ -167,7 +178,9 @@ std::optional<Index> RowConstraints::gap_at(const std::vector<FeatureValues>& al
   for (std::size_t j = 0; j < all.size(); ++j) {
     const FeatureValues& values = all[j];
     if (!values.may_change || values.lower > values.upper || !values.keeps_own) continue;
-    if (encoder_->schema().features[j].kind == FeatureKind::categorical) continue;
+    if (encoder_->schema().features[j].kind == FeatureKind::categorical || values.bins != nullptr) {
+      continue;
+    }
     const Index column = encoder_->first_column(j);
     const double x = point(column);
     const bool is_between =
@@ -185,7 +198,8 @@ std::vector<Box> RowConstraints::pieces(const std::vector<FeatureValues>& all) c
     const FeatureValues& values = all[j];
     const bool has_range = values.may_change && values.keeps_own && values.lower <= values.upper;
     const bool is_apart = values.own < values.lower || values.own > values.upper;
-    const bool is_ordered = encoder_->schema().features[j].kind != FeatureKind::categorical;
+    const bool is_ordered =
+        encoder_->schema().features[j].kind != FeatureKind::categorical && values.bins == nullptr;
     if (!has_range || !is_apart || !is_ordered) continue;
     std::vector<std::vector<FeatureValues>> split_parts;
     for (const std::vector<FeatureValues>& part : parts) {

@@ -40,6 +40,23 @@ double pace_limit(const Feature& feature, const Horizon& horizon) {
   return feature.kind == FeatureKind::ordinal ? std::trunc(limit) : limit;
 }
 
+bool is_code(const Bins& bins, double number) {
+  return std::any_of(bins.special.begin(), bins.special.end(),
+                     [&](const Bins::Code& code) { return code.number == number; });
+}
+
+/// Whether a number lies in an interval between two edges, the outer ones open.
+bool lies_in(const Bins& bins, std::size_t interval, double number) {
+  const bool is_right = bins.closed == Bins::Closed::right;
+  if (interval > 0) {
+    const double low = bins.edges[interval - 1];
+    if (is_right ? number <= low : number < low) return false;
+  }
+  if (interval == bins.edges.size()) return true;
+  const double high = bins.edges[interval];
+  return is_right ? number <= high : number < high;
+}
+
 /// How far a row is from a rule's bound: Σ coefficient·value − bound, and the sizes of its terms.
 struct Excess {
   long double value = 0;
@@ -89,6 +106,7 @@ bool FeatureValues::is_on_grid(double value) const {
 bool FeatureValues::admits(double value) const {
   if (value == own) return keeps_own;
   if (!may_change || !(value >= lower && value <= upper)) return false;
+  if (bins != nullptr && is_code(*bins, value)) return false;
   if (listed) return std::find(listed->begin(), listed->end(), value) != listed->end();
   return !step || is_on_grid(value);
 }
@@ -101,6 +119,10 @@ std::optional<double> FeatureValues::next(double value, int side) const {
     if (!is_beyond || candidate == own || !admits(candidate)) return;
     if (!nearest || (side > 0 ? candidate < *nearest : candidate > *nearest)) nearest = candidate;
   };
+  if (bins != nullptr) {
+    for (const double candidate : nearest_by_bin()) consider(candidate);
+    return nearest;
+  }
   if (listed) {
     for (const double candidate : *listed) consider(candidate);
     return nearest;
@@ -112,6 +134,37 @@ std::optional<double> FeatureValues::next(double value, int side) const {
     consider(static_cast<double>(origin + (first + k) * static_cast<long double>(*step)));
   }
   return nearest;
+}
+
+std::vector<double> FeatureValues::nearest_by_bin() const {
+  std::vector<double> result;
+  if (bins == nullptr || !may_change || lower > upper) return result;
+  for (std::size_t interval = 0; interval <= bins->edges.size(); ++interval) {
+    if (!is_code(*bins, own) && lies_in(*bins, interval, own)) continue;
+    std::optional<double> nearest;
+    const auto consider = [&](double number) {
+      if (number == own || !lies_in(*bins, interval, number) || !admits(number)) return;
+      if (!nearest || std::abs(number - own) < std::abs(*nearest - own)) nearest = number;
+    };
+    if (listed) {
+      for (const double number : *listed) consider(number);
+    } else {
+      const double low = interval == 0 ? -infinity : bins->edges[interval - 1];
+      const double high = interval == bins->edges.size() ? infinity : bins->edges[interval];
+      const auto around = [&](double place) {
+        if (!std::isfinite(place)) return;
+        consider(place);
+        const long double at = std::round((static_cast<long double>(place) - origin) / *step);
+        const int reach = 3 + static_cast<int>(bins->special.size());
+        for (int k = -reach; k <= reach; ++k)
+          consider(static_cast<double>(origin + (at + k) * static_cast<long double>(*step)));
+      };
+      const double first = std::max(low, lower);
+      around(std::clamp(own, first, std::max(first, std::min(high, upper))));
+    }
+    if (nearest) result.push_back(*nearest);
+  }
+  return result;
 }
 
 bool FeatureValues::is_empty() const {
@@ -162,14 +215,22 @@ std::vector<std::string> RowConstraints::names() const {
     const Feature& feature = schema.features[j];
     const Named named = named_of(j);
     for (const std::string* name :
-         {&named.immutable, &named.locked, &named.minimum, &named.maximum, &named.training,
-          &named.direction, &named.pace, &named.allowed}) {
+         {&named.immutable, &named.locked, &named.code, &named.minimum, &named.maximum,
+          &named.training, &named.direction, &named.pace, &named.allowed}) {
       if (!name->empty()) result.push_back(feature.name + ": " + *name);
     }
   }
   for (const Rule& rule : schema.constraints) result.push_back("rule " + rule.text);
   for (const Implication& one : schema.implications) result.push_back("rule " + one.text);
   return result;
+}
+
+std::pair<double, double> RowConstraints::training_range(std::size_t j) const {
+  const Feature& feature = encoder_->schema().features[j];
+  const ColumnStatistics seen = encoder_->statistics(j);
+  const double own = raw_(static_cast<Index>(j));
+  if (feature.is_binned() && is_code(feature.bins, own)) return {seen.min, seen.max};
+  return {std::min(seen.min, own), std::max(seen.max, own)};
 }
 
 RowConstraints::Named RowConstraints::named_of(std::size_t j) const {
@@ -181,14 +242,17 @@ RowConstraints::Named RowConstraints::named_of(std::size_t j) const {
   Named result;
   if (feature.immutable) result.immutable = "immutable";
   if (limits.locked) result.locked = "locked";
+  if (feature.is_binned()) {
+    for (const Bins::Code& code : feature.bins.special) {
+      if (code.number == raw_(static_cast<Index>(j)))
+        result.code = fmt::format("stays {} ({})", code.text, code.number);
+    }
+  }
   if (least) result.minimum = fmt::format("at least {}", *least);
   if (most) result.maximum = fmt::format("at most {}", *most);
   if (feature.is_number() && constraints_->range == RangePolicy::train) {
-    const double own = raw_(static_cast<Index>(j));
-    const Index column = encoder_->first_column(j);
-    result.training =
-        fmt::format("within the training range {} to {}", std::min(encoder_->min()(column), own),
-                    std::max(encoder_->max()(column), own));
+    const auto [low, high] = training_range(j);
+    result.training = fmt::format("within the training range {} to {}", low, high);
   }
   if (feature.kind != FeatureKind::categorical && direction != Direction::any) {
     result.direction = direction == Direction::increase ? "may only increase" : "may only decrease";
@@ -211,7 +275,8 @@ FeatureValues RowConstraints::values_of(std::size_t j, std::size_t query_index,
   const auto bound = [&](const std::string& name) {
     return !name.empty() && binds(feature.name + ": " + name);
   };
-  result.may_change = !bound(named.immutable) && !bound(named.locked);
+  result.may_change = !bound(named.immutable) && !bound(named.locked) && !bound(named.code);
+  if (feature.is_binned()) result.bins = &feature.bins;
   result.lower = -infinity;
   result.upper = infinity;
   if (feature.is_number()) {
@@ -219,9 +284,9 @@ FeatureValues RowConstraints::values_of(std::size_t j, std::size_t query_index,
     if (bound(named.minimum)) result.lower = limits.min ? *limits.min : *feature.min;
     if (bound(named.maximum)) result.upper = limits.max ? *limits.max : *feature.max;
     if (bound(named.training)) {
-      const Index column = encoder_->first_column(j);
-      result.lower = std::max(result.lower, std::min(encoder_->min()(column), result.own));
-      result.upper = std::min(result.upper, std::max(encoder_->max()(column), result.own));
+      const auto [low, high] = training_range(j);
+      result.lower = std::max(result.lower, low);
+      result.upper = std::min(result.upper, high);
     }
   } else {
     result.lower = 0;
@@ -329,6 +394,7 @@ std::vector<std::string> RowConstraints::broken_by_query(bool as_of_0_1_0) const
     const Feature& feature = schema.features[j];
     const FeatureLimits limits = constraints_->of(query_index_, feature.name);
     const double own = raw_(static_cast<Index>(j));
+    if (feature.is_binned() && is_code(feature.bins, own)) continue;
     const double least = limits.min.value_or(feature.min.value_or(-infinity));
     const double most = limits.max.value_or(feature.max.value_or(infinity));
     if (own < least) result.push_back(fmt::format("{}: {} is below {}", feature.name, own, least));

@@ -42,11 +42,15 @@ struct FeatureValues {
   std::optional<double> step = {};  // other values are origin + k·step
   double origin = 0;
   std::optional<std::vector<double>> listed = {};  // or these, increasing
+  const Bins* bins = nullptr;  // of a binned feature: no code is admitted but an own one
 
   [[nodiscard]] bool admits(double value) const;
   [[nodiscard]] bool is_discrete() const { return step || listed; }
-  /// Of discrete values other than the own, the nearest strictly above (+1) or below (−1).
+  /// Of discrete values other than the own, the nearest strictly above (+1) or below (−1); of a
+  /// binned feature the nearest ones of each bin stand for all.
   [[nodiscard]] std::optional<double> next(double value, int side) const;
+  /// Of a binned feature: of every other interval the admitted number that is nearest to the own.
+  [[nodiscard]] std::vector<double> nearest_by_bin() const;
   /// Whether a discrete value other than the own is left.
   [[nodiscard]] bool has_others() const { return next(own, 1) || next(own, -1); }
   [[nodiscard]] bool is_empty() const;
@@ -113,6 +117,7 @@ class RowConstraints {
   struct Named {
     std::string immutable = {};
     std::string locked = {};
+    std::string code = {};
     std::string minimum = {};
     std::string maximum = {};
     std::string training = {};
@@ -121,6 +126,8 @@ class RowConstraints {
     std::string allowed = {};
   };
   [[nodiscard]] Named named_of(std::size_t feature) const;
+  /// Enlarged to hold the person's own number, unless that is a code.
+  [[nodiscard]] std::pair<double, double> training_range(std::size_t feature) const;
   void read(const std::vector<std::optional<double>>& display_steps);
   [[nodiscard]] bool binds(const std::string& name) const;
   [[nodiscard]] FeatureValues values_of(std::size_t feature, std::size_t query_index,

@@ -35,7 +35,21 @@ Vector weights_by_column(const Encoder& encoder) {
   return result;
 }
 
-double cost_of_move(const Cost& cost, const Encoder& encoder, VectorArg from, VectorArg to) {
+Vector distance_by_column(const Encoder& encoder, VectorArg from_raw, VectorArg to_raw) {
+  const auto in_model_space = [&](const Vector& raw) {
+    return encoder.encode(encoder.values({raw.data(), static_cast<std::size_t>(raw.size())}));
+  };
+  Vector result = in_model_space(to_raw) - in_model_space(from_raw);
+  for (std::size_t j = 0; j < encoder.schema().features.size(); ++j) {
+    if (encoder.schema().features[j].kind != FeatureKind::binned) continue;
+    const auto i = static_cast<Index>(j);
+    for (Index k = 0; k < encoder.column_count(j); ++k) result(encoder.first_column(j) + k) = 0;
+    result(encoder.first_column(j)) = (to_raw(i) - from_raw(i)) / encoder.statistics(j).scale;
+  }
+  return result;
+}
+
+double cost_of_move(const Cost& cost, const Encoder& encoder, VectorArg distance) {
   const std::vector<Feature>& features = encoder.schema().features;
   const CostTerms terms = terms_of(cost.kind);
   long double total = 0;
@@ -46,7 +60,7 @@ double cost_of_move(const Cost& cost, const Encoder& encoder, VectorArg from, Ve
     long double squares = 0;
     long double absolutes = 0;
     for (Index i = first; i < first + count; ++i) {
-      const long double move = static_cast<long double>(to(i)) - from(i);
+      const long double move = distance(i);
       squares += move * move;
       absolutes += std::abs(move);
     }

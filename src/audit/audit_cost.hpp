@@ -18,9 +18,12 @@ struct CostTerms {
 };
 [[nodiscard]] CostTerms terms_of(CostKind kind);
 
-/// What a move costs (docs/reference/formats.md, `weight`), added up by the audit itself: `from`
-/// and `to` are points of model space.
-[[nodiscard]] double cost_of_move(const Cost& cost, const Encoder& encoder, VectorArg from,
-                                  VectorArg to);
+/// How far a row is from another, by column: differences in model space, and of a binned feature
+/// the distance of its numbers in standard deviations, in its first column.
+[[nodiscard]] Vector distance_by_column(const Encoder& encoder, VectorArg from_raw,
+                                        VectorArg to_raw);
+
+/// What such a distance costs (docs/reference/formats.md, `weight`), added up by the audit itself.
+[[nodiscard]] double cost_of_move(const Cost& cost, const Encoder& encoder, VectorArg distance);
 
 }  // namespace ellice::audit

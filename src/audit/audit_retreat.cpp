@@ -26,7 +26,8 @@ std::optional<std::size_t> beaten_by_retreat(const RowConstraints& constraints,
   const auto beats = [&](const Vector& nearer) {
     const RawRow row = encoder.values({nearer.data(), static_cast<std::size_t>(nearer.size())});
     const Vector z = encoder.encode(row);
-    return cost_of_move(cost, encoder, constraints.query(), z) < claimed &&
+    return cost_of_move(cost, encoder,
+                        distance_by_column(encoder, constraints.query_raw(), nearer)) < claimed &&
            constraints.broken_by(nearer).empty() && is_robust(row, z);
   };
   const std::vector<FeatureValues>& values = constraints.values();

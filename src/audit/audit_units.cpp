@@ -27,7 +27,8 @@ bool Units::make(const std::vector<FeatureValues>& all) {
     unit.square = terms.squares ? feature.weight : 0;
     unit.absolute = terms.absolutes ? feature.weight : 0;
     if (all[j].keeps_own) add_value(unit, all[j].own);
-    unit.is_ordered = feature.kind != FeatureKind::categorical;
+    unit.is_ordered =
+        feature.kind != FeatureKind::categorical && feature.kind != FeatureKind::binned;
     unit.above = unit.below = unit.values.size();
     if (all[j].may_change && all[j].lower <= all[j].upper) {
       if (!all[j].is_discrete()) {
@@ -62,7 +63,9 @@ void Units::add_value(Unit& unit, double raw) const {
       asked_->encoder->values({numbers.data(), static_cast<std::size_t>(numbers.size())});
   const Vector z = asked_->encoder->encode(row);
   const Vector& query = asked_->constraints->query();
-  double cost = cost_of_move(asked_->cost, *asked_->encoder, query, z);
+  double cost =
+      cost_of_move(asked_->cost, *asked_->encoder,
+                   distance_by_column(*asked_->encoder, asked_->constraints->query_raw(), numbers));
   if (terms_of(asked_->cost.kind).is_root) cost *= cost;
   if (cost < asked_->claimed)
     unit.values.push_back(

@@ -240,9 +240,15 @@ Json Auditor::proof_of(JsonObject answer, std::span<const AnswerAudit> earlier) 
   stated.certificate =
       certificate_from_json(answer.at("certificate"), *model_, source_, "certificate");
   (void)check_changes(answer, query, stated, result);
-  result.cost = audit::cost_of_move(asked_.cost, model_->encoder, constraints.query(), stated.z);
+  result.cost = cost_between(constraints.query_raw(), stated.values);
   stated.not_all = changed_by(earlier);
   return prove(stated, answer.number("gap"), constraints, result);
+}
+
+double Auditor::cost_between(VectorArg from, const RawRow& to) const {
+  const Encoder& encoder = model_->encoder;
+  return audit::cost_of_move(asked_.cost, encoder,
+                             audit::distance_by_column(encoder, from, encoder.raw(to)));
 }
 
 std::size_t Auditor::check_changes(JsonObject& answer, const RawRow& query, const Row& row,
@@ -287,8 +293,10 @@ std::size_t Auditor::check_changes(JsonObject& answer, const RawRow& query, cons
 void Auditor::check_distance(JsonObject distance, const Row& row,
                              const audit::RowConstraints& constraints, std::size_t differing,
                              AnswerAudit& result) const {
-  const Vector move = row.z - constraints.query();
-  result.cost = audit::cost_of_move(asked_.cost, model_->encoder, constraints.query(), row.z);
+  const Encoder& encoder = model_->encoder;
+  const Vector move =
+      audit::distance_by_column(encoder, constraints.query_raw(), encoder.raw(row.values));
+  result.cost = audit::cost_of_move(asked_.cost, encoder, move);
   const auto compare = [&](const char* name, double recomputed) {
     const double stored = distance.number(name);
     if (agree(stored, recomputed)) return;

@@ -51,6 +51,7 @@ class Auditor {
     std::vector<std::vector<std::size_t>> not_all = {};  // what earlier plans change
   };
 
+  [[nodiscard]] double cost_between(VectorArg from, const RawRow& to) const;
   /// Relative to the numbers themselves, or to `floor` where they are what larger numbers leave
   /// over.
   [[nodiscard]] static bool agree(double stored, double recomputed, double floor = 1e-6);

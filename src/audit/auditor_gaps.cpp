@@ -118,6 +118,15 @@ double Auditor::dearest(const audit::RowConstraints& constraints) const {
     const Vector far = (box.upper - query).cwiseAbs().cwiseMax((query - box.lower).cwiseAbs());
     double sum = asked_.cost.sparsity_weight * static_cast<double>(one.values.size());
     for (Index i = 0; i < far.size(); ++i) sum += weights(i) * (far(i) * far(i) + far(i));
+    for (std::size_t j = 0; j < one.values.size(); ++j) {
+      const Feature& feature = model_->schema().features[j];
+      if (feature.kind != FeatureKind::binned) continue;
+      double farthest = 0;
+      for (const double number : one.values[j].nearest_by_bin())
+        farthest = std::max(farthest, std::abs(number - one.values[j].own));
+      farthest /= model_->encoder.statistics(j).scale;
+      sum += feature.weight * (farthest * farthest + farthest);
+    }
     most = std::max(most, sum);
   }
   return most;
@@ -223,12 +232,14 @@ audit::ColumnCost Auditor::cost_of_numbers(const Row& row, const audit::RowConst
   audit::ColumnCost cost{.query = constraints.query(),
                          .squares = terms.squares ? weights : none,
                          .absolutes = terms.absolutes ? weights : none};
+  const Vector distance =
+      audit::distance_by_column(encoder, constraints.query_raw(), encoder.raw(row.values));
   for (std::size_t j = 0; j < constraints.values().size(); ++j) {
     if (!constraints.values()[j].has_others()) continue;
     double own = 0;
     for (Index i = encoder.first_column(j); i < encoder.first_column(j) + encoder.column_count(j);
          ++i) {
-      const double move = std::abs(row.z(i) - cost.query(i));
+      const double move = std::abs(distance(i));
       own += cost.squares(i) * move * move + cost.absolutes(i) * move;
       cost.squares(i) = cost.absolutes(i) = 0;
     }

@@ -14,6 +14,24 @@ using namespace verification;
 
 namespace {
 
+/// What a model sees of a number by its bin, by walking along the edges.
+void add_binned(const Bins& bins, double number, std::vector<double>& raw) {
+  std::size_t bin = 0;
+  for (const double edge : bins.edges) {
+    const bool is_beyond = bins.closed == Bins::Closed::right ? number > edge : number >= edge;
+    bin += is_beyond ? 1 : 0;
+  }
+  for (std::size_t k = 0; k < bins.special.size(); ++k) {
+    if (bins.special[k].number == number) bin = bins.edges.size() + 1 + k;
+  }
+  if (!bins.values.empty()) {
+    raw.push_back(bins.values[bin]);
+    return;
+  }
+  for (std::size_t k = 0; k < bins.edges.size() + 1 + bins.special.size(); ++k)
+    raw.push_back(k == bin ? 1 : 0);
+}
+
 /// The point in a model's space. One subtraction and one division in double precision, so that
 /// there is nothing to differ in.
 Vector encode(const Model& model, const RawRow& point) {
@@ -21,6 +39,10 @@ Vector encode(const Model& model, const RawRow& point) {
   std::vector<double> raw;
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
     const Feature& feature = schema.features[j];
+    if (feature.is_binned()) {
+      add_binned(feature.bins, std::get<double>(point[j]), raw);
+      continue;
+    }
     if (feature.is_number()) {
       raw.push_back(std::get<double>(point[j]));
       continue;

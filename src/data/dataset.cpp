@@ -266,7 +266,8 @@ void fill_with_median(Dataset& data) {
     auto column = data.raw.col(static_cast<Index>(j));
     present.clear();
     for (const double value : column) {
-      if (!std::isnan(value)) present.push_back(value);
+      const bool is_code = feature.is_binned() && feature.bins.code(value) != nullptr;
+      if (!std::isnan(value) && !is_code) present.push_back(value);
     }
     require_input(!present.empty(), "{}: column \"{}\": all cells are empty; add it to drop",
                   data.source, feature.name);

@@ -13,7 +13,52 @@ namespace ellice {
 namespace {
 
 bool is_standardised(const Feature& feature) {
-  return feature.is_number() || feature.kind == FeatureKind::ordinal;
+  return (feature.is_number() && !feature.is_binned()) || feature.kind == FeatureKind::ordinal;
+}
+
+/// A number of a bin, for whom any will do: the nearest to the mean.
+double number_in(const Feature& feature, std::size_t bin, double mean) {
+  const Bins& bins = feature.bins;
+  if (bin >= bins.intervals()) return bins.special[bin - bins.intervals()].number;
+  const double lower = bins.lower(bin);
+  const double upper = bins.upper(bin);
+  const double step = feature.step.value_or(1);
+  for (const double number :
+       {mean, lower, upper, lower + step, upper - step, lower + (upper - lower) / 2}) {
+    if (std::isfinite(number) && bins.of(number) == bin) return number;
+  }
+  const bool is_right = bins.closed == Bins::Closed::right;
+  return is_right ? std::nextafter(lower, upper) : std::nextafter(upper, lower);
+}
+
+/// The bin that columns show, or the nearest.
+std::size_t bin_of_columns(const Bins& bins, VectorArg columns) {
+  Index best = 0;
+  if (bins.values.empty()) {
+    columns.maxCoeff(&best);
+    return static_cast<std::size_t>(best);
+  }
+  const Eigen::Map<const Vector> values(bins.values.data(), static_cast<Index>(bins.values.size()));
+  (values.array() - columns(0)).abs().minCoeff(&best);
+  return static_cast<std::size_t>(best);
+}
+
+/// Of the numbers that are no codes.
+ColumnStatistics statistics_of(const Bins& bins, VectorArg column) {
+  std::vector<double> numbers;
+  for (const double number : column) {
+    if (bins.code(number) == nullptr) numbers.push_back(number);
+  }
+  if (numbers.empty()) return {.max = 0};
+  const Eigen::Map<const Vector> known(numbers.data(), static_cast<Index>(numbers.size()));
+  ColumnStatistics result{.min = known.minCoeff(), .max = known.maxCoeff()};
+  if (result.min == result.max) {
+    result.mean = result.min;
+    return result;
+  }
+  result.mean = known.mean();
+  result.scale = std::sqrt((known.array() - result.mean).square().mean());
+  return result;
 }
 
 std::size_t level_of(const Feature& feature, double raw) {
@@ -114,6 +159,9 @@ void Encoder::lay_out() {
   for (const Feature& feature : schema_.features) {
     if (feature.kind == FeatureKind::categorical) {
       for (const std::string& level : feature.levels) names_.push_back(feature.name + "=" + level);
+    } else if (feature.has_indicators()) {
+      for (std::size_t bin = 0; bin < feature.bins.count(); ++bin)
+        names_.push_back(feature.name + "=" + feature.bins.name(bin));
     } else {
       names_.push_back(feature.name);
     }
@@ -139,14 +187,29 @@ Encoder Encoder::fit(const Dataset& data) {
     const Feature& feature = data.schema.features[j];
     const auto source = static_cast<Index>(j);
     const Index first = result.first_[j];
-    if (feature.kind == FeatureKind::categorical) {
-      std::vector<Index> count(feature.levels.size());
-      for (const double raw : data.raw.col(source)) ++count[level_of(feature, raw)];
+    if (feature.is_binned())
+      result.binned_[j] = statistics_of(feature.bins, Vector(data.raw.col(source)));
+    if (feature.has_indicators()) {
+      const bool binned = feature.is_binned();
+      std::vector<Index> count(binned ? feature.bins.count() : feature.levels.size());
+      for (const double raw : data.raw.col(source))
+        ++count[binned ? feature.bins.of(raw) : level_of(feature, raw)];
       for (std::size_t level = 0; level < count.size(); ++level) {
         const Index column = first + static_cast<Index>(level);
         result.min_[column] = count[level] == data.rows() ? 1 : 0;
         result.max_[column] = count[level] > 0 ? 1 : 0;
       }
+      continue;
+    }
+    if (feature.is_binned()) {
+      const Vector seen = Vector(data.raw.col(source)).unaryExpr([&](double raw) {
+        return feature.bins.values[feature.bins.of(raw)];
+      });
+      result.min_[first] = seen.minCoeff();
+      result.max_[first] = seen.maxCoeff();
+      require_input(result.binned_[j].scale > 0 && std::isfinite(result.binned_[j].scale),
+                    "{}: feature \"{}\": its numbers have no finite spread; change its unit",
+                    data.source, feature.name);
       continue;
     }
     result.min_[first] = statistics.min[source];
@@ -169,6 +232,10 @@ Json Encoder::to_json() const {
   result["scale"] = to_json_array(scale_);
   result["min"] = to_json_array(min_);
   result["max"] = to_json_array(max_);
+  for (const auto& [feature, known] : binned_) {
+    result["binned"][schema_.features[feature].name] = {
+        {"mean", known.mean}, {"scale", known.scale}, {"min", known.min}, {"max", known.max}};
+  }
   for (const auto& [name, value] : fill_) result["fill"][name] = value_to_json(value);
   return result;
 }
@@ -182,9 +249,17 @@ Encoder Encoder::from_statistics(const Schema& schema,
   result.mean_ = result.min_ = Vector::Zero(columns);
   result.scale_ = result.max_ = Vector::Ones(columns);
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
-    if (!is_standardised(schema.features[j])) continue;
-    const ColumnStatistics& known = statistics.at(schema.features[j].name);
+    const Feature& feature = schema.features[j];
     const Index column = result.first_[j];
+    if (feature.is_binned()) {
+      result.binned_[j] = statistics.at(feature.name);
+      const std::vector<double>& seen = feature.bins.values;
+      if (seen.empty()) continue;
+      result.min_(column) = *std::min_element(seen.begin(), seen.end());
+      result.max_(column) = *std::max_element(seen.begin(), seen.end());
+    }
+    if (!is_standardised(feature)) continue;
+    const ColumnStatistics& known = statistics.at(feature.name);
     result.mean_(column) = known.mean;
     result.scale_(column) = known.scale;
     result.min_(column) = known.min;
@@ -228,9 +303,11 @@ Encoder Encoder::from_json(const Json& value, const Schema& schema, const std::s
     const bool standardised = is_standardised(schema.features[result.feature_of(i)]);
     require_input(
         standardised || (result.mean_[i] == 0 && result.scale_[i] == 1),
-        "{}: encoder: column \"{}\": found mean {} and scale {}, expected 0 and 1, as it is 0/1",
-        source, name, result.mean_[i], result.scale_[i]);
+        "{}: encoder: column \"{}\": found mean {} and scale {}, expected 0 and 1, as it is {}",
+        source, name, result.mean_[i], result.scale_[i],
+        schema.features[result.feature_of(i)].is_binned() ? "binned" : "0/1");
   }
+  result.read_binned(object);
   if (object.has("fill")) {
     JsonObject fill = object.object("fill");
     for (const Feature& feature : schema.features) {
@@ -241,6 +318,53 @@ Encoder Encoder::from_json(const Json& value, const Schema& schema, const std::s
   }
   object.finish();
   return result;
+}
+
+void Encoder::read_binned(JsonObject& object) {
+  const auto is_binned = [](const Feature& feature) { return feature.is_binned(); };
+  if (std::none_of(schema_.features.begin(), schema_.features.end(), is_binned)) return;
+  JsonObject all = object.object("binned");
+  for (std::size_t j = 0; j < schema_.features.size(); ++j) {
+    if (!schema_.features[j].is_binned()) continue;
+    JsonObject one = all.object(schema_.features[j].name);
+    ColumnStatistics known{.mean = one.number("mean"),
+                           .scale = one.number("scale"),
+                           .min = one.number("min"),
+                           .max = one.number("max")};
+    if (!std::isfinite(known.mean)) one.wrong("mean", "a finite number");
+    if (!(known.scale > 0) || !std::isfinite(known.scale))
+      one.wrong("scale", "a finite number > 0");
+    if (!std::isfinite(known.max)) one.wrong("max", "a finite number");
+    if (!(known.min <= known.max) || !std::isfinite(known.min)) one.wrong("min", "at most max");
+    one.finish();
+    binned_[j] = known;
+  }
+  all.finish();
+}
+
+ColumnStatistics Encoder::statistics(std::size_t feature) const {
+  if (const auto binned = binned_.find(feature); binned != binned_.end()) return binned->second;
+  const Index column = first_[feature];
+  return {.mean = mean_[column], .scale = scale_[column], .min = min_[column], .max = max_[column]};
+}
+
+Vector Encoder::columns_of(std::size_t feature, double raw) const {
+  Vector z = Vector::Zero(column_count(feature));
+  encode_feature(feature, raw, z);
+  return z;
+}
+
+void Encoder::encode_feature(std::size_t j, double raw, Eigen::Ref<Vector> z) const {
+  const Feature& feature = schema_.features[j];
+  if (feature.has_indicators()) {
+    const std::size_t level = feature.is_binned() ? feature.bins.of(raw) : level_of(feature, raw);
+    z.setZero();
+    z[static_cast<Index>(level)] = 1;
+  } else if (feature.is_binned()) {
+    z[0] = feature.bins.values[feature.bins.of(raw)];
+  } else {
+    z[0] = (raw - mean_[first_[j]]) / scale_[first_[j]];  // binary: mean 0, scale 1
+  }
 }
 
 std::size_t Encoder::feature_of(Index column) const {
@@ -261,15 +385,7 @@ double Encoder::filled(std::size_t feature, double raw) const {
 void Encoder::encode(std::span<const double> raw, Eigen::Ref<Vector> z) const {
   assert(raw.size() == schema_.features.size() && z.size() == columns());
   for (std::size_t j = 0; j < raw.size(); ++j) {
-    const double value = filled(j, raw[j]);
-    const Index first = first_[j];
-    if (schema_.features[j].kind == FeatureKind::categorical) {
-      const std::size_t level = level_of(schema_.features[j], value);
-      z.segment(first, column_count(j)).setZero();
-      z[first + static_cast<Index>(level)] = 1;
-    } else {
-      z[first] = (value - mean_[first]) / scale_[first];  // binary: mean 0, scale 1
-    }
+    encode_feature(j, filled(j, raw[j]), z.segment(first_[j], column_count(j)));
   }
 }
 
@@ -299,6 +415,12 @@ RawRow Encoder::decode(VectorArg z) const {
   for (std::size_t j = 0; j < schema_.features.size(); ++j) {
     const Feature& feature = schema_.features[j];
     const Index first = first_[j];
+    if (feature.is_binned()) {
+      const std::size_t bin =
+          bin_of_columns(feature.bins, Vector(z.segment(first, column_count(j))));
+      row.emplace_back(number_in(feature, bin, statistics(j).mean));
+      continue;
+    }
     if (feature.kind == FeatureKind::categorical) {
       Index level = 0;
       z.segment(first, column_count(j)).maxCoeff(&level);

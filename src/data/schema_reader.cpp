@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "data/schema_bins.hpp"
 #include "data/schema_format.hpp"
 #include "data/schema_rules.hpp"
 #include "ellice/core/file.hpp"
@@ -193,8 +194,9 @@ void read_freedom(const YamlRecord& record, Feature& feature) {
 Feature read_feature(const std::string& name, const YamlEntry& entry,
                      std::vector<std::string> one_hot, bool merge) {
   static const std::vector<std::string> keys = {
-      "kind",      "levels",    "min",  "max",    "step", "allowed", "direction",
-      "immutable", "protected", "slow", "weight", "unit", "label",   "description"};
+      "kind",      "levels",      "min",       "max",    "step",    "allowed",
+      "direction", "immutable",   "protected", "slow",   "weight",  "unit",
+      "label",     "description", "edges",     "closed", "special", "values"};
   const YamlRecord record(entry, keys, "a map such as {kind: numeric}");
   Feature feature;
   feature.name = name;
@@ -203,6 +205,7 @@ Feature read_feature(const std::string& name, const YamlEntry& entry,
   read_levels(record, merge, feature);
   read_range(record, feature);
   read_allowed(record, merge, feature);
+  read_bins(record, feature);
   if (const YamlEntry* const direction = record.find("direction")) {
     feature.direction = direction->choice<Direction>();
     if (feature.kind == FeatureKind::categorical && feature.direction != Direction::any) {
@@ -326,6 +329,11 @@ void check_encoded_names(const YamlRecord& top, const Schema& schema) {
         name, other->second->name, feature.name);
   };
   for (const Feature& feature : schema.features) {
+    if (feature.is_binned() && feature.has_indicators()) {
+      for (std::size_t bin = 0; bin < feature.bins.count(); ++bin)
+        claim(feature.name + "=" + feature.bins.name(bin), feature);
+      continue;
+    }
     if (feature.kind != FeatureKind::categorical) {
       claim(feature.name, feature);
       continue;

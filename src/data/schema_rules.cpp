@@ -6,6 +6,15 @@ namespace ellice {
 
 namespace {
 
+/// Of a bin there is one nearest number; with a rule any of its numbers could be the one.
+void refuse_binned(const YamlEntry& item, const std::string& text, const Feature& feature) {
+  if (!feature.is_binned()) return;
+  item.fault(
+      "rule \"{}\": found feature \"{}\" of kind binned, which no rule may name: a plan has the "
+      "nearest number of a bin; use min, max, direction or allowed",
+      text, feature.name);
+}
+
 /// A move that the feature can make; sets what «rises» and «falls» mean by themselves.
 void check_move(const YamlEntry& item, const std::string& text, const Move& move, bool condition,
                 const Schema& schema) {
@@ -15,6 +24,7 @@ void check_move(const YamlEntry& item, const std::string& text, const Move& move
                suggestion(move.feature, feature_names(schema)));
   }
   const Feature& feature = schema.features[*found];
+  refuse_binned(item, text, feature);
   const bool ordered = has_order(feature);
   switch (move.kind) {
     case Move::Kind::rises:
@@ -91,6 +101,7 @@ void read_constraints(const YamlEntry* entry, Schema& schema) {
       if (!feature) {
         item.fault("rule \"{}\": no feature \"{}\"; {}", text, name, suggestion(name, numbers));
       }
+      refuse_binned(item, text, schema.features[*feature]);
       if (!schema.features[*feature].is_number()) {
         item.fault("rule \"{}\": found feature \"{}\" of kind {}, expected numeric or integer",
                    text, name, enum_name(schema.features[*feature].kind));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "data/schema_bins.hpp"
 #include "data/schema_format.hpp"
 #include "data/value_json.hpp"
 #include "ellice/core/json.hpp"
@@ -26,6 +27,7 @@ Json feature_to_json(const Feature& feature) {
   const bool lists_levels =
       !feature.levels.empty() && feature.one_hot.empty() && !has_usual_levels(feature);
   if (lists_levels || !feature.level_texts.empty()) result["levels"] = levels_to_json(feature);
+  if (feature.is_binned()) bins_to_json(feature.bins, result);
   if (feature.min) result["min"] = *feature.min;
   if (feature.max) result["max"] = *feature.max;
   if (feature.step) result["step"] = *feature.step;

@@ -49,7 +49,10 @@ std::string display_value(const Value& value) {
 
 std::string display_value(const Feature& feature, const Value& value) {
   const auto* const level = std::get_if<std::string>(&value);
-  return level != nullptr ? feature.level_text(*level) : display_value(value);
+  if (level != nullptr) return feature.level_text(*level);
+  const Bins::Code* const code =
+      feature.is_binned() ? feature.bins.code(std::get<double>(value)) : nullptr;
+  return code != nullptr ? code->text : display_value(value);
 }
 
 std::string display_start(const Value& from, const Value& to, int digits) {

@@ -101,6 +101,14 @@ std::string why_not_baseline(const Method& method, const BaselineOptions& option
                method.scores == nullptr ? "0.1" : "0.01");
 }
 
+/// A binned feature that may change; empty where there is none.
+std::string movable_binned(const Problem& problem) {
+  for (const Feature& feature : problem.model->schema().features) {
+    if (feature.is_binned() && !feature.immutable) return feature.name;
+  }
+  return {};
+}
+
 std::string why_out_of_range(const MethodOptions& options) {
   try {
     MethodOptions::groups(options,
@@ -178,6 +186,14 @@ std::string why_unsupported(const Method& method, const Problem& problem,
         "`method: {}` is for models with one logit (logistic, mlp), and this one has a score for "
         "each of the classes {}",
         method.name, fmt::join(problem.model->decision.classes, ", "));
+  }
+  const std::string binned = method.name == "exact" ? "" : movable_binned(problem);
+  if (!binned.empty()) {
+    return fmt::format(
+        "`method: {}` moves points of model space, where the numbers of the binned feature \"{}\" "
+        "are not to be seen; `method: exact`, for linear models, searches bins, or make the "
+        "feature immutable",
+        method.name, binned);
   }
   return method.why_not(problem, options);
 }

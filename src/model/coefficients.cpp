@@ -271,6 +271,11 @@ Model model_of(const Coefficients& coefficients, const Schema& schema) {
   require_input(schema.target.classes.empty(),
                 "{}: the schema has several classes; coefficients give the log-odds of one label",
                 source);
+  for (const Feature& feature : schema.features) {
+    require_input(!feature.is_binned(),
+                  "{}: feature \"{}\" is binned, and coefficients are those of numbers and levels",
+                  source, feature.name);
+  }
   std::vector<std::string> names;
   for (const Coefficient& term : coefficients.terms) names.push_back(term.term);
   const MatchedTerms matched = match_terms(names, schema, source);

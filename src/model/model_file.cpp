@@ -1,5 +1,6 @@
 #include "ellice/model/model_file.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/as_input.hpp"
@@ -21,8 +22,12 @@ constexpr int model_version = 2;
 
 int version_of(const Model& model) {
   const TrainingRecord& training = model.training;
+  const std::vector<Feature>& features = model.schema().features;
+  const bool has_bins = std::any_of(features.begin(), features.end(),
+                                    [](const Feature& feature) { return feature.is_binned(); });
   const bool is_first =
-      !model.origin && !model.deployed && !training.weights && training.penalty_factors.size() == 0;
+      !model.origin && !model.deployed && !training.weights &&
+      training.penalty_factors.size() == 0 && !has_bins;
   return is_first ? first_version : model_version;
 }
 

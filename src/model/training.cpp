@@ -49,6 +49,18 @@ Penalty penalty_of(const TrainingOptions& options) {
                                               static_cast<Index>(options.penalty_factors.size()))};
 }
 
+/// Columns of bins count as the share of rows in them, at least as one row; all others in full.
+Vector bin_factors(const Encoder& encoder, const RowMatrix& encoded) {
+  Vector factors = Vector::Ones(encoder.columns());
+  const auto rows = static_cast<double>(encoded.rows());
+  for (Index column = 0; column < factors.size(); ++column) {
+    const Feature& feature = encoder.schema().features[encoder.feature_of(column)];
+    if (feature.is_binned() && feature.has_indicators())
+      factors(column) = std::max(1.0, encoded.col(column).sum()) / rows;
+  }
+  return factors;
+}
+
 /// A data set as one model sees it.
 struct FitRows {
   Dataset fitted = {};
@@ -110,11 +122,12 @@ Model fit_model(const FitRows& rows, const TrainingOptions& options, std::uint64
   const Dataset& data = rows.fitted;
   const bool hidden_layers = has_hidden_layers(options);
   const Index outputs = outputs_of(options.loss, data.classes.size());
-  const Penalty penalty = penalty_of(options);
+  Penalty penalty = penalty_of(options);
   const std::optional<RowWeights> weighting = weights_of(options);
   const Vector weights = row_weights(data, weighting);
   Model model{.encoder = Encoder::fit(data)};
   const RowMatrix encoded = model.encoder.encode(data.raw);
+  if (options.bin_penalty) penalty.factors = bin_factors(model.encoder, encoded);
   const LabelledRows view = labelled(encoded, data, weights);
   if (hidden_layers) {
     model.network = fit_hidden_layers(rows, model.encoder, view, options, penalty, seed, summary);
@@ -195,6 +208,8 @@ Selection complete(Selection selection, const TrainingOptions& options) {
     selection.validation = selection.validation.value_or(default_validation);
     return selection;
   }
+  require(!options.bin_penalty || options.model == NetworkKind::logistic,
+          "a penalty by the rows in a bin is for linear models of two classes");
   const bool is_softmax = options.model == NetworkKind::softmax;
   const std::string_view needed =
       is_softmax ? "`hidden`, the units of hidden layers" : "`model: mlp`";

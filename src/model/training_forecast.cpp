@@ -48,7 +48,8 @@ const Feature& widest(const Schema& schema) {
   return *std::max_element(schema.features.begin(), schema.features.end(),
                            [](const Feature& a, const Feature& b) {
                              const auto width = [](const Feature& f) {
-                               return f.kind == FeatureKind::categorical ? f.levels.size() : 1;
+                               if (f.kind == FeatureKind::categorical) return f.levels.size();
+                               return f.has_indicators() ? f.bins.count() : 1;
                              };
                              return width(a) < width(b);
                            });
@@ -68,7 +69,7 @@ Index encoded_columns(const Schema& schema) {
   std::size_t columns = 0;
   for (const Feature& feature : schema.features) {
     if (feature.kind != FeatureKind::categorical) {
-      ++columns;
+      columns += feature.has_indicators() ? feature.bins.count() : 1;
       continue;
     }
     columns += feature.levels.size();

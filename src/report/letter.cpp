@@ -112,11 +112,15 @@ std::string letter_reference(const Answer& answer, const Schema& schema) {
 
 std::vector<Change> by_ease(const Answer& answer, const Encoder& encoder, const Cost& cost) {
   const Vector from = encoder.encode(answer.query);
+  const Vector from_raw = encoder.raw(answer.query);
   std::vector<double> costs;
   for (const Change& change : answer.changes) {
     RawRow alone = answer.query;
     alone[*encoder.schema().find(change.feature)] = change.to;
-    costs.push_back(cost_of(cost, encoder, from, encoder.encode(alone)));
+    const Vector to = encoder.encode(alone);
+    const Vector to_raw = encoder.raw(alone);
+    costs.push_back(cost_of(cost, encoder, {.z = &from, .raw = &from_raw},
+                            PlacedRow{.z = &to, .raw = &to_raw}));
   }
   std::vector<std::size_t> order(costs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -165,6 +169,10 @@ std::string LetterWriter::value(const Feature& feature, const Value& value,
                                 const std::string& displayed) const {
   const std::string* const level = std::get_if<std::string>(&value);
   if (level != nullptr) return feature.level_text(*level);
+  if (feature.is_binned()) {
+    if (const Bins::Code* const code = feature.bins.code(std::get<double>(value)))
+      return code->text;
+  }
   const std::string number = messages_.number(displayed);
   // «Duration months: 48», without saying months again.
   if (feature.unit.empty() || title_of(feature).ends_with(feature.unit)) return number;
@@ -181,7 +189,7 @@ TemplateValues LetterWriter::reason(const Reason& reason) const {
   const ReasonCode* const code = codes_.find(about, reason.value, reason.reference);
   if (code != nullptr && !code->text.empty()) {
     entry.texts["text"] = code->text;
-  } else if (about.is_number() && request_->reference) {
+  } else if (about.is_number() && !about.is_binned() && request_->reference) {
     entry.texts["text"] = messages_.text(
         "reason_number",
         {{"feature", title},

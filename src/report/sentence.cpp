@@ -24,6 +24,12 @@ std::string verb_of(const Feature& feature, const Change& change) {
   return "change";
 }
 
+/// The bin to which a binned feature goes.
+std::string within(const Feature& feature, const Change& change) {
+  if (!feature.is_binned()) return "";
+  return feature.bins.words(feature.bins.of(std::get<double>(change.to)));
+}
+
 std::string with_reason(std::string text, const std::string& reason) {
   if (!reason.empty()) text += ": " + reason;
   if (!text.ends_with('.')) text += '.';
@@ -57,7 +63,8 @@ std::vector<PlanStep> plan_steps(const Answer& answer, const Schema& schema) {
                      .feature = feature_label(feature),
                      .from = display_start(feature, change.from, change.to),
                      .to = display_value(feature, change.to),
-                     .unit = feature.unit});
+                     .unit = feature.unit,
+                     .within = within(feature, change)});
   }
   return steps;
 }
@@ -76,7 +83,8 @@ std::string plan_phrase(const Answer& answer, const Schema& schema) {
   for (const PlanStep& step : plan_steps(answer, schema)) {
     parts.push_back(
         fmt::format("{} {} from {} to {}", step.verb, step.feature, step.from, step.to) +
-        (step.unit.empty() ? "" : " " + step.unit));
+        (step.unit.empty() ? "" : " " + step.unit) +
+        (step.within.empty() ? "" : fmt::format(" (anything {})", step.within)));
   }
   return joined(parts);
 }

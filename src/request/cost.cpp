@@ -47,7 +47,21 @@ int changed_features(const Encoder& encoder, VectorArg from, VectorArg to) {
   return changed;
 }
 
-double cost_of(const Cost& cost, const Encoder& encoder, VectorArg from, VectorArg to) {
+Vector priced_move(const Encoder& encoder, const PlacedRow& from, const PlacedRow& to) {
+  Vector move = *to.z - *from.z;
+  for (std::size_t j = 0; j < encoder.schema().features.size(); ++j) {
+    if (!encoder.schema().features[j].is_binned()) continue;
+    const auto i = static_cast<Index>(j);
+    const Index first = encoder.first_column(j);
+    move.segment(first, encoder.column_count(j)).setZero();
+    move(first) = ((*to.raw)(i) - (*from.raw)(i)) / encoder.statistics(j).scale;
+  }
+  return move;
+}
+
+namespace {
+
+double cost_of_move(const Cost& cost, const Encoder& encoder, const Vector& move) {
   double sum = 0;
   int changed = 0;
   const CostPrices prices = prices_of(cost.kind);
@@ -57,8 +71,8 @@ double cost_of(const Cost& cost, const Encoder& encoder, VectorArg from, VectorA
     double absolutes = 0;
     const Index first = encoder.first_column(j);
     for (Index i = first; i < first + encoder.column_count(j); ++i) {
-      squares += (to(i) - from(i)) * (to(i) - from(i));
-      absolutes += std::abs(to(i) - from(i));
+      squares += move(i) * move(i);
+      absolutes += std::abs(move(i));
     }
     if (absolutes == 0) continue;
     ++changed;
@@ -70,6 +84,17 @@ double cost_of(const Cost& cost, const Encoder& encoder, VectorArg from, VectorA
   }
   if (prices.is_root) sum = std::sqrt(sum);
   return sum + cost.sparsity_weight * changed;
+}
+
+}  // namespace
+
+double cost_of(const Cost& cost, const Encoder& encoder, VectorArg from, VectorArg to) {
+  return cost_of_move(cost, encoder, to - from);
+}
+
+double cost_of(const Cost& cost, const Encoder& encoder, const PlacedRow& from,
+               const PlacedRow& to) {
+  return cost_of_move(cost, encoder, priced_move(encoder, from, to));
 }
 
 }  // namespace ellice

@@ -104,6 +104,10 @@ std::vector<NamedConstraint> FeasibleSet::constraints() const {
     };
     if (feature.immutable) of_feature(Kind::immutable, "immutable");
     if (limits.locked) of_feature(Kind::locked, "locked");
+    if (feature.is_binned()) {
+      if (const Bins::Code* const code = feature.bins.code(raw_(static_cast<Index>(j))))
+        of_feature(Kind::code, fmt::format("stays {} ({})", code->text, code->number));
+    }
     if (const auto min = limits.min ? limits.min : feature.min)
       of_feature(Kind::minimum, fmt::format("at least {}", *min));
     if (const auto max = limits.max ? limits.max : feature.max)
@@ -138,7 +142,9 @@ FeatureRange FeasibleSet::build_range(std::size_t j, const NamedConstraint* besi
   const FeatureLimits limits = limits_->of(query_index_, feature.name);
   FeatureRange range{.query = raw_(static_cast<Index>(j))};
   const bool is_locked = (feature.immutable && !is_lifted(Kind::immutable, j, besides)) ||
-                         (limits.locked && !is_lifted(Kind::locked, j, besides));
+                         (limits.locked && !is_lifted(Kind::locked, j, besides)) ||
+                         (feature.is_binned() && feature.bins.code(range.query) != nullptr &&
+                          !is_lifted(Kind::code, j, besides));
   if (is_locked) {
     range.fixed = true;
     range.lower = range.upper = range.query;
@@ -148,15 +154,67 @@ FeatureRange FeasibleSet::build_range(std::size_t j, const NamedConstraint* besi
   limit(j, limits, besides, range);
   put_on_grid(j, besides, range);
   apply_decisions(j, range);
+  if (feature.is_binned()) list_bins(j, range);
   if (feature.kind != FeatureKind::numeric)
     range.held = range.beyond(range.query, 1) || range.beyond(range.query, -1);
   return range;
 }
 
 std::pair<double, double> FeasibleSet::training_range(std::size_t j) const {
-  const Index column = encoder_->first_column(j);
+  const ColumnStatistics known = encoder_->statistics(j);
   const double query = raw_(static_cast<Index>(j));
-  return {std::min(encoder_->min()(column), query), std::max(encoder_->max()(column), query)};
+  const Feature& feature = encoder_->schema().features[j];
+  if (feature.is_binned() && feature.bins.code(query) != nullptr) return {known.min, known.max};
+  return {std::min(known.min, query), std::max(known.max, query)};
+}
+
+void FeasibleSet::list_bins(std::size_t j, FeatureRange& range) const {
+  const Bins& bins = encoder_->schema().features[j].bins;
+  FeatureRange others = range;
+  others.keeps = false;
+  const std::size_t own = bins.of(range.query);
+  struct Number {
+    double value = 0;
+    Vector columns = {};
+  };
+  std::vector<Number> numbers;
+  const auto away = [&](double value) { return std::abs(value - range.query); };
+  // Codes may lie between, and a step of the grid may miss by rounding.
+  const auto walk = [&](std::size_t bin, double from, int side) -> std::optional<double> {
+    std::optional<double> value = from;
+    if (!others.contains(from)) value = others.beyond(from, side);
+    for (std::size_t k = 0; value && k < bins.special.size() + 4; ++k) {
+      if (bins.of(*value) == bin) return value;
+      value = others.beyond(*value, side);
+    }
+    return std::nullopt;
+  };
+  for (std::size_t bin = 0; bin < bins.intervals() && range.lower <= range.upper; ++bin) {
+    if (bin == own) continue;
+    const double up = std::max({bins.lower(bin), range.lower, range.query});
+    const double down = std::min({bins.upper(bin), range.upper, range.query});
+    std::optional<double> nearest = walk(bin, up, 1);
+    const std::optional<double> below = walk(bin, down, -1);
+    if (below && (!nearest || away(*below) < away(*nearest))) nearest = below;
+    if (nearest)
+      numbers.push_back({.value = *nearest, .columns = encoder_->columns_of(j, *nearest)});
+  }
+  // Bins that the model cannot tell apart: the nearest of them stands for all.
+  const Vector query = encoder_->columns_of(j, range.query);
+  range.allowed.clear();
+  for (const Number& number : numbers) {
+    const bool is_beaten =
+        number.columns == query ||
+        std::any_of(numbers.begin(), numbers.end(), [&](const Number& other) {
+          return other.columns == number.columns &&
+                 (away(other.value) < away(number.value) ||
+                  (away(other.value) == away(number.value) && other.value < number.value));
+        });
+    if (!is_beaten) range.allowed.push_back(number.value);
+  }
+  std::sort(range.allowed.begin(), range.allowed.end());
+  range.lower = range.allowed.empty() ? infinity : range.allowed.front();
+  range.upper = range.allowed.empty() ? -infinity : range.allowed.back();
 }
 
 void FeasibleSet::limit(std::size_t j, const FeatureLimits& limits, const NamedConstraint* besides,

@@ -157,6 +157,16 @@ void FeasibleSet::build_boxes() {
     const FeatureRange& range = ranges_[j];
     if (range.fixed || range.lower > range.upper) continue;
     const Index first = encoder_->first_column(j);
+    if (encoder_->schema().features[j].is_binned()) {
+      for (const double value : range.allowed) {
+        const Vector there = encoder_->columns_of(j, value);
+        auto low = relaxed_.lower.segment(first, there.size());
+        auto high = relaxed_.upper.segment(first, there.size());
+        low = low.cwiseMin(there).eval();
+        high = high.cwiseMax(there).eval();
+      }
+      continue;
+    }
     if (encoder_->schema().features[j].kind == FeatureKind::categorical) {
       if (!range.held) continue;
       relaxed_.lower.segment(first, encoder_->column_count(j)).setZero();
@@ -242,6 +252,7 @@ std::vector<std::string> FeasibleSet::query_violations() const {
     const Feature& feature = schema.features[j];
     const FeatureLimits limits = limits_->of(query_index_, feature.name);
     const double value = ranges_[j].query;
+    if (feature.is_binned() && feature.bins.code(value) != nullptr) continue;
     const auto min = limits.min ? limits.min : feature.min;
     const auto max = limits.max ? limits.max : feature.max;
     if (min && value < *min)

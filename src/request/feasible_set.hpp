@@ -23,6 +23,7 @@ struct NamedConstraint {
     allowed,
     direction,
     pace,  // what is slow, within the horizon
+    code,  // of a binned feature: what has no number stays without one
     rule,
     implication,
     changes,  // how many features may change: of the search, not of the set
@@ -154,6 +155,9 @@ class FeasibleSet {
   void limit(std::size_t feature, const FeatureLimits& limits, const NamedConstraint* besides,
              FeatureRange& range) const;
   void put_on_grid(std::size_t feature, const NamedConstraint* besides, FeatureRange& range) const;
+  /// Of a binned feature: the nearest number of each bin that the range leaves (theory.md, Result
+  /// 60).
+  void list_bins(std::size_t feature, FeatureRange& range) const;
   /// Lower and upper end of the training range, enlarged to contain the query.
   [[nodiscard]] std::pair<double, double> training_range(std::size_t feature) const;
   void build_rules();

@@ -207,10 +207,12 @@ void Assembler::measure(Answer& answer, Candidate row, const FeasibleSet& feasib
                               .to = row.values[j]});
   }
   answer.counterfactual = std::move(row.values);
-  const Vector move = z - feasible.query();
+  const PlacedRow from{.z = &feasible.query(), .raw = &feasible.query_raw()};
+  const PlacedRow to{.z = &z, .raw = &row.raw};
+  const Vector move = priced_move(encoder, from, to);
   answer.distance = {.l2 = move.norm(),
                      .l1 = move.lpNorm<1>(),
-                     .weighted = cost_of(problem_->cost, encoder, feasible.query(), z),
+                     .weighted = cost_of(problem_->cost, encoder, from, to),
                      .changed = static_cast<int>(answer.changes.size())};
   const RetrainedHead* retrained = retrained_ ? &*retrained_ : nullptr;
   std::optional<Endurance> lasts;

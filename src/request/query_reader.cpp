@@ -101,12 +101,12 @@ QueryReader::~QueryReader() = default;
 
 void QueryReader::require_near(std::size_t j, double value) const {
   const Encoder& encoder = model_->encoder;
-  const Index column = encoder.first_column(j);
   if (!model_->schema().features[j].is_number()) return;
-  require_input(std::abs((value - encoder.mean()(column)) / encoder.scale()(column)) <= farthest,
+  const ColumnStatistics known = encoder.statistics(j);
+  require_input(std::abs((value - known.mean) / known.scale) <= farthest,
                 "{}: line {}: {} is {}, too far from the training rows ({} to {}) to compute with",
                 source_->name(), source_->line(), model_->schema().features[j].name, value,
-                encoder.min()(column), encoder.max()(column));
+                known.min, known.max);
 }
 
 std::span<const std::string> QueryReader::symbols_of(const Feature& feature) const {
@@ -116,9 +116,10 @@ std::span<const std::string> QueryReader::symbols_of(const Feature& feature) con
 }
 
 bool QueryReader::is_usual(std::size_t j, double value) const {
-  const Encoder& encoder = model_->encoder;
-  const Index column = encoder.first_column(j);
-  return value >= encoder.min()(column) && value <= encoder.max()(column);
+  const ColumnStatistics known = model_->encoder.statistics(j);
+  const Feature& feature = model_->schema().features[j];
+  return (value >= known.min && value <= known.max) ||
+         (feature.is_binned() && feature.bins.code(value) != nullptr);
 }
 
 void QueryReader::question_decimals(std::size_t j, std::string_view cell, double value) const {
@@ -128,13 +129,13 @@ void QueryReader::question_decimals(std::size_t j, std::string_view cell, double
   if (!other) return;
   // No group of three digits follows a zero alone.
   const bool is_group = std::abs(*other) >= 1 && (is_usual(j, value) || !is_usual(j, *other));
-  const Index column = model_->encoder.first_column(j);
+  const ColumnStatistics known = model_->encoder.statistics(j);
   require_input(is_group,
                 "{}:{}: column \"{}\": \"{}\" could be {} or {}, and the training rows have {} to "
                 "{}; write it without the \"{}\", or with \"{}\" before its decimals",
                 source_->name(), source_->line(), feature.name, cell, number_text(value),
-                number_text(*other), number_text(model_->encoder.min()(column)),
-                number_text(model_->encoder.max()(column)), format.thousands, format.decimal);
+                number_text(*other), number_text(known.min), number_text(known.max),
+                format.thousands, format.decimal);
 }
 
 void QueryReader::question_groups(std::size_t j, std::string_view cell, double value) {
@@ -149,14 +150,12 @@ void QueryReader::question_groups(std::size_t j, std::string_view cell, double v
       (feature.step && is_whole_number(*feature.step) && is_whole_number(feature.min.value_or(0)));
   const std::string place = fmt::format("{}:{}: column \"{}\": \"{}\"", source_->name(),
                                         source_->line(), feature.name, cell);
-  const Index column = model_->encoder.first_column(j);
+  const ColumnStatistics known = model_->encoder.statistics(j);
   require_input(!is_whole && (is_usual(j, value) || !is_usual(j, *other)),
                 "{} could be {} or {}, and the training rows have {} to {}{}; write it without the "
                 "\"{}\"",
-                place, number_text(value), number_text(*other),
-                number_text(model_->encoder.min()(column)),
-                number_text(model_->encoder.max()(column)), is_whole ? ", whole numbers" : "",
-                format.decimal);
+                place, number_text(value), number_text(*other), number_text(known.min),
+                number_text(known.max), is_whole ? ", whole numbers" : "", format.decimal);
   if (doubts_.count++ == 0) {
     doubts_.first.push_back(
         fmt::format("{} is read as {}, not as {}", place, number_text(value), number_text(*other)));
@@ -191,8 +190,8 @@ void QueryReader::note_far(const Query& query) {
     const Feature& feature = model_->schema().features[j];
     const double value = query.raw(static_cast<Index>(j));
     if (!feature.is_number() || is_usual(j, value)) continue;
-    const double least = encoder.min()(encoder.first_column(j));
-    const double most = encoder.max()(encoder.first_column(j));
+    const double least = encoder.statistics(j).min;
+    const double most = encoder.statistics(j).max;
     const double room = far_share * (most - least);
     const bool has_new_sign = value < 0 && least >= 0;  // as no age and no income has
     if (value >= least - room && value <= most + room && !has_new_sign) continue;

@@ -26,8 +26,9 @@ Vector centre_of(const Encoder& encoder) {
   Vector point = Vector::Zero(encoder.columns());
   for (std::size_t j = 0; j < encoder.schema().features.size(); ++j) {
     const Feature& feature = encoder.schema().features[j];
-    if (has_order(feature)) continue;
-    const auto levels = static_cast<double>(feature.levels.size());
+    if (has_order(feature) && !feature.has_indicators()) continue;
+    const auto levels =
+        static_cast<double>(feature.is_binned() ? feature.bins.count() : feature.levels.size());
     point.segment(encoder.first_column(j), encoder.column_count(j)).setConstant(1 / levels);
   }
   return point;
@@ -78,10 +79,25 @@ std::string level_text(const Feature& feature, double position) {
                      feature.level_text(feature.levels[below + 1]));
 }
 
+/// «utilisation is 0.75 (above 0.6 and at most 0.9), as for 12 % of accepted people».
+std::string binned_text(const Feature& feature, double value, std::optional<double> share,
+                        ReferenceKind kind) {
+  const std::string words = feature.bins.words(feature.bins.of(value));
+  const std::string unit = feature.unit.empty() ? "" : " " + feature.unit;
+  std::string text = feature_label(feature) + " is ";
+  text += feature.bins.code(value) != nullptr
+              ? words
+              : fmt::format("{}{} ({})", display_value(value), unit, words);
+  if (share && kind != ReferenceKind::centre)
+    text += fmt::format(", as for {} of {}", display_percent(*share), people_of(kind));
+  return text;
+}
+
 /// The words of a reason for which no table has others.
 std::string default_text(const Feature& feature, const Value& value, double reference,
-                         ReferenceKind kind) {
+                         std::optional<double> share, ReferenceKind kind) {
   const std::string name = feature_label(feature);
+  if (feature.is_binned()) return binned_text(feature, std::get<double>(value), share, kind);
   if (feature.is_number()) {
     // «duration months is 48», without saying months again.
     const std::string unit =
@@ -232,7 +248,14 @@ Reason Reasoner::reason(std::size_t feature, const Value& value, double contribu
   const Feature& about = encoder.schema().features[feature];
   const Index first = encoder.first_column(feature);
   Reason result{.feature = about.name, .value = value, .contribution = contribution};
-  if (has_order(about)) {
+  std::optional<double> in_bin;  // the share of people in the same one
+  if (about.is_binned()) {
+    result.reference = encoder.statistics(feature).mean;
+    if (about.has_indicators()) {
+      const auto bin = static_cast<Index>(about.bins.of(std::get<double>(value)));
+      in_bin = reference_.point(first + bin);
+    }
+  } else if (has_order(about)) {
     result.reference = encoder.mean()(first) + encoder.scale()(first) * reference_.point(first);
   } else {
     const auto level =
@@ -241,7 +264,7 @@ Reason Reasoner::reason(std::size_t feature, const Value& value, double contribu
     const double share = reference_.point(one_column ? first : first + level);
     result.reference = one_column && level == 0 ? 1 - share : share;
   }
-  result.text = default_text(about, value, result.reference, reference_.kind);
+  result.text = default_text(about, value, result.reference, in_bin, reference_.kind);
   if (const ReasonCode* const code = codes_.find(about, value, result.reference)) {
     result.code = code->code;
     if (!code->text.empty()) result.text = code->text;

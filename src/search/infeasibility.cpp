@@ -24,6 +24,7 @@ int rank_of(NamedConstraint::Kind kind) {
     case Kind::immutable:
       return 0;
     case Kind::locked:
+    case Kind::code:
       return 1;
     case Kind::changes:
       return 2;
@@ -333,7 +334,7 @@ CommonGround common_ground(const Problem& problem, const LinearQuestion& questio
   Vector middle = Vector::Zero(static_cast<Index>(features.size()));
   for (std::size_t j = 0; j < features.size(); ++j) {
     if (!features[j].is_number()) continue;
-    const double mean = encoder.mean()(encoder.first_column(j));
+    const double mean = encoder.statistics(j).mean;
     middle(static_cast<Index>(j)) =
         features[j].kind == FeatureKind::integer ? std::nearbyint(mean) : mean;
   }

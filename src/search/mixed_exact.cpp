@@ -95,8 +95,8 @@ bool can_change(const FeatureRange& range) {
 
 struct MixedExact::Layout {
   std::vector<MixedUnit> units = {};
-  std::vector<std::size_t> features = {};             // by unit
-  std::vector<std::vector<std::size_t>> levels = {};  // by unit: what a group's options are
+  std::vector<std::size_t> features = {};        // by unit
+  std::vector<std::vector<double>> levels = {};  // by unit: what a group's options are, raw
   bool display_grids = false;
 };
 
@@ -141,19 +141,30 @@ MixedExact::Layout MixedExact::lay_out(const FeasibleSet& feasible, bool display
     const Feature& feature = encoder.schema().features[j];
     if (!can_change(range)) continue;
     MixedUnit unit{.column = encoder.first_column(j), .width = encoder.column_count(j)};
-    std::vector<std::size_t> levels;
+    std::vector<double> levels;
     if (is_category(feature)) {
       const double columns = feature.kind == FeatureKind::binary ? 1 : 2;
       const double cost = feature.weight * category_price(problem_->cost.kind, columns) + charge;
       for (std::size_t level = 0; level < feature.levels.size(); ++level) {
         const auto value = static_cast<double>(level);
         if (value == range.query || !range.contains(value)) continue;
-        levels.push_back(level);
+        levels.push_back(value);
         unit.options.push_back(
             {.values = feature.kind == FeatureKind::binary
                            ? Vector(Vector::Constant(1, value))
                            : Vector(Vector::Unit(unit.width, static_cast<Index>(level))),
              .cost = cost});
+      }
+    } else if (feature.is_binned()) {
+      // theory.md, Result 60: of each bin its nearest number.
+      const double scale = encoder.statistics(j).scale;
+      for (const double value : range.allowed) {
+        const double move = std::abs(value - range.query) / scale;
+        levels.push_back(value);
+        unit.options.push_back(
+            {.values = encoder.columns_of(j, value),
+             .cost = feature.weight * (each.quadratic / 2 * move * move + each.absolute * move) +
+                     charge});
       }
     } else {
       const double mean = encoder.mean()(unit.column);
@@ -221,7 +232,7 @@ Vector MixedExact::row(const Layout& layout, const FeasibleSet& feasible,
     if (now == feasible.query().segment(unit.column, unit.width)) continue;
     if (unit.is_group()) {
       for (std::size_t k = 0; k < unit.options.size(); ++k) {
-        if (unit.options[k].values == now) raw(j) = static_cast<double>(layout.levels[u][k]);
+        if (unit.options[k].values == now) raw(j) = layout.levels[u][k];
       }
     } else if (unit.has_grid()) {
       raw(j) = feasible.ranges()[layout.features[u]].nearest(

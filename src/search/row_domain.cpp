@@ -49,7 +49,9 @@ void RowDomain::add_cell(std::size_t j, const FeatureRange& range) {
             .width = encoder.column_count(j),
             .stays = range.contains(range.query),
             .others = range};
-  if (cell.is_category()) {
+  if (encoder.schema().features[j].is_binned()) {
+    take_bins(cell, range);
+  } else if (cell.is_category()) {
     const std::size_t count = encoder.schema().features[j].levels.size();
     for (std::size_t level = 0; level < count; ++level) {
       const auto value = static_cast<double>(level);
@@ -61,6 +63,48 @@ void RowDomain::add_cell(std::size_t j, const FeatureRange& range) {
   if (!cell.moves() && cell.stays) return;
   cell.counted = !cell.stays;
   cells_.push_back(std::move(cell));
+}
+
+void RowDomain::take_bins(Cell& cell, const FeatureRange& range) const {
+  const Bins& bins = branch_->encoder().schema().features[cell.feature].bins;
+  const auto seen = [&](double number) {
+    const std::size_t bin = bins.of(number);
+    return bins.values.empty() ? static_cast<double>(bin) : bins.values[bin];
+  };
+  FeatureRange& others = cell.others;
+  others = {.query = seen(range.query), .keeps = range.keeps, .fixed = range.fixed};
+  cell.numbers.emplace_back(others.query, range.query);
+  others.lower = infinity;
+  others.upper = -infinity;
+  if (!range.fixed) {
+    for (const double number : range.allowed) {
+      cell.numbers.emplace_back(seen(number), number);
+      others.allowed.push_back(seen(number));
+    }
+    std::sort(others.allowed.begin(), others.allowed.end());
+    if (!others.allowed.empty()) {
+      others.lower = others.allowed.front();
+      others.upper = others.allowed.back();
+    }
+  }
+  if (!cell.is_category()) return;
+  cell.levels = others.allowed;
+  if (cell.stays) cell.levels.push_back(others.query);
+  std::sort(cell.levels.begin(), cell.levels.end());
+}
+
+double RowDomain::in_cell(const Cell& cell, double raw) {
+  for (const auto& [value, number] : cell.numbers) {
+    if (number == raw) return value;
+  }
+  return raw;
+}
+
+double RowDomain::from_cell(const Cell& cell, double value) {
+  for (const auto& [seen, number] : cell.numbers) {
+    if (seen == value) return number;
+  }
+  return value;
 }
 
 RowDomain RowDomain::with_range(std::size_t feature, const FeatureRange& range) const {
@@ -231,6 +275,10 @@ Vector RowDomain::row(VectorArg point, VectorArg plane) const {
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   for (std::size_t k = room; k < changed.size(); ++k)
     raw(static_cast<Index>(changed[k].second->feature)) = changed[k].second->others.query;
+  for (const Cell& cell : cells_) {
+    double& value = raw(static_cast<Index>(cell.feature));
+    value = from_cell(cell, value);
+  }
   return raw;
 }
 
@@ -252,7 +300,7 @@ bool RowDomain::is_empty() const {
 RowDomain RowDomain::holding(VectorArg row) const {
   RowDomain result = *this;
   for (Cell& cell : result.cells_) {
-    const double value = row(static_cast<Index>(cell.feature));
+    const double value = in_cell(cell, row(static_cast<Index>(cell.feature)));
     if (cell.is_category()) {
       cell.levels = {value};
       cell.stays = value == cell.others.query;
@@ -288,7 +336,7 @@ std::optional<std::pair<RowDomain, RowDomain>> RowDomain::split(VectorArg point,
   double most = 0;
   for (std::size_t c = 0; c < cells_.size(); ++c) {
     const Cell& cell = cells_[c];
-    const double value = near(static_cast<Index>(cell.feature));
+    const double value = in_cell(cell, near(static_cast<Index>(cell.feature)));
     double difference = 0;
     double weight = 0;
     const bool may_rest = most_changes_ && !cell.counted && cell.stays;
@@ -315,7 +363,7 @@ std::optional<std::pair<RowDomain, RowDomain>> RowDomain::split(VectorArg point,
   }
   if (!place) return std::nullopt;
   const Cell& cell = cells_[*place];
-  const double value = near(static_cast<Index>(cell.feature));
+  const double value = in_cell(cell, near(static_cast<Index>(cell.feature)));
   if (is_free_number(cell) || (most_changes_ && !cell.counted && value == cell.others.query)) {
     // It moved in the relaxation and rests in the row, for others move: one of both.
     Cell still = cell;

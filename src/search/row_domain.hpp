@@ -50,6 +50,9 @@ class RowDomain {
     bool counted = false;      // among the changes, whatever it does
     FeatureRange others = {};  // without own value where that is none of them; keeps is false
     std::vector<double> levels = {};  // of a category, the own among them if it stays
+    /// Of a binned feature: the number that stands for each value here, which is the index of a bin
+    /// or, where bins have values, what the model sees of it.
+    std::vector<std::pair<double, double>> numbers = {};
     [[nodiscard]] bool is_category() const { return width > 1; }
     [[nodiscard]] bool moves() const;
     /// The own value lies outside the others, or between two of them.
@@ -60,6 +63,10 @@ class RowDomain {
 
   /// Nothing for a feature that can only stay.
   void add_cell(std::size_t feature, const FeatureRange& range);
+  void take_bins(Cell& cell, const FeatureRange& range) const;
+  /// A raw number as it stands in a cell.
+  [[nodiscard]] static double in_cell(const Cell& cell, double raw);
+  [[nodiscard]] static double from_cell(const Cell& cell, double value);
   [[nodiscard]] static bool is_free_number(const Cell& cell);
   [[nodiscard]] double coordinate(const Cell& cell, double raw) const;
   /// Of the plane's terms: at the query's value, and the largest that is left.

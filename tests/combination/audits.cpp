@@ -372,10 +372,9 @@ class Campaign {
     double most = 0;
     for (std::size_t j = 0; j < encoder.schema().features.size() && record.contains("query"); ++j) {
       const Json value = record.at("query").value(encoder.schema().features[j].name, Json());
-      const Index column = encoder.first_column(j);
+      const ColumnStatistics seen = encoder.statistics(j);
       if (encoder.schema().features[j].is_number() && value.is_number())
-        most = std::max(most, std::abs((value.get<double>() - encoder.mean()(column)) /
-                                       encoder.scale()(column)));
+        most = std::max(most, std::abs((value.get<double>() - seen.mean) / seen.scale));
     }
     return most;
   }

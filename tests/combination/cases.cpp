@@ -144,7 +144,9 @@ void draw_more(Case& drawn, Random& random) {
 bool is_importable(const Case& drawn) {
   return drawn.training.model == NetworkKind::logistic &&
          drawn.training.loss == LossKind::logistic && drawn.training.weights.empty() &&
-         drawn.training.class_weight == ClassWeight::none && !drawn.has_member;
+         drawn.training.class_weight == ClassWeight::none && !drawn.has_member &&
+         std::none_of(drawn.schema.features.begin(), drawn.schema.features.end(),
+                      [](const Feature& feature) { return feature.is_binned(); });
 }
 
 /// Weights of rows and classes, and models that come from elsewhere.
@@ -265,6 +267,27 @@ Coefficients coefficients_of(const Model& model, const Dataset& data) {
   return result;
 }
 
+/// Only the exact search looks at bins; whatever else is asked finds them immutable.
+void settle_bins(Case& drawn) {
+  std::vector<Feature>& features = drawn.schema.features;
+  const auto is_binned = [](const Feature& feature) { return feature.is_binned(); };
+  if (std::none_of(features.begin(), features.end(), is_binned)) return;
+  const bool is_exact =
+      !has_hidden_layers(drawn) && !is_first_order(drawn.asked.set.value_or(SetKind::last_layer));
+  const auto is_other = [](const Run& run) {
+    return run.method != "exact" && run.method != automatic_method;
+  };
+  if (is_exact) {
+    std::erase_if(drawn.runs, is_other);
+    return;
+  }
+  for (Feature& feature : features) {
+    if (!feature.is_binned()) continue;
+    feature.immutable = true;
+    feature.slow.reset();
+  }
+}
+
 }  // namespace
 
 Case draw_case(std::uint64_t seed) {
@@ -273,6 +296,8 @@ Case draw_case(std::uint64_t seed) {
   Population population = draw_population(random);
   Random later = Random(seed).split(5);
   if (once_in(later, 5)) draw_paces(population, later);
+  Random apart = Random(seed).split(6);
+  if (once_in(apart, 4)) draw_bins(population, apart);
   drawn.schema = population.schema;
   drawn.table = draw_rows(population, random);
   drawn.people = draw_people(population, random);
@@ -283,7 +308,7 @@ Case draw_case(std::uint64_t seed) {
   draw_asked(population, drawn, random);
   draw_more(drawn, later);
   if (seed >= 500'000) {
-    Random origin = Random(seed).split(6);
+    Random origin = Random(seed).split(7);
     draw_origin(drawn, origin);
   }
   // What «auto» means, as most people ask, and one or two other ways to ask the same.
@@ -292,6 +317,7 @@ Case draw_case(std::uint64_t seed) {
   drawn.runs.push_back(usual);
   for (std::uint64_t count = 1 + random.below(2); count > 0; --count)
     drawn.runs.push_back(draw_run(draw_method(drawn, random), random));
+  settle_bins(drawn);
   return drawn;
 }
 

@@ -22,6 +22,29 @@ double days_of(Pace::Period period) {
   return 365.25;
 }
 
+/// Where a number lies: among the intervals, or the codes behind them.
+std::size_t bin_of(const Bins& bins, double number) {
+  const bool is_left = bins.closed == Bins::Closed::left;
+  auto place = static_cast<std::size_t>(
+      std::count_if(bins.edges.begin(), bins.edges.end(),
+                    [&](double edge) { return is_left ? edge <= number : edge < number; }));
+  for (std::size_t k = 0; k < bins.special.size(); ++k) {
+    if (bins.special[k].number == number) place = bins.edges.size() + 1 + k;
+  }
+  return place;
+}
+
+bool is_code(const Feature& feature, double number) {
+  return feature.kind == FeatureKind::binned &&
+         bin_of(feature.bins, number) > feature.bins.edges.size();
+}
+
+Index columns_of(const Feature& feature) {
+  if (feature.kind == FeatureKind::categorical) return static_cast<Index>(feature.levels.size());
+  if (feature.kind != FeatureKind::binned || !feature.bins.values.empty()) return 1;
+  return static_cast<Index>(feature.bins.edges.size() + 1 + feature.bins.special.size());
+}
+
 }  // namespace
 
 RowOracle::RowOracle(const Constraints& constraints, const Cost& cost, const Model& model)
@@ -56,6 +79,11 @@ Vector RowOracle::encoded(const Vector& numbers) const {
         z.push_back(value == static_cast<double>(k) ? 1 : 0);
     } else if (feature.kind == FeatureKind::binary) {
       z.push_back(value);
+    } else if (feature.kind == FeatureKind::binned) {
+      const std::size_t bin = bin_of(feature.bins, value);
+      if (!feature.bins.values.empty()) z.push_back(feature.bins.values[bin]);
+      for (Index k = 0; feature.bins.values.empty() && k < columns_of(feature); ++k)
+        z.push_back(k == static_cast<Index>(bin) ? 1 : 0);
     } else {
       z.push_back((value - encoder_->mean()(column)) / encoder_->scale()(column));
     }
@@ -67,14 +95,20 @@ double RowOracle::cost(const Vector& from, const Vector& to) const {
   const Vector move = encoded(to) - encoded(from);
   double sum = 0;
   Index column = 0;
-  for (const Feature& feature : schema_->features) {
+  for (std::size_t j = 0; j < schema_->features.size(); ++j) {
+    const Feature& feature = schema_->features[j];
     const bool is_category = feature.kind == FeatureKind::categorical;
-    const auto count = is_category ? static_cast<Index>(feature.levels.size()) : 1;
+    const Index count = columns_of(feature);
     double squares = 0;
     double sizes = 0;
     for (Index k = 0; k < count; ++k, ++column) {
       squares += move(column) * move(column);
       sizes += std::abs(move(column));
+    }
+    if (feature.kind == FeatureKind::binned) {
+      const auto i = static_cast<Index>(j);
+      sizes = std::abs(to(i) - from(i)) / encoder_->statistics(j).scale;
+      squares = sizes * sizes;
     }
     const bool is_counted = is_category || feature.kind == FeatureKind::binary;
     switch (cost_.kind) {
@@ -107,6 +141,7 @@ bool RowOracle::may_become(std::size_t query, std::size_t j, double from, double
   const Feature& feature = schema_->features[j];
   const FeatureLimits limits = constraints_->of(query, feature.name);
   if (feature.immutable || limits.locked) return false;
+  if (is_code(feature, from) || is_code(feature, to)) return false;
   const Direction direction = limits.direction.value_or(feature.direction);
   if (direction == Direction::increase && to < from) return false;
   if (direction == Direction::decrease && to > from) return false;
@@ -129,14 +164,10 @@ bool RowOracle::may_become(std::size_t query, std::size_t j, double from, double
   const std::optional<double> min = limits.min ? limits.min : feature.min;
   const std::optional<double> max = limits.max ? limits.max : feature.max;
   if ((min && to < *min) || (max && to > *max)) return false;
-  Index column = 0;
-  for (std::size_t k = 0; k < j; ++k) {
-    const Feature& other = schema_->features[k];
-    column += other.kind == FeatureKind::categorical ? static_cast<Index>(other.levels.size()) : 1;
-  }
+  const ColumnStatistics seen = encoder_->statistics(j);
   const bool is_bound = constraints_->range == RangePolicy::train;
-  if (is_bound && to < std::min(from, encoder_->min()(column))) return false;
-  if (is_bound && to > std::max(from, encoder_->max()(column))) return false;
+  if (is_bound && to < std::min(from, seen.min)) return false;
+  if (is_bound && to > std::max(from, seen.max)) return false;
   if (feature.kind == FeatureKind::integer && to != std::round(to)) return false;
   if (!feature.step) return true;
   // Bounds of a run do not move the grid of the schema (docs/reference/formats.md).

@@ -73,7 +73,8 @@ void draw_levels(Feature& feature, Random& random) {
 Feature draw_feature(std::size_t j, Spread& spread, Random& random) {
   static const std::vector<std::string> names = {"income", "f 1", "größe", "x=y", "status_"};
   Feature feature{.name = names[j]};
-  feature.kind = static_cast<FeatureKind>(random.below(EnumNames<FeatureKind>::names.size()));
+  constexpr std::uint64_t unbinned = EnumNames<FeatureKind>::names.size() - 1;  // see draw_bins
+  feature.kind = static_cast<FeatureKind>(random.below(unbinned));
   if (once_in(random, 4)) feature.kind = FeatureKind::numeric;
   if (feature.is_number()) {
     spread = draw_spread(feature.kind, random);
@@ -191,6 +192,35 @@ void draw_paces(Population& population, Random& random) {
              .per = static_cast<Pace::Period>(random.below(EnumNames<Pace::Period>::names.size()))};
   }
   if (!is_readable(population.schema)) population.schema = without;
+}
+
+void draw_bins(Population& population, Random& random) {
+  const Schema without = population.schema;
+  for (std::size_t j = 0; j < population.schema.features.size(); ++j) {
+    Feature& feature = population.schema.features[j];
+    const Spread& spread = population.spreads[j];
+    if (!feature.is_number() || once_in(random, 3)) continue;
+    const bool is_whole = feature.kind == FeatureKind::integer;
+    std::vector<double>& edges = feature.bins.edges;
+    for (const double widths : {-1.0, -0.3, 0.4, 1.2}) {
+      const double value = spread.center + widths * spread.width;
+      const double edge = is_whole ? std::round(value) : plain(value);
+      if (!once_in(random, 3) && (edges.empty() || edge > edges.back())) edges.push_back(edge);
+    }
+    if (once_in(random, 3)) feature.bins.closed = Bins::Closed::left;
+    if (edges.empty() || once_in(random, 3))
+      feature.bins.special.push_back({.number = plain(spread.center), .text = "not known"});
+    if (once_in(random, 4)) {
+      for (std::size_t k = 0; k < feature.bins.count(); ++k)
+        feature.bins.values.push_back(plain(random.normal()));
+    }
+    feature.kind = FeatureKind::binned;
+    if (!feature.step) feature.step = is_whole ? 1 : plain(0.1 * spread.width);
+    std::erase_if(feature.allowed, [&](const Value& value) {
+      return feature.bins.code(std::get<double>(value)) != nullptr;
+    });
+    if (!is_readable(population.schema)) feature = without.features[j];
+  }
 }
 
 }  // namespace ellice::combination

@@ -30,4 +30,7 @@ struct Population {
 /// Gives some features a pace. Of a stream of its own, so that cases without are as they were.
 void draw_paces(Population& population, Random& random);
 
+/// Bins some numbers that no rule names. Of a stream of its own as well.
+void draw_bins(Population& population, Random& random);
+
 }  // namespace ellice::combination

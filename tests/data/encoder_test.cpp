@@ -131,6 +131,13 @@ TEST(Encoder, RoundTripIsExactOnRandomSchemas) {
           const Index column = encoder.first_column(j);
           const double size = std::abs(raw[j]) + std::abs(encoder.mean()[column]);
           EXPECT_NEAR(std::get<double>(decoded[j]), raw[j], 4e-16 * size);
+        } else if (const Feature& feature = data.schema.features[j]; feature.is_binned()) {
+          const auto seen = [&](double number) {
+            const std::size_t bin = feature.bins.of(number);
+            return feature.bins.values.empty() ? static_cast<double>(bin)
+                                               : feature.bins.values[bin];
+          };
+          EXPECT_EQ(seen(std::get<double>(decoded[j])), seen(raw[j])) << feature.name;
         } else {
           EXPECT_EQ(decoded[j], row[j]);
         }

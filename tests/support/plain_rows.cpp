@@ -2,6 +2,35 @@
 
 namespace ellice::plain {
 
+namespace {
+
+/// Where a number lies among the bins of a feature, codes after the intervals.
+std::size_t bin(const Feature& feature, double number) {
+  const Bins& bins = feature.bins;
+  for (std::size_t k = 0; k < bins.special.size(); ++k) {
+    if (bins.special[k].number == number) return bins.edges.size() + 1 + k;
+  }
+  std::size_t passed = 0;
+  while (passed < bins.edges.size() &&
+         (number > bins.edges[passed] ||
+          (number == bins.edges[passed] && bins.closed == Bins::Closed::left)))
+    ++passed;
+  return passed;
+}
+
+bool is_code(const Feature& feature, double number) {
+  return feature.kind == FeatureKind::binned && bin(feature, number) > feature.bins.edges.size();
+}
+
+std::size_t width(const Feature& feature) {
+  if (feature.kind == FeatureKind::categorical) return feature.levels.size();
+  if (feature.kind == FeatureKind::binned && feature.bins.values.empty())
+    return feature.bins.edges.size() + 1 + feature.bins.special.size();
+  return 1;
+}
+
+}  // namespace
+
 Vector numbers(const Schema& schema, const RawRow& row) {
   Vector result(static_cast<Index>(row.size()));
   for (std::size_t j = 0; j < row.size(); ++j) {
@@ -28,6 +57,13 @@ Vector code(const Model& model, const Vector& raw) {
         z.push_back(value == static_cast<double>(level) ? 1 : 0);
     } else if (feature.kind == FeatureKind::binary) {
       z.push_back(value);
+    } else if (feature.kind == FeatureKind::binned) {
+      const std::size_t place = bin(feature, value);
+      if (!feature.bins.values.empty()) {
+        z.push_back(feature.bins.values[place]);
+        continue;
+      }
+      for (std::size_t k = 0; k < width(feature); ++k) z.push_back(k == place ? 1 : 0);
     } else {
       const auto column = static_cast<Index>(z.size());
       z.push_back((value - model.encoder.mean()(column)) / model.encoder.scale()(column));
@@ -50,9 +86,11 @@ double cost(const Cost& cost, const Model& model, const Vector& from, const Vect
     const double b = to(static_cast<Index>(j));
     const bool category = feature.kind == FeatureKind::categorical;
     const bool level = category || feature.kind == FeatureKind::binary;
-    const double move = level ? 1 : std::abs(a - b) / model.encoder.scale()(column);
+    const double scale = feature.kind == FeatureKind::binned ? model.encoder.statistics(j).scale
+                                                             : model.encoder.scale()(column);
+    const double move = level ? 1 : std::abs(a - b) / scale;
     const double columns = category ? 2 : 1;  // the level that was left and the one that is new
-    column += category ? static_cast<Index>(feature.levels.size()) : 1;
+    column += static_cast<Index>(width(feature));
     if (a == b) continue;
     ++changed;
     switch (cost.kind) {
@@ -104,7 +142,11 @@ Reach reach_of(const Problem& problem, std::size_t query, const Vector& from, st
   const Feature& feature = schema.features[j];
   const FeatureLimits limits = limits_of(problem, query, feature.name);
   const double own = from(static_cast<Index>(j));
-  Reach reach{.fixed = feature.immutable || limits.locked, .step = feature.step};
+  Reach reach{.fixed = feature.immutable || limits.locked || is_code(feature, own),
+              .step = feature.step};
+  if (feature.kind == FeatureKind::binned) {
+    for (const Bins::Code& code : feature.bins.special) reach.never.push_back(code.number);
+  }
   reach.origin = feature.min.value_or(0);
   if (const auto min = limits.min ? limits.min : feature.min) reach.low = *min;
   if (const auto max = limits.max ? limits.max : feature.max) reach.high = *max;
@@ -112,13 +154,9 @@ Reach reach_of(const Problem& problem, std::size_t query, const Vector& from, st
     reach.low = 0;
     reach.high = static_cast<double>(feature.levels.size()) - 1;
   } else if (problem.constraints.range == RangePolicy::train) {
-    Index column = 0;
-    for (std::size_t k = 0; k < j; ++k) {
-      const bool category = schema.features[k].kind == FeatureKind::categorical;
-      column += category ? static_cast<Index>(schema.features[k].levels.size()) : 1;
-    }
-    reach.low = std::max(reach.low, std::min(own, problem.model->encoder.min()(column)));
-    reach.high = std::min(reach.high, std::max(own, problem.model->encoder.max()(column)));
+    const ColumnStatistics seen = problem.model->encoder.statistics(j);
+    reach.low = std::max(reach.low, std::min(own, seen.min));
+    reach.high = std::min(reach.high, std::max(own, seen.max));
   }
   const Direction direction = limits.direction.value_or(feature.direction);
   if (feature.kind != FeatureKind::categorical) {
@@ -147,6 +185,7 @@ Reach reach_of(const Problem& problem, std::size_t query, const Vector& from, st
 bool may_become(const Reach& reach, double from, double to) {
   if (from == to) return true;
   if (reach.fixed || to < reach.low || to > reach.high) return false;
+  if (std::find(reach.never.begin(), reach.never.end(), to) != reach.never.end()) return false;
   const bool is_listed =
       std::find(reach.listed.begin(), reach.listed.end(), to) != reach.listed.end();
   if (!reach.listed.empty() && !is_listed) return false;
@@ -283,8 +322,15 @@ double highest_score(const Problem& problem, std::size_t query, const Vector& fr
     const Reach reach = reach_of(problem, query, from, j);
     const double own = from(static_cast<Index>(j));
     const bool category = feature.kind == FeatureKind::categorical;
+    const bool binned = feature.kind == FeatureKind::binned;
     const auto score = [&](double value) {
       if (category) return head(column + static_cast<Index>(value));
+      if (binned) {
+        const auto place = static_cast<Index>(bin(feature, value));
+        return feature.bins.values.empty()
+                   ? head(column + place)
+                   : head(column) * feature.bins.values[static_cast<std::size_t>(place)];
+      }
       if (feature.kind == FeatureKind::binary) return head(column) * value;
       return head(column) * (value - problem.model->encoder.mean()(column)) /
              problem.model->encoder.scale()(column);
@@ -295,11 +341,14 @@ double highest_score(const Problem& problem, std::size_t query, const Vector& fr
         if (may_become(reach, own, static_cast<double>(level)))
           best = std::max(best, score(static_cast<double>(level)));
       }
+    } else if (binned) {
+      for (const double value : values_of(problem, query, from, j))
+        best = std::max(best, score(value));
     } else if (!reach.fixed && reach.low <= reach.high) {
       best = std::max({best, score(reach.low), score(reach.high)});
     }
     sum += best;
-    column += category ? static_cast<Index>(feature.levels.size()) : 1;
+    column += static_cast<Index>(width(feature));
   }
   return sum;
 }

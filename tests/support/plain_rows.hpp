@@ -44,6 +44,7 @@ struct Reach {
   double origin = 0;
   std::optional<double> step = {};
   std::vector<double> listed = {};
+  std::vector<double> never = {};  // codes
 };
 
 /// A period in years, of which twelve months are one.

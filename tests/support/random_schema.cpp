@@ -60,7 +60,7 @@ Schema random_schema(Random& random) {
   for (std::uint64_t i = 0; i < count; ++i) {
     Feature feature;
     feature.name = fresh();
-    feature.kind = static_cast<FeatureKind>(random.below(5));
+    feature.kind = static_cast<FeatureKind>(random.below(6));
     feature.immutable = coin();
     if (coin()) feature.weight = std::exp(3 * random.normal());
     if (coin()) feature.unit = random_text(random);
@@ -79,6 +79,15 @@ Schema random_schema(Random& random) {
       if (coin()) feature.step = 1 + std::abs(number());
       if (coin()) feature.allowed = {std::min(a, b), std::max(a, b)};
       if (a == b) feature.allowed.clear();
+      if (feature.is_binned()) {
+        feature.bins.edges = {std::min(a, b), std::max(a, b) + 1};
+        if (coin()) feature.bins.closed = Bins::Closed::left;
+        if (coin()) feature.bins.special = {{-9, "no record"}, {-8.5, "not usable"}};
+        for (std::size_t k = 0; coin() && k < feature.bins.count(); ++k)
+          feature.bins.values.push_back(number());
+        feature.bins.values.resize(feature.bins.values.empty() ? 0 : feature.bins.count());
+        if (!feature.step) feature.step = 0.5;
+      }
     } else {
       const bool group = feature.kind == FeatureKind::categorical && coin();
       feature.levels = fresh_list(feature.kind == FeatureKind::binary ? 2 : 2 + random.below(4));
@@ -103,6 +112,7 @@ Schema random_schema(Random& random) {
   schema.merge_levels = random.below(4) == 0 && folds_apart(schema);
   schema.format = random_format(schema, random);
   for (const Feature& feature : schema.features) {
+    if (feature.is_binned()) continue;
     if (!feature.is_number() || feature.name.find('`') != std::string::npos || coin()) continue;
     schema.constraints.push_back(parse_rule("2.5 * `" + feature.name + "` - 3 <= 1e3"));
   }
@@ -112,7 +122,7 @@ Schema random_schema(Random& random) {
 std::vector<double> random_raw_row(const Schema& schema, Random& random) {
   std::vector<double> row;
   for (const Feature& feature : schema.features) {
-    if (feature.kind == FeatureKind::numeric) {
+    if (feature.kind == FeatureKind::numeric || feature.is_binned()) {
       row.push_back(40 + 1000 * random.normal());
     } else if (feature.kind == FeatureKind::integer) {
       row.push_back(std::nearbyint(1000 * random.normal()));

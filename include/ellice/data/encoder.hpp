@@ -15,8 +15,8 @@ namespace ellice {
 /// A row in original units, one value per feature of the schema, in its order.
 using RawRow = std::vector<Value>;
 
-/// What is known of the values of a numeric, integer or ordinal feature (levels count as their
-/// index).
+/// What is known of the values of a numeric, integer, binned or ordinal feature (levels count as
+/// their index).
 struct ColumnStatistics {
   double mean = 0;
   double scale = 1;
@@ -27,8 +27,10 @@ struct ColumnStatistics {
 /// raw row <-> model space. Numeric, integer and ordinal features take one standardised column
 /// z = (raw − mean) / scale (population standard deviation of the fitted rows; scale 1 for a
 /// constant column); an ordinal level counts as its index. Binary features take one 0/1 column,
-/// categorical ones a 0/1 column per level, named `feature=level`. decode(encode(row)) is the row
-/// itself: exactly for levels and whole numbers, to rounding for numeric features.
+/// categorical ones a 0/1 column per level, named `feature=level`; binned ones a 0/1 column per
+/// bin, named `feature=(0.3,0.6]`, or one column with the values of the bins as they are.
+/// decode(encode( row)) is the row itself: exactly for levels and whole numbers, to rounding for
+/// numeric features; of a binned one some number of the same bin.
 class Encoder {
  public:
   Encoder() = default;
@@ -55,6 +57,10 @@ class Encoder {
   [[nodiscard]] Index column_count(std::size_t feature) const {
     return first_[feature + 1] - first_[feature];
   }
+  /// Of a feature with an order, in original units; of a binned one without its codes.
+  [[nodiscard]] ColumnStatistics statistics(std::size_t feature) const;
+  /// What the columns of one feature are for a raw number (or index of a level).
+  [[nodiscard]] Vector columns_of(std::size_t feature, double raw) const;
   /// The feature to which an encoded column belongs.
   [[nodiscard]] std::size_t feature_of(Index column) const;
 
@@ -71,6 +77,8 @@ class Encoder {
 
  private:
   void lay_out();  // names_ and first_ from schema_
+  void read_binned(JsonObject& object);
+  void encode_feature(std::size_t feature, double raw, Eigen::Ref<Vector> z) const;
   /// The raw number itself, or the fill value where it is NaN.
   [[nodiscard]] double filled(std::size_t feature, double raw) const;
 
@@ -78,11 +86,12 @@ class Encoder {
   std::vector<std::string> names_;
   std::vector<Index> first_ = {0};
   Vector mean_, scale_, min_, max_;
+  std::map<std::size_t, ColumnStatistics> binned_;  // by feature
   std::map<std::string, Value> fill_;
 };
 
-/// {"income": 24000, "purpose": "car"}: numbers for numeric and integer features, strings for the
-/// others.
+/// {"income": 24000, "purpose": "car"}: numbers for numeric, integer and binned features, strings
+/// for the others.
 [[nodiscard]] Json row_to_json(const Schema& schema, const RawRow& row);
 [[nodiscard]] RawRow row_from_json(const Schema& schema, const Json& value,
                                    const std::string& source, const std::string& path);

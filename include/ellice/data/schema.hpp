@@ -19,7 +19,7 @@
 
 namespace ellice {
 
-enum class FeatureKind { numeric, integer, ordinal, binary, categorical };
+enum class FeatureKind { numeric, integer, ordinal, binary, categorical, binned };
 enum class Direction { any, increase, decrease };
 enum class MissingPolicy {
   error,   // an empty cell is refused
@@ -29,8 +29,8 @@ enum class MissingPolicy {
 
 template <>
 struct EnumNames<FeatureKind> {
-  static constexpr std::array<std::string_view, 5> names = {"numeric", "integer", "ordinal",
-                                                            "binary", "categorical"};
+  static constexpr std::array<std::string_view, 6> names = {"numeric", "integer",     "ordinal",
+                                                            "binary",  "categorical", "binned"};
 };
 template <>
 struct EnumNames<Direction> {
@@ -41,7 +41,8 @@ struct EnumNames<MissingPolicy> {
   static constexpr std::array<std::string_view, 3> names = {"error", "median", "level"};
 };
 
-/// One value in original units: a number for numeric and integer features, a level otherwise.
+/// One value in original units: a number for numeric, integer and binned features, a level
+/// otherwise.
 using Value = std::variant<double, std::string>;
 
 /// The level that stands for an empty cell under MissingPolicy::level.
@@ -58,6 +59,41 @@ struct Pace {
 template <>
 struct EnumNames<Pace::Period> {
   static constexpr std::array<std::string_view, 4> names = {"day", "week", "month", "year"};
+};
+
+/// Of a binned feature: a number to everybody but the model, which sees only in which bin it lies.
+/// The edges cut the line into intervals, in order; codes (−9: no record) are bins of their own,
+/// wherever they would lie on the line, and follow the intervals.
+struct Bins {
+  enum class Closed { right, left };  // to which interval an edge itself belongs
+  struct Code {
+    double number = 0;
+    std::string text = {};  // what it means
+    bool operator==(const Code&) const = default;
+  };
+  std::vector<double> edges = {};  // increasing
+  Closed closed = Closed::right;
+  std::vector<Code> special = {};
+  std::vector<double> values = {};  // what the model sees of each bin; none: one 0/1 column per bin
+
+  [[nodiscard]] std::size_t intervals() const { return edges.size() + 1; }
+  [[nodiscard]] std::size_t count() const { return intervals() + special.size(); }
+  /// The bin of a number.
+  [[nodiscard]] std::size_t of(double number) const;
+  [[nodiscard]] const Code* code(double number) const;  // null for a number that is none
+  /// Ends of an interval, ±∞ of the outer ones.
+  [[nodiscard]] double lower(std::size_t interval) const;
+  [[nodiscard]] double upper(std::size_t interval) const;
+  /// «(0.3,0.6]», or the code «-9»: in names of columns.
+  [[nodiscard]] std::string name(std::size_t bin) const;
+  /// «above 0.3 up to 0.6», «at most 0.3», or the code's text: for people.
+  [[nodiscard]] std::string words(std::size_t bin) const;
+  bool operator==(const Bins&) const = default;
+};
+
+template <>
+struct EnumNames<Bins::Closed> {
+  static constexpr std::array<std::string_view, 2> names = {"right", "left"};
 };
 
 struct Feature {
@@ -80,13 +116,19 @@ struct Feature {
   /// it deserves a warning.
   bool is_protected = false;
   std::optional<Pace> slow = {};
+  Bins bins = {};  // of a binned feature
 
   /// The label, or else the name.
   [[nodiscard]] const std::string& title() const { return label.empty() ? name : label; }
   /// What people read for a level: its display text, or else the level.
   [[nodiscard]] const std::string& level_text(const std::string& level) const;
   [[nodiscard]] bool is_number() const {
-    return kind == FeatureKind::numeric || kind == FeatureKind::integer;
+    return kind == FeatureKind::numeric || kind == FeatureKind::integer || is_binned();
+  }
+  [[nodiscard]] bool is_binned() const { return kind == FeatureKind::binned; }
+  /// One of several columns of the model is 1: categories, and bins without values.
+  [[nodiscard]] bool has_indicators() const {
+    return kind == FeatureKind::categorical || (is_binned() && bins.values.empty());
   }
   /// Index of a level, or nothing.
   [[nodiscard]] std::optional<std::size_t> level_index(std::string_view level) const;

@@ -22,6 +22,9 @@ struct TrainingOptions {
   std::string weights = {};  // where Dataset::weights came from; none are used without it
   ClassWeight class_weight = ClassWeight::none;
   std::vector<double> penalty_factors = {};  // of linear models, by encoded column (see Penalty)
+  /// Of linear models with binned features: the weight of a bin is penalised as the share of rows
+  /// in it.
+  bool bin_penalty = false;
   double gradient_tolerance = 1e-10;
   int max_iterations = 200;
   std::optional<int> folds = {};

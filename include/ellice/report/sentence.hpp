@@ -16,6 +16,7 @@ struct PlanStep {
   std::string from = {};
   std::string to = {};
   std::string unit = {};
+  std::string within = {};  // of a binned feature: what counts the same as `to`
 };
 
 /// The changes of an answer, in the schema's order; empty without a counterfactual.

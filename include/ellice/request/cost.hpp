@@ -9,7 +9,8 @@
 
 namespace ellice {
 
-/// What a move Δz in model space costs, w the weights of the schema:
+/// What a move Δz in model space costs, w the weights of the schema; of a binned feature Δz is the
+/// distance of its numbers in their standard deviations:
 enum class CostKind {
   l2,     // Σ wᵢ·Δzᵢ²
   l1,     // Σ wᵢ·|Δzᵢ|
@@ -28,9 +29,22 @@ struct Cost {
   bool operator==(const Cost&) const = default;
 };
 
-/// The cost of moving from one point to another. `from` and `to` in model space.
+/// The cost of moving from one point to another. `from` and `to` in model space, where binned
+/// features, whose numbers cannot be seen there, must not differ.
 [[nodiscard]] double cost_of(const Cost& cost, const Encoder& encoder, VectorArg from,
                              VectorArg to);
+
+/// A row in model space and in original units.
+struct PlacedRow {
+  const Vector* z = nullptr;
+  const Vector* raw = nullptr;
+};
+
+/// Δz as it is priced, by column: binned features move in their first one.
+[[nodiscard]] Vector priced_move(const Encoder& encoder, const PlacedRow& from,
+                                 const PlacedRow& to);
+[[nodiscard]] double cost_of(const Cost& cost, const Encoder& encoder, const PlacedRow& from,
+                             const PlacedRow& to);
 
 /// The weight of each encoded column: that of its feature.
 [[nodiscard]] Vector column_weights(const Encoder& encoder);

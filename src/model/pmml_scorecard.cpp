@@ -1,0 +1,231 @@
+// The <Scorecard> of PMML: characteristics, attributes with partial scores, reason codes.
+
+#include <algorithm>
+#include <cmath>
+#include <pugixml.hpp>
+#include <utility>
+
+#include "ellice/core/error.hpp"
+#include "ellice/data/csv.hpp"
+#include "model/scorecard.hpp"
+
+namespace ellice {
+
+namespace {
+
+using pugi::xml_node;
+
+constexpr std::size_t most_bytes = std::size_t{64} << 20;
+
+class PmmlScorecard {
+ public:
+  PmmlScorecard(const std::string& text, const std::string& source) : source_(&source) {
+    require_input(text.size() <= most_bytes, "{}: more than 64 MiB", source);
+    const pugi::xml_parse_result parsed =
+        document_.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
+    require_input(static_cast<bool>(parsed), "{}: no XML: {} at byte {}", source,
+                  parsed.description(), parsed.offset);
+    root_ = document_.child("PMML");
+    require_input(!root_.empty(), "{}: found <{}>, expected <PMML>", source,
+                  document_.document_element().name());
+  }
+
+  Scorecard read() {
+    const xml_node model = root_.child("Scorecard");
+    require_input(!model.empty(), "{}: found no <Scorecard>", *source_);
+    require_input(model.next_sibling("Scorecard").empty(),
+                  "{}: found several elements <Scorecard>, expected one", *source_);
+    for (const char* place : {"TransformationDictionary", "Scorecard/LocalTransformations"}) {
+      const xml_node derived = root_.first_element_by_path(place).child("DerivedField");
+      require_input(derived.empty(),
+                    "{}: <DerivedField name=\"{}\">: transformed columns cannot be imported",
+                    *source_, derived.attribute("name").value());
+    }
+    Scorecard card{.source = *source_, .tool = tool()};
+    if (!model.attribute("initialScore").empty())
+      card.initial = number(model, "initialScore", "<Scorecard>");
+    std::size_t count = 0;
+    for (const xml_node child : model.child("Characteristics").children("Characteristic"))
+      card.characteristics.push_back(read_characteristic(child, ++count));
+    require_input(!card.characteristics.empty(), "{}: <Scorecard>: no <Characteristic>", *source_);
+    card.closed = closed_.value_or(Bins::Closed::left);
+    return card;
+  }
+
+ private:
+  [[nodiscard]] std::string tool() const {
+    const xml_node application = root_.child("Header").child("Application");
+    std::string result = application.attribute("name").value();
+    const std::string version = application.attribute("version").value();
+    if (!version.empty()) result += " " + version;
+    return result;
+  }
+
+  [[nodiscard]] double number(xml_node node, const char* name, const std::string& place) const {
+    const pugi::xml_attribute found = node.attribute(name);
+    require_input(!found.empty(), "{}: {}: no {}", *source_, place, name);
+    double value = 0;
+    require_input(parse_number(found.value(), value) && std::isfinite(value),
+                  "{}: {}: {}: found \"{}\", expected a number", *source_, place, name,
+                  found.value());
+    return value;
+  }
+
+  Characteristic read_characteristic(xml_node node, std::size_t count) {
+    const std::string name = node.attribute("name").value();
+    Characteristic result;
+    result.place = fmt::format(
+        "{}: <Characteristic{}>", *source_,
+        name.empty() ? fmt::format("> number {}", count) : fmt::format(" name=\"{}\"", name));
+    std::size_t attributes = 0;
+    for (const xml_node child : node.children("Attribute")) {
+      const std::string place =
+          fmt::format("<Characteristic name=\"{}\">: <Attribute> number {}", name, ++attributes);
+      ScorecardBin bin{.points = number(child, "partialScore", place),
+                       .place = fmt::format("{}: {}", *source_, place)};
+      bin.reason = child.attribute("reasonCode").value();
+      if (bin.reason.empty()) bin.reason = node.attribute("reasonCode").value();
+      for (ScorecardBin& one : read_predicate(child, bin, result.feature))
+        result.bins.push_back(std::move(one));
+    }
+    require_input(!result.bins.empty(), "{}: no <Attribute>", result.place);
+    return result;
+  }
+
+  /// The bins for which the predicate of an attribute holds: one, or one for each level of a set.
+  std::vector<ScorecardBin> read_predicate(xml_node attribute, const ScorecardBin& bin,
+                                           std::string& feature) {
+    xml_node predicate;
+    for (const xml_node child : attribute.children()) {
+      const std::string_view name = child.name();
+      if (name == "Extension" || name == "ComplexPartialScore") {
+        require_input(name == "Extension",
+                      "{}: <ComplexPartialScore> cannot be imported, only partialScore", bin.place);
+        continue;
+      }
+      predicate = child;
+    }
+    const std::string_view kind = predicate.name();
+    if (kind == "SimpleSetPredicate") return read_set(predicate, bin, feature);
+    ScorecardBin result = bin;
+    if (kind == "SimplePredicate") {
+      apply(predicate, result, feature);
+    } else if (kind == "CompoundPredicate") {
+      require_input(predicate.attribute("booleanOperator").value() == std::string_view("and"),
+                    "{}: <CompoundPredicate>: booleanOperator: found \"{}\", expected \"and\"",
+                    bin.place, predicate.attribute("booleanOperator").value());
+      for (const xml_node part : predicate.children()) {
+        require_input(part.name() == std::string_view("SimplePredicate"),
+                      "{}: <CompoundPredicate>: found <{}>, expected <SimplePredicate>", bin.place,
+                      part.name());
+        apply(part, result, feature);
+      }
+    } else {
+      fail(ErrorCode::input,
+           "{}: found {}, expected <SimplePredicate>, <CompoundPredicate> or <SimpleSetPredicate>",
+           bin.place, kind.empty() ? std::string("no predicate") : fmt::format("<{}>", kind));
+    }
+    return {result};
+  }
+
+  void take_field(xml_node predicate, const ScorecardBin& bin, std::string& feature) const {
+    const std::string field = predicate.attribute("field").value();
+    require_input(!field.empty(), "{}: <{}>: no field", bin.place, predicate.name());
+    require_input(feature.empty() || feature == field,
+                  "{}: found the fields \"{}\" and \"{}\" in one <Characteristic>, expected one",
+                  bin.place, feature, field);
+    feature = field;
+  }
+
+  void apply(xml_node predicate, ScorecardBin& bin, std::string& feature) {
+    take_field(predicate, bin, feature);
+    const std::string operation = predicate.attribute("operator").value();
+    const std::string text = predicate.attribute("value").value();
+    double value = 0;
+    const bool is_number = parse_number(text, value);
+    if (operation == "equal") {
+      if (is_number) {
+        bin.from = bin.to = value;
+      } else {
+        bin.level = text;
+      }
+      return;
+    }
+    const bool is_lower = operation == "greaterThan" || operation == "greaterOrEqual";
+    const bool is_upper = operation == "lessThan" || operation == "lessOrEqual";
+    require_input(
+        is_lower || is_upper,
+        "{}: operator: found \"{}\", expected equal, lessThan, lessOrEqual, greaterThan or "
+        "greaterOrEqual; for missing numbers use a code",
+        bin.place, operation);
+    require_input(is_number, "{}: value: found \"{}\", expected a number", bin.place, text);
+    std::optional<double>& end = is_lower ? bin.from : bin.to;
+    require_input(!end, "{}: two {} ends, expected one", bin.place, is_lower ? "lower" : "upper");
+    end = value;
+    const bool is_left = operation == "greaterOrEqual" || operation == "lessThan";
+    const Bins::Closed closed = is_left ? Bins::Closed::left : Bins::Closed::right;
+    require_input(!closed_ || *closed_ == closed,
+                  "{}: ends belong to the bin below them here and to the one above elsewhere; "
+                  "expected the same in the whole scorecard",
+                  bin.place);
+    closed_ = closed;
+  }
+
+  std::vector<ScorecardBin> read_set(xml_node predicate, const ScorecardBin& bin,
+                                     std::string& feature) const {
+    take_field(predicate, bin, feature);
+    require_input(predicate.attribute("booleanOperator").value() == std::string_view("isIn"),
+                  "{}: <SimpleSetPredicate>: booleanOperator: found \"{}\", expected \"isIn\"",
+                  bin.place, predicate.attribute("booleanOperator").value());
+    std::vector<ScorecardBin> result;
+    for (const std::string& level : words_of(predicate.child("Array").child_value())) {
+      result.push_back(bin);
+      double value = 0;
+      if (parse_number(level, value)) {
+        result.back().from = result.back().to = value;
+      } else {
+        result.back().level = level;
+      }
+    }
+    require_input(!result.empty(), "{}: <SimpleSetPredicate>: an empty <Array>", bin.place);
+    return result;
+  }
+
+  /// Words between blanks; those with blanks of their own stand in quotes.
+  [[nodiscard]] static std::vector<std::string> words_of(const std::string& text) {
+    std::vector<std::string> words;
+    std::string word;
+    bool is_quoted = false;
+    bool has_word = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const char c = text[i];
+      if (c == '\\' && i + 1 < text.size() && text[i + 1] == '"') {
+        word += text[++i];
+      } else if (c == '"') {
+        is_quoted = !is_quoted;
+        has_word = true;
+      } else if (!is_quoted && (c == ' ' || c == '\n' || c == '\t' || c == '\r')) {
+        if (has_word) words.push_back(std::exchange(word, {}));
+        has_word = false;
+      } else {
+        word += c;
+        has_word = true;
+      }
+    }
+    if (has_word) words.push_back(word);
+    return words;
+  }
+
+  const std::string* source_;
+  pugi::xml_document document_;
+  xml_node root_;
+  std::optional<Bins::Closed> closed_ = {};
+};
+
+}  // namespace
+
+Scorecard parse_scorecard_pmml(const std::string& text, const std::string& source) {
+  return PmmlScorecard(text, source).read();
+}
+
+}  // namespace ellice

@@ -1,0 +1,180 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "data/draft_bins.hpp"
+#include "ellice/core/json.hpp"
+#include "ellice/data/encoder.hpp"
+#include "support/messages.hpp"
+
+namespace ellice {
+namespace {
+
+using testing_support::expect_input_error;
+
+Schema schema_of(const std::string& feature, const std::string& more = "") {
+  return parse_schema(
+      "target: {column: paid, favourable: yes}\nfeatures:\n  share: {kind: binned, " + feature +
+          "}\n  income: {kind: numeric}\n" + more,
+      "s.yaml");
+}
+
+TEST(Binned, SchemaIsReadAndWrittenBack) {
+  const Schema schema = schema_of(
+      R"(edges: [0.3, 0.6, 0.9], closed: left, special: {"-9": no record, "-8": not usable}, unit: x)");
+  const Feature& feature = schema.features.front();
+  EXPECT_TRUE(feature.is_number());
+  EXPECT_EQ(feature.bins.edges, (std::vector<double>{0.3, 0.6, 0.9}));
+  EXPECT_EQ(feature.bins.closed, Bins::Closed::left);
+  EXPECT_EQ(feature.bins.special, (std::vector<Bins::Code>{{-9, "no record"}, {-8, "not usable"}}));
+  EXPECT_EQ(feature.step, 0.01);  // one decimal place more than the edges
+  EXPECT_EQ(parse_schema(to_yaml(schema), "again"), schema);
+  EXPECT_EQ(schema_from_json(to_json(schema), "again"), schema);
+  EXPECT_EQ(schema_of("edges: [10, 20]").features.front().step, 1);
+  EXPECT_EQ(schema_of("edges: [10, 20], step: 5").features.front().step, 5);
+}
+
+TEST(Binned, ANumberIsInOneBin) {
+  Bins bins{.edges = {0.3, 0.6}, .special = {{-9, "no record"}}};
+  const auto of = [&](double number) { return bins.name(bins.of(number)); };
+  EXPECT_EQ(of(-1), "(-inf,0.3]");
+  EXPECT_EQ(of(0.3), "(-inf,0.3]");
+  EXPECT_EQ(of(0.31), "(0.3,0.6]");
+  EXPECT_EQ(of(0.6), "(0.3,0.6]");
+  EXPECT_EQ(of(7), "(0.6,inf)");
+  EXPECT_EQ(of(-9), "-9");
+  EXPECT_EQ(bins.words(0), "at most 0.3");
+  EXPECT_EQ(bins.words(1), "above 0.3 and at most 0.6");
+  EXPECT_EQ(bins.words(2), "above 0.6");
+  EXPECT_EQ(bins.words(3), "no record");
+  bins.closed = Bins::Closed::left;
+  EXPECT_EQ(of(0.3), "[0.3,0.6)");
+  EXPECT_EQ(of(0.6), "[0.6,inf)");
+  EXPECT_EQ(bins.words(0), "below 0.3");
+  EXPECT_EQ(bins.words(1), "at least 0.3 and below 0.6");
+}
+
+TEST(Binned, BadSchemasAreRefusedByLine) {
+  const auto refused = [](const std::string& feature, std::initializer_list<std::string_view> words,
+                          const std::string& more = "") {
+    SCOPED_TRACE(feature);
+    expect_input_error([&] { return schema_of(feature, more); }, words);
+  };
+  refused("unit: x", {"s.yaml:3", "edges"});
+  refused("edges: []", {"s.yaml:3", "edges", "at least two bins"});
+  refused("edges: [0.3, 0.3]", {"0.3 stands twice"});
+  refused("edges: [0.6, 0.3]", {"found \"0.3\"", "more than the edge before it, which is 0.6"});
+  refused("edges: [0.3, x]", {"edges", "x", "number"});
+  refused("edges: [0.3], closed: both", {"closed", "right, left"});
+  refused(R"(edges: [0.3], special: {x: no record})", {"special", "\"x\"", "a number"});
+  refused(R"(edges: [0.3], special: {"-9": a, "-9.0": b})", {"-9 stands twice"});
+  refused(R"(edges: [0.3], special: {"-9": a, "-8": a})", {"\"a\"", "another"});
+  refused("edges: [0.3], values: [1]", {"found 1 values, expected 2"});
+  refused(R"(edges: [0.3], special: {"-9": a}, values: [1, 2])",
+          {"found 2 values, expected 3", "1 codes"});
+  refused(R"(edges: [0.3], special: {"-9": a}, allowed: [-9, 1])", {"-9 is a code"});
+  refused("edges: [0.3], levels: [a]", {"levels", "binned"});
+  refused("edges: [0.3]", {"rule \"share <= 2 * income\"", "\"share\" of kind binned"},
+          "constraints: [\"share <= 2 * income\"]\n");
+  refused("edges: [0.3]", {"\"share\" of kind binned"},
+          "constraints: [\"if income rises then share rises by at least 1\"]\n");
+  expect_input_error(
+      [] {
+        return parse_schema(
+            "target: {column: y, favourable: 1}\nfeatures: {a: {kind: numeric, edges: [1]}}", "s");
+      },
+      {"a feature of kind numeric has no edges"});
+}
+
+Dataset data_of(const Schema& schema, const std::vector<double>& numbers) {
+  Dataset data{.schema = schema};
+  data.raw.resize(static_cast<Index>(numbers.size()), 2);
+  for (Index i = 0; i < data.rows(); ++i) {
+    data.raw(i, 0) = numbers[static_cast<std::size_t>(i)];
+    data.raw(i, 1) = static_cast<double>(i);
+    data.labels.push_back(static_cast<int>(i % 2));
+  }
+  data.source = "rows";
+  return data;
+}
+
+TEST(Binned, TheModelSeesBinsAndStatisticsLeaveCodesOut) {
+  const Dataset data =
+      data_of(schema_of(R"(edges: [0.3, 0.6], special: {"-9": no record})"), {0.1, 0.5, 0.9, -9});
+  const Encoder encoder = Encoder::fit(data);
+  EXPECT_EQ(encoder.column_names(),
+            (std::vector<std::string>{"share=(-inf,0.3]", "share=(0.3,0.6]", "share=(0.6,inf)",
+                                      "share=-9", "income"}));
+  const ColumnStatistics known = encoder.statistics(0);
+  EXPECT_DOUBLE_EQ(known.mean, 0.5);
+  EXPECT_DOUBLE_EQ(known.scale, std::sqrt(0.32 / 3));
+  EXPECT_EQ(known.min, 0.1);
+  EXPECT_EQ(known.max, 0.9);
+  const Vector z = encoder.encode(RawRow{0.45, 1.5});
+  EXPECT_EQ(z, (Vector(5) << 0, 1, 0, 0, 0).finished());
+  EXPECT_EQ(encoder.encode(RawRow{-9.0, 1.5})(3), 1);
+  const Encoder again = Encoder::from_json(encoder.to_json(), encoder.schema(), "file");
+  EXPECT_EQ(again.to_json(), encoder.to_json());
+  EXPECT_EQ(again.statistics(0).scale, known.scale);
+}
+
+TEST(Binned, ValuesOfBinsTakeOneColumn) {
+  const Dataset data =
+      data_of(schema_of("edges: [0.3, 0.6], values: [1.5, 0, -0.5]"), {0.1, 0.5, 0.9, 0.7});
+  const Encoder encoder = Encoder::fit(data);
+  EXPECT_EQ(encoder.columns(), 2);
+  EXPECT_EQ(encoder.encode(RawRow{0.2, 1.5})(0), 1.5);
+  EXPECT_EQ(encoder.encode(RawRow{0.8, 1.5})(0), -0.5);
+  EXPECT_EQ(encoder.min()(0), -0.5);
+  EXPECT_EQ(encoder.max()(0), 1.5);
+}
+
+TEST(Binned, BadStatisticsOfAFileAreRefused) {
+  const Dataset data = data_of(schema_of("edges: [0.3, 0.6]"), {0.1, 0.5, 0.9, 0.7});
+  const Encoder encoder = Encoder::fit(data);
+  const auto refused = [&](const char* key, const Json& value,
+                           std::initializer_list<std::string_view> words) {
+    Json file = encoder.to_json();
+    file["binned"]["share"][key] = value;
+    expect_input_error([&] { return Encoder::from_json(file, encoder.schema(), "m.json"); }, words);
+  };
+  refused("scale", 0, {"m.json", "binned.share", "scale", "> 0"});
+  refused("min", 2, {"binned.share", "min", "at most max"});
+  refused("more", 1, {"more"});
+  Json file = encoder.to_json();
+  file.erase("binned");
+  expect_input_error([&] { return Encoder::from_json(file, encoder.schema(), "m.json"); },
+                     {"binned"});
+}
+
+TEST(Binned, DraftsHaveQuantilesAndFindCodes) {
+  std::vector<double> numbers;
+  for (int i = 0; i < 100; ++i) numbers.push_back(i % 10 == 3 ? -9 : i);
+  Schema plain = schema_of("edges: [1]");
+  plain.features.front() = {.name = "share", .kind = FeatureKind::integer};
+  SchemaDraft draft{.schema = plain};
+  draft_bins(draft, data_of(plain, numbers), {.count = 4});
+  const Feature& feature = draft.schema.features.front();
+  ASSERT_TRUE(feature.is_binned());
+  EXPECT_EQ(feature.bins.edges.size(), 3U);
+  EXPECT_EQ(feature.bins.special, (std::vector<Bins::Code>{{-9, "code -9"}}));
+  EXPECT_EQ(feature.step, 1);
+  std::vector<int> rows(feature.bins.count());
+  for (const double number : numbers) ++rows[feature.bins.of(number)];
+  for (std::size_t k = 0; k < feature.bins.intervals(); ++k) EXPECT_NEAR(rows[k], 22.5, 2) << k;
+  EXPECT_EQ(rows.back(), 10);
+  EXPECT_EQ(parse_schema(to_yaml(draft.schema), "again"), draft.schema);
+  EXPECT_EQ(draft.open_questions().size(), 1U);
+
+  // A negative number that is none of the usual codes: all of them are numbers.
+  numbers[5] = -3;
+  SchemaDraft other{.schema = plain};
+  draft_bins(other, data_of(plain, numbers), {.count = 4});
+  EXPECT_TRUE(other.schema.features.front().bins.special.empty());
+  SchemaDraft asked{.schema = plain};
+  draft_bins(asked, data_of(plain, numbers), {.count = 4, .special = {-9}});
+  EXPECT_EQ(asked.schema.features.front().bins.special.size(), 1U);
+}
+
+}  // namespace
+}  // namespace ellice
