@@ -66,6 +66,13 @@ std::string cell_of(const Json& value, std::size_t person, const std::string& ke
                 fmt::format("people[{}].{}", person, shortened(key, 100)));
 }
 
+/// The feature of this name that tables hold as 0/1 columns; null where there is none.
+const Feature* group_of(const Schema& schema, const std::string& key) {
+  const std::optional<std::size_t> index = schema.find(key);
+  if (!index || schema.features[*index].one_hot.empty()) return nullptr;
+  return &schema.features[*index];
+}
+
 std::vector<std::string> read_epsilons(const Json& value) {
   std::vector<std::string> result;
   const Refusal wrong(
@@ -135,7 +142,21 @@ Table table_of(const Json& people, const Schema& schema) {
     for (const auto& [key, value] : person.items()) {
       // So many keys that nobody knows would take memory before the first of them is refused.
       if (columns.size() > 4 * schema.features.size() + 1000) break;
-      column(key)[row] = cell_of(value, row, key);
+      const std::string cell = cell_of(value, row, key);
+      const Feature* const group = group_of(schema, key);
+      if (group == nullptr) {
+        column(key)[row] = cell;
+        continue;
+      }
+      // By the name of its column, as answers have it; tables have all columns.
+      if (!cell.empty() && !group->level_index(cell)) {
+        throw Refusal(422,
+                      fmt::format("found {}, expected one of {}", shown(value),
+                                  fmt::join(group->one_hot, ", ")),
+                      fmt::format("people[{}].{}", row, key));
+      }
+      for (const std::string& name : group->one_hot)
+        column(name)[row] = cell.empty() ? "" : name == cell ? "1" : "0";
     }
     ++row;
   }

@@ -59,8 +59,9 @@ RowParser::RowParser(const Schema& schema, const RowSource& source, Columns colu
   for (std::size_t i = 0; i < header.size(); ++i) place.emplace(header[i], i);
   const auto take = [&](const std::string& name) {
     const auto found = place.find(name);
-    require_input(found != place.end(), "{}: column \"{}\" is missing; {}", source.name(), name,
-                  suggestion(name, header));
+    if (found == place.end())  // what was meant takes long to find, and is not looked for before
+      fail(ErrorCode::input, "{}: column \"{}\" is missing; {}", source.name(), name,
+           suggestion(name, header));
     const std::size_t index = found->second;
     place.erase(found);
     return index;

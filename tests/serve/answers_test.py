@@ -142,6 +142,21 @@ class Answers(ServiceTestCase):
         self.assertEqual(json.loads(server.get("/api/people?first=99")[2])["people"], [])
         self.expect_error(server.get("/api/people?first=-1"), 400, "first")
 
+    def test_groups_of_columns_are_asked_by_name(self):
+        self.write("housing.csv", "income,rent,own,approved\n" + "".join(
+            f"{20 + 3 * i % 17},{i % 2},{1 - i % 2},{'yes' if (7 * i) % 5 > 1 - i % 2 else 'no'}\n" for i in range(60)))
+        self.write("housing.yaml", 'target: {column: approved, favourable: "yes"}\nfeatures:\n  income: {kind: numeric}\n'
+                                   "one_hot:\n  housing: [rent, own]\n")
+        self.ellice("train", "housing.csv", "--schema", "housing.yaml", "--folds", "0", "-o", "h.json")
+        self.write("asks.csv", "income,rent,own\n20,1,0\n24,0,1\n")
+        expected = self.ellice("explain", "h.json", "asks.csv", "--epsilon", "1%", "--format", "json", "--quiet")
+        server = self.serve("h.json", "--people", "asks.csv")
+        people = json.loads(server.get("/api/people")[2])["people"]
+        self.assertEqual(people[1], {"income": 24, "housing": "own"})
+        for asked in (people, [{"income": 20, "rent": 1, "own": 0}, {"income": 24, "rent": 0, "own": 1}]):
+            self.assertEqual(self.post_ok(server, "/api/explain", {"people": asked, "epsilon": "1%"}).decode(), expected)
+        self.expect_error(server.post("/api/explain", {"people": [{"income": 20, "housing": "tent"}]}), 422, "people[0].housing", ["rent, own"])
+
     def test_demo(self):
         server = self.serve("--demo")
         people = json.loads(server.get("/api/people?count=2")[2])["people"]
