@@ -6,7 +6,7 @@
 #include "core/as_input.hpp"
 #include "core/utf8.hpp"
 #include "data/csv_detection.hpp"
-#include "data/number_format.hpp"
+#include "data/csv_number.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
@@ -48,17 +48,6 @@ ChooseFormat detected(const std::string& path) {
   return [path](std::string_view start) {
     return detect_format(start, {.thousands = '\0'}, input_name(path)).format;
   };
-}
-
-double number_at(const CsvReader& file, std::size_t column, std::string_view cell) {
-  double value = 0;
-  const bool is_number = file.format().spells_plain_numbers()
-                             ? parse_number(cell, value)
-                             : parse_formatted_number(cell, file.format(), {}, value);
-  require_input(is_number && std::isfinite(value), "{}:{}: {}: found \"{}\", expected a number",
-                file.name(), file.line(),
-                file.header()[column].empty() ? "first column" : file.header()[column], cell);
-  return value;
 }
 
 std::vector<Coefficient> read_estimates(CsvReader& file) {

@@ -29,7 +29,7 @@ Layer layer_from_json(JsonObject object, Index inputs, bool is_last) {
   return layer;
 }
 
-RowWeights weights_from_json(JsonObject object) {
+RowWeights given_weights(JsonObject object) {
   RowWeights weights;
   if (object.has("column")) weights.column = object.string("column");
   if (object.has("class_weight")) weights.class_weight = object.choice<ClassWeight>("class_weight");
@@ -61,7 +61,7 @@ DeployedModel read_description(const Json& document, const std::string& source) 
     result.penalties.assign(penalties.begin(), penalties.end());
   }
   if (object.has("penalize_bias")) result.penalize_bias = object.boolean("penalize_bias");
-  if (object.has("weights")) result.weights = weights_from_json(object.object("weights"));
+  if (object.has("weights")) result.weights = given_weights(object.object("weights"));
   if (object.has("precision")) result.precision = object.choice<Precision>("precision");
   if (object.has("tool")) result.tool = object.string("tool");
   object.finish();

@@ -25,9 +25,8 @@ int version_of(const Model& model) {
   const std::vector<Feature>& features = model.schema().features;
   const bool has_bins = std::any_of(features.begin(), features.end(),
                                     [](const Feature& feature) { return feature.is_binned(); });
-  const bool is_first =
-      !model.origin && !model.deployed && !training.weights &&
-      training.penalty_factors.size() == 0 && !has_bins;
+  const bool is_first = !model.origin && !model.deployed && !training.weights &&
+                        training.penalty_factors.size() == 0 && !has_bins;
   return is_first ? first_version : model_version;
 }
 

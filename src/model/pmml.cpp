@@ -8,6 +8,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
+#include "model/pmml_document.hpp"
 
 namespace ellice {
 
@@ -15,24 +16,14 @@ namespace {
 
 using pugi::xml_node;
 
-constexpr std::size_t most_bytes = std::size_t{64} << 20;
-
 /// A document of which one regression is read; messages name its file.
 class Pmml {
  public:
-  Pmml(const std::string& text, const std::string& source) : source_(&source) {
-    require_input(text.size() <= most_bytes, "{}: more than 64 MiB", source);
-    const pugi::xml_parse_result parsed =
-        document_.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
-    require_input(static_cast<bool>(parsed), "{}: no XML: {} at byte {}", source,
-                  parsed.description(), parsed.offset);
-    root_ = document_.child("PMML");
-    require_input(!root_.empty(), "{}: found <{}>, expected <PMML>", source,
-                  document_.document_element().name());
-  }
+  Pmml(const std::string& text, const std::string& source)
+      : source_(&source), root_(load_pmml(document_, text, source)) {}
 
   Coefficients read() {
-    Coefficients result{.source = *source_, .tool = tool()};
+    Coefficients result{.source = *source_, .tool = pmml_tool(root_)};
     xml_node model;
     for (const xml_node child : root_.children()) {
       const std::string_view name = child.name();
@@ -70,14 +61,6 @@ class Pmml {
                   "{}: <{}>: {}: found \"{}\", expected a number", *source_, node.name(), name,
                   text);
     return value;
-  }
-
-  [[nodiscard]] std::string tool() const {
-    const xml_node application = root_.child("Header").child("Application");
-    std::string result = application.attribute("name").value();
-    const std::string version = application.attribute("version").value();
-    if (!version.empty()) result += " " + version;
-    return result;
   }
 
   void refuse_derived(const std::string& field) const {

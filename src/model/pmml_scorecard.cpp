@@ -7,6 +7,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
+#include "model/pmml_document.hpp"
 #include "model/scorecard.hpp"
 
 namespace ellice {
@@ -15,20 +16,10 @@ namespace {
 
 using pugi::xml_node;
 
-constexpr std::size_t most_bytes = std::size_t{64} << 20;
-
 class PmmlScorecard {
  public:
-  PmmlScorecard(const std::string& text, const std::string& source) : source_(&source) {
-    require_input(text.size() <= most_bytes, "{}: more than 64 MiB", source);
-    const pugi::xml_parse_result parsed =
-        document_.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
-    require_input(static_cast<bool>(parsed), "{}: no XML: {} at byte {}", source,
-                  parsed.description(), parsed.offset);
-    root_ = document_.child("PMML");
-    require_input(!root_.empty(), "{}: found <{}>, expected <PMML>", source,
-                  document_.document_element().name());
-  }
+  PmmlScorecard(const std::string& text, const std::string& source)
+      : source_(&source), root_(load_pmml(document_, text, source)) {}
 
   Scorecard read() {
     const xml_node model = root_.child("Scorecard");
@@ -41,7 +32,7 @@ class PmmlScorecard {
                     "{}: <DerivedField name=\"{}\">: transformed columns cannot be imported",
                     *source_, derived.attribute("name").value());
     }
-    Scorecard card{.source = *source_, .tool = tool()};
+    Scorecard card{.source = *source_, .tool = pmml_tool(root_)};
     if (!model.attribute("initialScore").empty())
       card.initial = number(model, "initialScore", "<Scorecard>");
     std::size_t count = 0;
@@ -53,14 +44,6 @@ class PmmlScorecard {
   }
 
  private:
-  [[nodiscard]] std::string tool() const {
-    const xml_node application = root_.child("Header").child("Application");
-    std::string result = application.attribute("name").value();
-    const std::string version = application.attribute("version").value();
-    if (!version.empty()) result += " " + version;
-    return result;
-  }
-
   [[nodiscard]] double number(xml_node node, const char* name, const std::string& place) const {
     const pugi::xml_attribute found = node.attribute(name);
     require_input(!found.empty(), "{}: {}: no {}", *source_, place, name);

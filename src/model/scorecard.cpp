@@ -8,7 +8,7 @@
 #include "core/infinity.hpp"
 #include "core/utf8.hpp"
 #include "data/csv_detection.hpp"
-#include "data/number_format.hpp"
+#include "data/csv_number.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
@@ -56,15 +56,10 @@ Columns columns_of(const CsvReader& file) {
           .reason = find("reason")};
 }
 
-std::optional<double> number_at(const CsvReader& file, std::size_t column, std::string_view cell) {
+std::optional<double> number_if_any(const CsvReader& file, std::size_t column,
+                                    std::string_view cell) {
   if (cell.find_first_not_of(" \t") == std::string_view::npos) return std::nullopt;
-  double value = 0;
-  const bool is_number = file.format().spells_plain_numbers()
-                             ? parse_number(cell, value)
-                             : parse_formatted_number(cell, file.format(), {}, value);
-  require_input(is_number && std::isfinite(value), "{}:{}: {}: found \"{}\", expected a number",
-                file.name(), file.line(), file.header()[column], cell);
-  return value;
+  return number_at(file, column, cell);
 }
 
 Characteristic& characteristic(Scorecard& card, const std::string& feature,
@@ -87,10 +82,10 @@ Scorecard read_table(CsvReader& file) {
     const std::string feature(cells[columns.feature]);
     require_input(!feature.empty(), "{}: feature: found nothing, expected the name of a feature",
                   place);
-    const std::optional<double> points = number_at(file, columns.points, cells[columns.points]);
+    const std::optional<double> points = number_if_any(file, columns.points, cells[columns.points]);
     require_input(points.has_value(), "{}: points: found nothing, expected a number", place);
-    ScorecardBin bin{.from = number_at(file, columns.from, cells[columns.from]),
-                     .to = number_at(file, columns.to, cells[columns.to]),
+    ScorecardBin bin{.from = number_if_any(file, columns.from, cells[columns.from]),
+                     .to = number_if_any(file, columns.to, cells[columns.to]),
                      .points = *points,
                      .place = place};
     if (columns.level) bin.level = cells[*columns.level];
