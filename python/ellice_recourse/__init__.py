@@ -13,6 +13,7 @@ from ._answers import Answer, Answers, Change, Verification
 from ._explainer import Explainer, verify
 from ._importers import from_statsmodels
 from ._progress import Stopped
+from ._sklearn import from_sklearn
 from ._model import Model, draft_schema, from_coefficients, load, loads, train
 
 __version__: str = _core.version
@@ -27,6 +28,7 @@ __all__ = [
     "Verification",
     "draft_schema",
     "from_coefficients",
+    "from_sklearn",
     "from_statsmodels",
     "load",
     "loads",

@@ -174,6 +174,23 @@ class Answers:
 
         return pd.DataFrame(dict(self._core.table(only_changes)))
 
+    def counterfactuals(self, like: Any = None) -> Any:
+        """The rows to reach, one for each answer that has one, as a data frame with its row as index.
+
+        With ``like``, the frame that was explained, columns have its order and types and those that are no features
+        their values, so that ``pipeline.predict`` takes them.
+        """
+        import pandas as pd
+
+        found = [(answer.query, answer.counterfactual) for answer in self if answer.counterfactual]
+        rows = pd.DataFrame([row for _, row in found], columns=self._explainer.model.features, index=[query for query, _ in found])
+        if like is None:
+            return rows
+        if len(like) != self._core.rows:
+            raise ValueError(f"like has {len(like)} rows, but {self._core.rows} were explained")
+        own = like.iloc[rows.index].set_axis(rows.index)
+        return pd.DataFrame({n: _typed(n, rows[n], like[n]) if n in rows else own[n] for n in like.columns})
+
     def to_polars(self, only_changes: bool = False) -> Any:
         """The same for polars."""
         import polars as pl
@@ -209,6 +226,21 @@ class Answers:
         counts = StatusList(self._core.statuses()).value_counts()
         said = ", ".join(f"{count} {status}" for status, count in counts.items())
         return f"<Answers to {self._core.rows} rows: {said or 'none'}{', interrupted' if self.interrupted else ''}>"
+
+
+def _typed(name: str, values: Any, like: Any) -> Any:
+    """A column with the type of another; levels are texts, and there whatever they are."""
+    import pandas as pd
+
+    from ._tables import _cell
+
+    if values.dtype.kind in "iuf":
+        return values.astype(like.dtype) if like.dtype.kind == "f" else values
+    known = like.dtype.categories if str(like.dtype) == "category" else like.dropna().unique()
+    levels = {_cell(name, row, level): level for row, level in enumerate(known)}
+    if like.dtype.kind == "b":
+        levels = {"True": True, "False": False}
+    return pd.Series([levels.get(text, text) for text in values], index=values.index, dtype=like.dtype)
 
 
 class _Stream:

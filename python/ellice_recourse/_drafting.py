@@ -15,6 +15,22 @@ def schema_of_frame(frame: Any, target: str, favourable: str) -> dict[str, Any]:
     return {"target": {"column": target, "favourable": favourable}, "features": features}
 
 
+def feature_of_values(name: str, values: Any) -> dict[str, Any]:
+    """The same of a column of a frame or an array."""
+    if hasattr(values, "dropna"):
+        return feature_of(name, values)
+    array = np.asarray(values)
+    if array.dtype.kind == "b":
+        return {"kind": "binary", "levels": ["False", "True"]}
+    if array.dtype.kind in "iu":
+        return {"kind": "integer"}
+    if array.dtype.kind == "f":
+        known = array[~np.isnan(array)]
+        return {"kind": "integer" if known.size and bool(np.all(known == np.round(known))) else "numeric"}
+    levels = sorted({_cell(name, row, value) for row, value in enumerate(array.tolist())} - {""})
+    return {"kind": "categorical", "levels": levels}
+
+
 def feature_of(name: str, series: Any) -> dict[str, Any]:
     """Kind and levels of a column: whole numbers are integers, categories and texts categorical, booleans binary."""
     dtype = series.dtype

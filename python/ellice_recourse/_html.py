@@ -46,7 +46,7 @@ def _card(record: dict[str, Any]) -> str:
     if certificate:
         parts.append(
             f'<div style="opacity:.75;font-size:12px">worst model: logit {certificate["robust_logit"]:.3g}'
-            f" &ge; {certificate['threshold']:.3g} for every model within {certificate['epsilon']:.3g} of the optimum</div>"
+            f" &ge; {certificate['threshold']:.3g} for every model within &epsilon; = {certificate['epsilon']:.3g}</div>"
         )
     if record.get("message"):
         parts.append(f'<div style="opacity:.75;font-size:12px">{escape(str(record["message"]))}</div>')
@@ -60,7 +60,7 @@ def _changes(changes: list[dict[str, Any]]) -> str:
         f'<td style="{cell}">{_value(c["from"])}</td><td style="{cell}">&rarr; <b>{_value(c["to"])}</b></td></tr>'
         for c in changes
     )
-    return f'<table style="border-collapse:collapse;margin:.4em 0;border:0"><tbody>{rows}</tbody></table>'
+    return f'<table style="border-collapse:collapse;margin:.4em 0;border:0;font:inherit;color:inherit"><tbody>{rows}</tbody></table>'
 
 
 def _value(value: Any) -> str:

@@ -8,6 +8,7 @@
 #include "ellice/core/json.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/coefficients.hpp"
+#include "ellice/model/deployed.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
 #include "ellice/request/query_reader.hpp"
@@ -74,6 +75,27 @@ HeldModel train_frame(const HeldFrame& frame, const std::string& schema, const K
 
 HeldModel of_coefficients(const std::string& text, const std::string& schema) {
   return held(model_of(parse_coefficients(text, "coefficients"), schema_of(schema)));
+}
+
+/// A model that decides elsewhere (the JSON form of docs/import.md), with the rows of its training.
+HeldModel of_deployed(const std::string& text, const HeldFrame& frame, const std::string& schema,
+                      bool store_rows, const nb::object& progress) {
+  std::optional<Model> model;
+  run_whole(progress, 1, [&](const Execution& execution) {
+    DeployedModel given = parse_deployed(text, "model");
+    given.store_rows = store_rows;
+    const Schema known = schema_of(schema);
+    const std::string weights = given.weights ? given.weights->column : "";
+    with_rows([&] {
+      FrameSource source(frame.frame, known);
+      source.hash_rows();
+      Dataset data =
+          read_dataset(source, known, execution.progress, ClassValues::of_schema, weights);
+      data.sha256 = source.sha256();
+      model = model_of(given, data);
+    });
+  });
+  return held(std::move(*model));
 }
 
 /// The model with another schema, whose features have the same names, kinds and levels.
@@ -180,6 +202,8 @@ void bind_models(nb::module_& module) {
              nb::arg("threads"), nb::arg("progress").none());
   module.def("training_keywords", &training_keywords);
   module.def("of_coefficients", &of_coefficients, nb::arg("text"), nb::arg("schema"));
+  module.def("of_deployed", &of_deployed, nb::arg("text"), nb::arg("frame"), nb::arg("schema"),
+             nb::arg("store_rows"), nb::arg("progress").none());
   module.def("draft", &draft, nb::arg("frame"), nb::arg("target"), nb::arg("favourable"));
 }
 

@@ -1,0 +1,187 @@
+"""Pipelines of scikit-learn as what they are: each number that a classifier reads is one affine term of one column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ._tables import _cell
+
+
+@dataclass(frozen=True)
+class Term:
+    """(u - offset) / scale of a column's number, of the index of its level, or of the indicator of a level."""
+
+    feature: str
+    level: str | None = None
+    offset: float = 0.0
+    scale: float = 1.0
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether it is the column itself."""
+        return self.level is None and self.offset == 0 and self.scale == 1
+
+    def shifted(self, offset: float, scale: float) -> Term:
+        """(this - offset) / scale."""
+        return replace(self, offset=self.offset + self.scale * float(offset), scale=self.scale * float(scale))
+
+
+class Fold:
+    """Walks through the steps before a classifier."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, dict[str, Any]] = {}  # of columns that encoders read as levels
+        self.fills: dict[str, Any] = {}  # what imputers put in place of nothing
+
+    def through(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
+        """The terms behind a fitted step."""
+        if step is None or isinstance(step, str):
+            if step in (None, "passthrough"):
+                return terms
+            if step == "drop":
+                return []
+        kind = type(step).__name__
+        handler = getattr(self, f"_{kind}", None)
+        if type(step).__module__.partition(".")[0] == "sklearn" and handler is not None:
+            require_fitted(step, name)
+            return list(handler(step, name, terms))
+        if hasattr(step, "get_support") and type(step).__module__.partition(".")[0] == "sklearn":
+            require_fitted(step, name)
+            return [term for term, kept in zip(terms, step.get_support(), strict=True) if kept]
+        raise ValueError(
+            f'step "{name}" is a {kind}: what it makes of a column cannot be undone column by column; supported are '
+            "ColumnTransformer, StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, OneHotEncoder, OrdinalEncoder, "
+            "SimpleImputer and selections of columns"
+        )
+
+    def _Pipeline(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
+        for inner, transformer in step.steps:
+            terms = self.through(transformer, f"{name}.{inner}" if name else inner, terms)
+        return terms
+
+    def _ColumnTransformer(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
+        found: list[Term] = []
+        indices = step._transformer_to_input_indices
+        for inner, transformer, _ in step.transformers_:
+            chosen = [terms[j] for j in indices.get(inner, [])]
+            weight = (step.transformer_weights or {}).get(inner)
+            made = self.through(transformer, f"{name}.{inner}" if name else inner, chosen)
+            found += made if weight is None else [term.shifted(0.0, 1 / weight) for term in made]
+        return found
+
+    def _FunctionTransformer(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
+        if step.func is not None:  # without one it is what "passthrough" becomes
+            raise ValueError(f'step "{name}" is a FunctionTransformer: what its function makes of a column is not known')
+        return terms
+
+    def _StandardScaler(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
+        return _scaled(terms, step.mean_ if step.with_mean else None, step.scale_ if step.with_std else None)
+
+    def _RobustScaler(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
+        return _scaled(terms, step.center_ if step.with_centering else None, step.scale_ if step.with_scaling else None)
+
+    def _MaxAbsScaler(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
+        return _scaled(terms, None, step.scale_)
+
+    def _MinMaxScaler(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
+        if step.clip:
+            raise ValueError(f'step "{name}" is a MinMaxScaler that clips: beyond its range it is not linear')
+        return _scaled(terms, -step.min_ / step.scale_, 1 / step.scale_)
+
+    def _SimpleImputer(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
+        if step.add_indicator:
+            raise ValueError(f'step "{name}" is a SimpleImputer that adds indicators of missing cells, which no plan can change')
+        kept = []
+        for term, value in zip(terms, step.statistics_, strict=True):
+            if _is_nothing(value):
+                continue  # a column without any value is dropped
+            if not term.is_raw:
+                raise ValueError(f'step "{name}" fills what another step has changed already; let it be the first of its column')
+            self.fills[term.feature] = value
+            kept.append(term)
+        return kept
+
+    def _OneHotEncoder(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
+        if any(found is not None for found in getattr(step, "infrequent_categories_", None) or []):
+            raise ValueError(f'step "{name}" is a OneHotEncoder that puts infrequent levels together')
+        found = []
+        for j, term in enumerate(terms):
+            levels = self._levels(step, name, term, j, "categorical")
+            dropped = None if step.drop_idx_ is None else step.drop_idx_[j]
+            found += [Term(term.feature, level) for k, level in enumerate(levels) if k != dropped]
+        return found
+
+    def _OrdinalEncoder(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
+        for j, term in enumerate(terms):
+            self._levels(step, name, term, j, "ordinal")
+        return terms
+
+    def _levels(self, step: Any, name: str, term: Term, j: int, kind: str) -> list[str]:
+        """The levels of a column, by an encoder that must be the first to read it."""
+        if not term.is_raw:
+            raise ValueError(f'step "{name}" encodes what another step has changed already; let it be the first of its column')
+        categories = step.categories_[j]
+        if any(_is_nothing(level) for level in categories):
+            raise ValueError(f'step "{name}": missing cells are a level of column "{term.feature}"; fill them before')
+        levels = [_cell(term.feature, k, _plain(level)) for k, level in enumerate(categories)]
+        entry = {"kind": kind, "levels": levels}
+        if self.kinds.setdefault(term.feature, entry) != entry:
+            raise ValueError(f'column "{term.feature}" is encoded twice, and differently')
+        return levels
+
+
+def evaluate(terms: list[Term], layers: list[dict[str, Any]], columns: dict[str, Any], kinds: dict[str, dict[str, Any]]) -> Any:
+    """What the folded model gives rows: the check against the pipeline's own score."""
+    inputs = []
+    for term in terms:
+        values = columns[term.feature]
+        levels = kinds.get(term.feature, {}).get("levels")
+        if levels is not None:
+            texts = [_cell(term.feature, row, _plain(value)) for row, value in enumerate(values)]
+            if term.level is not None:
+                number = np.array([float(text == term.level) for text in texts])
+            else:
+                number = np.array([float(levels.index(text)) for text in texts])
+        else:
+            number = np.asarray(values, dtype=float)
+        inputs.append((number - term.offset) / term.scale)
+    x = np.column_stack(inputs)
+    for layer in layers:
+        x = x @ np.asarray(layer["weights"]).T + np.asarray(layer["bias"])
+        name = layer.get("activation", "identity")
+        if name == "relu":
+            x = np.maximum(x, 0)
+        elif name == "tanh":
+            x = np.tanh(x)
+        elif name == "sigmoid":
+            x = 1 / (1 + np.exp(-x))
+    return x[:, 0]
+
+
+def require_fitted(step: Any, name: str) -> None:
+    """ValueError for a step that has seen no rows."""
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(step)
+    except NotFittedError:
+        raise ValueError(f'step "{name}", a {type(step).__name__}, is not fitted; fit the pipeline first') from None
+
+
+def _scaled(terms: list[Term], offsets: Any, scales: Any) -> list[Term]:
+    zeros, ones = np.zeros(len(terms)), np.ones(len(terms))
+    offsets = zeros if offsets is None else offsets
+    scales = ones if scales is None else scales
+    return [term.shifted(o, s) for term, o, s in zip(terms, offsets, scales, strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))

@@ -1,0 +1,1 @@
+"""The interfaces of other packages, so that a notebook changes one import."""
