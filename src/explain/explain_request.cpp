@@ -82,11 +82,12 @@ void require_one_logit(const Model& model, std::string_view purpose) {
 
 namespace {
 
-/// A threshold that is asked for is one of scores as the deployed model computes them (theory.md,
-/// Result 57).
+/// Between what the deployed model says yes from and what it says yes from in any arithmetic
+/// (theory.md, Result 57) there is no threshold to ask for.
 double certified_threshold(const Model& model, const std::optional<double>& asked) {
-  if (!asked) return model.decision.threshold;
-  return model.deployed ? *asked + model.deployed->margin : *asked;
+  const double own = model.decision.threshold;
+  if (!asked) return own;
+  return model.deployed && *asked >= model.deployed->threshold ? std::max(*asked, own) : *asked;
 }
 
 }  // namespace

@@ -77,6 +77,9 @@ class Folding {
                   "numbers, the scale not 0",
                   given_->source, i, in.feature, number_text(in.offset), number_text(in.scale));
     const Feature& feature = schema.features[*j];
+    require_input(!feature.is_binned(),
+                  "{}: inputs[{}]: \"{}\" is binned: models over bins are imported as scorecards",
+                  given_->source, i, in.feature);
     const Index first = encoder_->first_column(*j);
     const bool has_levels =
         feature.kind == FeatureKind::categorical || feature.kind == FeatureKind::binary;

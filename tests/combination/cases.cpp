@@ -10,6 +10,7 @@
 #include "ellice/core/number_text.hpp"
 #include "ellice/core/sha256.hpp"
 #include "ellice/model/coefficients.hpp"
+#include "ellice/model/deployed.hpp"
 #include "methods/method_table.hpp"
 
 namespace ellice::combination {
@@ -167,6 +168,15 @@ void draw_origin(Case& drawn, Random& random) {
   drawn.gives_rows = false;
 }
 
+/// Models that decide elsewhere.
+void draw_deployed(Case& drawn, Random& random) {
+  if (drawn.is_imported || drawn.has_member || drawn.training.model == NetworkKind::softmax) return;
+  const std::vector<Feature>& features = drawn.schema.features;
+  const auto is_binned = [](const Feature& feature) { return feature.is_binned(); };
+  if (std::any_of(features.begin(), features.end(), is_binned)) return;
+  drawn.is_deployed = once_in(random, 2);
+}
+
 Run draw_run(const Method& method, Random& random) {
   Run run{.method = std::string(method.name)};
   visit_groups(run.options, [&](std::string_view /*name*/, auto& group) {
@@ -288,6 +298,38 @@ void settle_bins(Case& drawn) {
   }
 }
 
+/// The model as a program would hold it that stopped a little off the minimum, by a step that the
+/// seed decides.
+DeployedModel deployed_of(const Model& model, const Case& given) {
+  Random random = Random(given.seed).split(10);
+  DeployedModel result{.source = "deployed.json",
+                       .layers = model.network.layers,
+                       .loss = given.training.loss,
+                       .l2 = given.training.l2,
+                       .weights = model.training.weights,
+                       .precision = once_in(random, 2) ? Precision::float32 : Precision::float64,
+                       .sha256 = std::string(64, 'c'),
+                       .store_rows = given.training.store_rows};
+  const Encoder& encoder = model.encoder;
+  for (std::size_t j = 0; j < encoder.schema().features.size(); ++j) {
+    const Feature& feature = encoder.schema().features[j];
+    const Index first = encoder.first_column(j);
+    if (feature.kind == FeatureKind::categorical) {
+      for (const std::string& level : feature.levels)
+        result.inputs.push_back({.feature = feature.name, .level = level});
+    } else {
+      result.inputs.push_back({.feature = feature.name,
+                               .offset = encoder.mean()(first),
+                               .scale = encoder.scale()(first)});
+    }
+  }
+  Layer& head = result.layers.back();
+  const double step = one_of<double>(random, {0, 0.01, 0.1});
+  head.weights += step * random.normal_vector(head.weights.cols()).transpose();
+  head.bias += step * random.normal_vector(1);
+  return result;
+}
+
 }  // namespace
 
 Case draw_case(std::uint64_t seed) {
@@ -311,6 +353,10 @@ Case draw_case(std::uint64_t seed) {
     Random origin = Random(seed).split(7);
     draw_origin(drawn, origin);
   }
+  if (seed >= 600'000) {
+    Random deployed = Random(seed).split(9);
+    draw_deployed(drawn, deployed);
+  }
   // What «auto» means, as most people ask, and one or two other ways to ask the same.
   Run usual{.method = std::string(automatic_method)};
   if (!has_hidden_layers(drawn)) usual.options.exact.node_limit = 300;
@@ -333,6 +379,10 @@ Trained train_case(const Case& given) {
   if (given.is_imported) {
     trained.model = std::make_shared<const Model>(
         model_of(coefficients_of(*trained.model, trained.data), given.schema));
+  }
+  if (given.is_deployed) {
+    trained.model =
+        std::make_shared<const Model>(model_of(deployed_of(*trained.model, given), trained.data));
   }
   if (given.has_member) {
     Selection other = given.selection;

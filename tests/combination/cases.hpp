@@ -30,6 +30,7 @@ struct Case {
   Selection selection = {};
   TrainingOptions training = {};
   bool is_imported = false;  // known by coefficients and covariance alone, no row at hand
+  bool is_deployed = false;  // its head is moved, and what was moved decides
   bool has_member = false;   // a second model, of the set ensemble
   bool gives_rows = false;   // the training rows are at hand when explaining
   ExplainRequest asked =
@@ -40,7 +41,8 @@ struct Case {
 };
 
 /// The case of a seed; the same on every machine. From 500 000 on some have weights of rows and
-/// classes, and some models come from elsewhere; below, seeds draw what they drew before.
+/// classes, and some models come from elsewhere; from 600 000 on some of these decide elsewhere and
+/// are not at their minimum. Below, seeds draw what they drew before.
 [[nodiscard]] Case draw_case(std::uint64_t seed);
 
 /// What a case trains.

@@ -126,6 +126,7 @@ class Judge {
     if (trained_.member) trained_.member = again(trained_.member);
     if (!case_->is_imported) all_rows_ = training_rows_of(trained_.data, *trained_.model);
     count(case_->is_imported                 ? "imported"
+          : case_->is_deployed               ? "deployed"
           : trained_.model->training.weights ? "weighted"
                                              : "plain");
   }
@@ -207,6 +208,13 @@ class Judge {
     return false;
   }
 
+  /// What decides about people.
+  [[nodiscard]] Network deciding() const {
+    Network network = trained_.model->network;
+    if (trained_.model->deployed) network.set_head(trained_.model->deployed->head);
+    return network;
+  }
+
   /// Whom the base model accepts, by plain sums over the rows as they are read.
   [[nodiscard]] std::set<std::size_t> accepted(const Told& told) const {
     const Problem& problem = told.explainer->problem();
@@ -215,7 +223,7 @@ class Judge {
     const RowOracle oracle(problem.constraints, problem.cost, *trained_.model);
     std::set<std::size_t> found;
     for (const Query& query : reader.next(case_->people.rows()).queries) {
-      const Vector scores = trained_.model->network.scores(oracle.encoded(query.raw));
+      const Vector scores = deciding().scores(oracle.encoded(query.raw));
       double lead = scores(0);
       if (problem.set.contest) {
         const std::vector<Index>& rivals = problem.set.contest->rivals;
@@ -328,7 +336,40 @@ class Judge {
       if (!breach.empty() && answer.status != Status::already_robust)
         fail_with("a row breaks a constraint", place + ": " + breach);
       check_models(told, answer, to, place);
+      if (answer.certificate && trained_.model->deployed) check_deployed(told, to, place);
     }
+  }
+
+  /// What decides gives a certified row the threshold, and in its own arithmetic, of which one
+  /// order stands for all, its own.
+  void check_deployed(const Told& told, const Vector& raw, const std::string& place) {
+    const Vector row =
+        RowOracle(case_->asked.constraints, case_->asked.cost, *trained_.model).encoded(raw);
+    count("rows that the deployed model accepts");
+    const Deployed& deployed = *trained_.model->deployed;
+    const double threshold = told.explainer->problem().threshold;
+    const double score = deciding().scores(row)(0);
+    if (score < threshold - 1e-12 * (1 + std::abs(score) + deployed.constant))
+      fail_with("the deployed model declines a plan", fmt::format("{}: {}", place, score));
+    std::vector<float> values;
+    for (const double entry : row) values.push_back(static_cast<float>(entry));
+    for (const Layer& layer : deciding().layers) {
+      std::vector<float> next;
+      for (Index k = 0; k < layer.weights.rows(); ++k) {
+        auto sum = static_cast<float>(layer.bias(k));
+        for (std::size_t i = values.size(); i-- > 0;)
+          sum += static_cast<float>(layer.weights(k, static_cast<Index>(i))) * values[i];
+        if (layer.activation == Activation::relu) sum = std::max(sum, 0.0F);
+        if (layer.activation == Activation::tanh) sum = std::tanh(sum);
+        if (layer.activation == Activation::sigmoid) sum = 1 / (1 + std::exp(-sum));
+        next.push_back(sum);
+      }
+      values = std::move(next);
+    }
+    if (deployed.precision == Precision::float32 &&
+        static_cast<double>(values.front()) < threshold - deployed.margin)
+      fail_with("the deployed model declines a plan in single precision",
+                fmt::format("{}: {}", place, values.front()));
   }
 
   void check_models(const Told& told, const Answer& answer, const Vector& row,

@@ -82,6 +82,7 @@ std::vector<Change> all_changes(const Case& given) {
   }
   if (given.training.class_weight != ClassWeight::none)
     changes.push_back([](Case& c) { c.training.class_weight = ClassWeight::none; });
+  if (given.is_deployed) changes.push_back([](Case& c) { c.is_deployed = false; });
   if (given.is_imported) changes.push_back([](Case& c) { c.is_imported = false; });
   for (std::size_t k = 0; k < given.schema.constraints.size(); ++k) {
     changes.push_back([k](Case& c) {

@@ -14,6 +14,7 @@
 #include "ellice/data/lending.hpp"
 #include "ellice/explain/explainer.hpp"
 #include "ellice/model/model_file.hpp"
+#include "request/problem.hpp"
 #include "support/foreign_model.hpp"
 #include "support/messages.hpp"
 
@@ -221,6 +222,22 @@ TEST(Deployed, ReasonsAndRefusalsAreThoseOfWhatDecides) {
     differs += (model->logit(z) >= 0) != (own >= 0) ? 1 : 0;
   }
   EXPECT_GT(differs, 0);  // what is deployed is another model than the minimiser
+}
+
+TEST(Deployed, WhatWasAnsweredIsAskedAgainAlike) {
+  const Dataset data = weighted_lending(200, 13);
+  const Foreign foreign = fit_foreign(data, {.steps = 30, .precision = Precision::float32});
+  const auto model = std::make_shared<const Model>(model_of(foreign.model, data));
+  for (const std::optional<double> threshold :
+       {std::optional<double>(), std::optional(0.0), std::optional(0.7), std::optional(-0.5)}) {
+    const Explainer explainer({.model = model, .epsilon = "1%", .threshold = threshold});
+    const double lifted = explainer.problem().threshold;
+    EXPECT_EQ(lifted, threshold && *threshold != 0 ? *threshold : model->decision.threshold);
+    const std::string text = recourse_file_text(explainer, explainer.explain(people(3)));
+    const Explainer again(explain_request_from_json(parse_json(text, "a.json"), "a.json", model));
+    EXPECT_EQ(again.problem().threshold, lifted);
+    EXPECT_EQ(again.epsilon(), explainer.epsilon());
+  }
 }
 
 TEST(Deployed, TheOtherLabelTurnsTheScore) {
