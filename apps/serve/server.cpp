@@ -201,7 +201,7 @@ void run_server(Service& service, const ServerOptions& given, int threads,
                                                 .draining = hub.draining};
                                 },
                             .idle_threads = [&hub] { return hub.queue.idle(); },
-       .needs_token = !hub.token.empty()});
+                            .needs_token = !hub.token.empty()});
   const std::string address = bind(hub);
   listen_for_end(hub);
   listen_for_reload(hub);
