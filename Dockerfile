@@ -14,7 +14,7 @@ RUN cmake --preset package \
     && cmake --build build/package --target ellice_cli \
     && mkdir -p /out/lib \
     && cp build/package/apps/cli/ellice /out/ \
-    && ldd /out/ellice | awk '$2 == "=>" {print $3}' | grep -v -E '/(libc|libm|libstdc[+][+]|libgcc_s)[.]so' \
+    && ldd /out/ellice | awk '$2 == "=>" {print $3}' | grep -v -E '/(libc|libm|libdl|librt|libpthread|libstdc[+][+]|libgcc_s)[.]so' \
        | xargs -I{} cp -L {} /out/lib/
 
 # The same Debian without a compiler, the program and the libraries that it names.

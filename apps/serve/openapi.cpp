@@ -17,9 +17,6 @@ namespace ellice::serve {
 
 namespace {
 
-// Numbers of people; the library takes more, but nothing that anybody has.
-constexpr double largest_value = 1e12;
-
 Json typed(std::string_view type) {
   return {{"type", type}};
 }
@@ -117,8 +114,6 @@ Json value_schema(const Feature& feature, bool may_be_empty) {
     schema = one_of(feature.levels);
   } else {
     schema = typed(feature.kind == FeatureKind::integer ? "integer" : "number");
-    schema["minimum"] = -largest_value;
-    schema["maximum"] = largest_value;
   }
   if (may_be_empty) schema = {{"anyOf", Json::array({schema, typed("null")})}};
   if (!feature.description.empty()) schema["description"] = feature.description;
@@ -151,9 +146,7 @@ Json feature_names(const ServedModels& models) {
 
 /// `lock`, `bounds`, `direction`: the constraints of a run, or of one query.
 Json limits_schema(const Json& names) {
-  const Json bound = {{"type", Json::array({"number", "null"})},
-                      {"minimum", -largest_value},
-                      {"maximum", largest_value}};
+  const Json bound = {{"type", Json::array({"number", "null"})}};
   return {{"lock", list_of(names)},
           {"bounds",
            {{"type", "object"},
@@ -178,18 +171,15 @@ Json options_schema(const ServedModels& models) {
   properties["horizon"] = {{"type", "string"},
                            {"pattern", "^[1-9][0-9]{0,3} (days|weeks|months|years)$"}};
   properties["threshold"] = {
-      {"type", "number"},
-      {"minimum", -100},
-      {"maximum", 100},
-      {"description", "logit that counts as yes; of several classes the lead"}};
+      {"type", "number"}, {"description", "logit that counts as yes; of several classes the lead"}};
   properties["target"] = list_of(typed("string"));
-  properties["damping"] = {{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", 1e6}};
+  properties["damping"] = {{"type", "number"}, {"exclusiveMinimum", 0}};
   properties["ensemble"] = {{"type", "array"},
                             {"items", {{"type", "string"}, {"pattern", "^[0-9a-f]{64}$"}}},
                             {"description", "hashes of further models that are served"}};
   properties["retrain"] = {{"type", "string"}, {"pattern", "^(same|fresh:[1-9][0-9]{0,6})$"}};
   properties["declined"] = typed("boolean");
-  properties["sparsity_weight"] = {{"type", "number"}, {"minimum", 0}, {"maximum", 1e6}};
+  properties["sparsity_weight"] = {{"type", "number"}, {"minimum", 0}};
   const MethodOptions methods = {};
   MethodOptions::groups(methods, [&]<class T>(std::string_view name, const T& own) {
     properties[std::string(name)] = fields_schema<T>(own);
@@ -204,7 +194,7 @@ Json options_schema(const ServedModels& models) {
 
 Json epsilon_schema() {
   return {{"anyOf",
-           Json::array({Json{{"type", "number"}, {"minimum", 0}, {"maximum", 1e6}},
+           Json::array({Json{{"type", "number"}, {"minimum", 0}},
                         Json{{"type", "string"},
                              {"pattern",
                               "^(auto|[0-9]{1,4}(\\.[0-9]{1,6})?%?|(accuracy|survival):[0-9]{1,2}%|"
@@ -229,7 +219,7 @@ Json asked_schema(const ServedModels& models) {
                      {"set", one_of(sets)},
                      {"cost", one_of(EnumNames<CostKind>::names)},
                      {"method", one_of(method_names())},
-                     {"seed", {{"type", "integer"}, {"minimum", 0}, {"maximum", 4294967295U}}},
+                     {"seed", {{"type", "integer"}, {"minimum", 0}}},
                      {"options", reference("Options")}};
   add_fields<AskedOptions>(properties);
   return closed(object_of(std::move(properties), {"people"}));

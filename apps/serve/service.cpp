@@ -51,8 +51,9 @@ std::size_t number_of(const RouteCall& call, const std::string& key, std::size_t
   std::size_t value = 0;
   const char* const end = found->second.data() + found->second.size();
   const auto [last, error] = std::from_chars(found->second.data(), end, value);
-  if (error != std::errc() || last != end)
-    throw Refusal(400, "expected a whole number, from 0", key);
+  constexpr std::size_t most = 1'000'000'000;
+  if (error != std::errc() || last != end || value > most)
+    throw Refusal(400, "expected a whole number from 0 to a milliard", key);
   return value;
 }
 

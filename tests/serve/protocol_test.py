@@ -1,4 +1,7 @@
 """Bad input over HTTP: a status, a sentence and a place, never more; and who may ask at all."""
+import base64
+import hashlib
+import html.parser
 import json
 import re
 import socket
@@ -23,11 +26,32 @@ def received(plug):
     return content
 
 
-class Protocol(ServiceTestCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
+class Page(html.parser.HTMLParser):
+    """What a page holds inline, and what its policy would not let run."""
 
+    def __init__(self):
+        super().__init__()
+        self.inline = {"script": [], "style": []}
+        self.odd = []
+        self.open = None
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            if name == "style" or name.startswith("on") or (name in ("src", "href") and tag in ("script", "link")):
+                self.odd.append((tag, name, value))
+        if tag in self.inline:
+            self.open = tag
+            self.inline[tag].append("")
+
+    def handle_data(self, data):
+        if self.open:
+            self.inline[self.open][-1] += data
+
+    def handle_endtag(self, tag):
+        self.open = None
+
+
+class Protocol(ServiceTestCase):
     def setUp(self):
         super().setUp()
         self.server = self.serve("m.json", "--body-limit", "0.1")
@@ -158,6 +182,19 @@ class Protocol(ServiceTestCase):
                 self.assertEqual(headers["Cache-Control"], "no-store")
                 self.assertNotIn("Set-Cookie", headers)
                 self.assertFalse([name for name in headers if name.lower().startswith("access-control")])
+
+    def test_the_page_runs_under_its_policy(self):
+        _, headers, content = self.server.get("/")
+        policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
+        page = Page()
+        page.feed(content.decode())
+        self.assertEqual(page.odd, [])
+        self.assertEqual(len(page.inline["style"]), 1)
+        for tag, texts in page.inline.items():
+            allowed = policy[f"{tag}-src"].split()
+            for text in texts:
+                digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+                self.assertIn(f"'sha256-{digest}'", allowed)
 
     def test_other_hosts_and_sites_are_refused(self):
         for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "", "[::2]"):
