@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
@@ -300,7 +301,12 @@ void AnswerSink::write_trade_off(std::vector<Answer> plans) {
     file_.write("\n");
     return;
   }
-  for (const Answer& plan : plans) recourse_ += writer_.answer(plan);
+  for (Answer& plan : plans) {
+    // What a trade-off for people says of its plans is no statement of the file.
+    if (!plan.message.empty() && !plan.reason.empty()) plan.message += "; ";
+    plan.message += std::exchange(plan.reason, {});
+    recourse_ += writer_.answer(plan);
+  }
 }
 
 bool AnswerSink::interrupt() {

@@ -109,7 +109,7 @@ class Explain(CliTestCase):
         self.assertIn("default-src 'none'", page)
         self.assertNotRegex(page.split('<script type="module">')[0], "https?:")
         recourse = self.page_data(page)[1]
-        self.assertEqual([r["status"] for r in recourse["results"] if r["plan"] == 0], [p["status"] for p in plans])
+        self.assertEqual([r["query"] for r in recourse["results"] if r["plan"] == 0], [p["query"] for p in plans])
         self.write("page.json", json.dumps(recourse, ensure_ascii=False))
         self.assertIn("0 fail", self.ellice("verify", "m.json", "page.json"))
 

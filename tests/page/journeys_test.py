@@ -1,4 +1,4 @@
-"""People's ways through the page, in Chromium: page/tests/journeys.test.mjs."""
+"""People's ways through the page, in Chromium: page/tests/journeys.test.mjs, and served.test.mjs."""
 import os
 import re
 import shutil
@@ -10,16 +10,22 @@ from page_build import PAGE, SOURCE, run
 
 
 class Journeys(unittest.TestCase):
-    def test_lead_where_people_want_to_go(self) -> None:
+    def go(self, name: str, least: int) -> None:
         page_build.prepare()
         chromium = shutil.which("chromium") or shutil.which("chromium-browser")
         if chromium is None:
             self.skipTest("no chromium: scripts/setup installs it")
         with tempfile.TemporaryDirectory() as folder:
-            said = run("node", "--test", "--test-reporter=tap", "tests/journeys.test.mjs", ELLICE=os.environ["ELLICE_PROGRAM"],
+            said = run("node", "--test", "--test-reporter=tap", f"tests/{name}.test.mjs", ELLICE=os.environ["ELLICE_PROGRAM"],
                        CHROMIUM=chromium, VERIFY=str(PAGE / "dist" / "verify.html"), GOLDEN=str(SOURCE / "tests" / "golden"), WORK=folder)
         self.assertRegex(said, r"# fail 0\b")
-        self.assertGreaterEqual(int(re.search(r"# pass (\d+)", said).group(1)), 12)
+        self.assertGreaterEqual(int(re.search(r"# pass (\d+)", said).group(1)), least)
+
+    def test_of_a_file_lead_where_people_want_to_go(self) -> None:
+        self.go("journeys", 15)
+
+    def test_of_the_service_lead_there_too(self) -> None:
+        self.go("served", 5)
 
 
 if __name__ == "__main__":

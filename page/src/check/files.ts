@@ -15,12 +15,23 @@ export interface Line {
   set: string;
   epsilon: number;
   threshold: number;
+  remarks: string[];
 }
 
 export interface Report {
   models: { name: string; model: Model }[];
   lines: Line[];
   problems: string[];
+}
+
+/** What is true, and means less than one might think. */
+function remarksOn(model: Model | undefined, epsilon: number, threshold: number, damping?: number): string[] {
+  const remarks: string[] = [];
+  if (epsilon === 0) remarks.push('ε is 0: it speaks of today’s model alone.');
+  if (model && threshold < model.threshold) remarks.push(`The threshold is below ${model.threshold}, at which the model accepts: it does not say that anybody is accepted.`);
+  if (damping !== undefined) remarks.push('It is about a damped set: not all models that are nearly as good.');
+  if (model && model.hidden.length > 0) remarks.push('It is about the last layer; the hidden layers are fixed.');
+  return remarks;
 }
 
 const text = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -30,7 +41,7 @@ function ofCertificate(title: string, certificate: Certificate, models: Model[])
   const verdict: Verdict = model
     ? verifyCertificate(model, certificate, models)
     : { holds: false, failures: [`it speaks of the model ${String(certificate.model_sha256)}, which is none of the files here`], notChecked: [], logit: null, robustLogit: null };
-  return { title, verdict, set: certificate.set, epsilon: certificate.epsilon, threshold: certificate.threshold };
+  return { title, verdict, set: certificate.set, epsilon: certificate.epsilon, threshold: certificate.threshold, remarks: remarksOn(model, certificate.epsilon, certificate.threshold, certificate.damping) };
 }
 
 function ofRecourse(name: string, file: Dropped, models: Model[], report: Report): void {
@@ -48,6 +59,7 @@ function ofRecourse(name: string, file: Dropped, models: Model[], report: Report
       set: value.set,
       epsilon: record.certificate?.epsilon ?? value.epsilon.value,
       threshold: value.options.threshold,
+      remarks: record.certificate ? remarksOn(model, record.certificate.epsilon, record.certificate.threshold, record.certificate.damping) : [],
     });
   }
 }

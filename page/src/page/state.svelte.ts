@@ -81,7 +81,7 @@ export class PageState {
   }
   /** Whether the set of models is one whose worst member this page can compute: of an ensemble it has but one model. */
   get canJudge(): boolean {
-    return this.head.set === 'last-layer';
+    return this.head.set === 'last-layer' && this.model.beyond === null;
   }
   /** For whom a certificate or a verdict speaks at this ε, and no more. */
   promise(epsilon: number): string {
@@ -230,7 +230,7 @@ export class PageState {
       const feature = this.model.features.find((f) => f.name === change.feature);
       if (!feature) continue;
       const size = typeof change.from === 'number' && typeof change.to === 'number'
-        ? Math.abs(change.to - change.from) / this.model.scale[feature.column]! : 1;
+        ? Math.abs(change.to - change.from) / feature.spread : 1;
       sum += size * feature.weight * 2 ** ((this.wishes[feature.name]?.difficulty ?? 3) - 3);
     }
     return sum;
@@ -308,7 +308,7 @@ export class PageState {
 export function averagePerson(data: Data): Row {
   const row = Object.create(null) as Row;
   for (const feature of data.model.features) {
-    const mean = data.model.mean[feature.column]!;
+    const mean = feature.centre;
     if (feature.levels.length > 0) {
       const all = data.page.histograms;
       const counts = all && Object.hasOwn(all, feature.name) ? all[feature.name]!.counts : undefined;

@@ -159,7 +159,9 @@ export function verifyCertificate(model: Model, certificate: Certificate, others
   try {
     checkForm(check, certificate, model);
     if (check.failures.length === 0) {
-      if (SETS_CHECKED.includes(certificate.set)) {
+      if (model.beyond !== null) {
+        check.notChecked.push(`this page does not know ${model.beyond}; \`ellice verify\` does`);
+      } else if (SETS_CHECKED.includes(certificate.set)) {
         checkClaim(check, certificate);
         [logit, robustLogit] = compute(check, model, certificate, others);
       } else {

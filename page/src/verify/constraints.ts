@@ -73,8 +73,8 @@ export function roomOf(model: Model, feature: Feature, own: number, options: Opt
   };
   if (isCategory(feature.kind)) return room;
   if (isNumber(feature.kind) && (options.range ?? 'train') === 'train') {
-    room.low = Math.max(room.low, Math.min(model.min[feature.column]!, own));
-    room.high = Math.min(room.high, Math.max(model.max[feature.column]!, own));
+    room.low = Math.max(room.low, Math.min(feature.low, own));
+    room.high = Math.min(room.high, Math.max(feature.high, own));
   }
   if (feature.slow !== undefined && options.horizon !== undefined) {
     const most = reach(feature.slow, options.horizon);
@@ -112,6 +112,7 @@ function violation(model: Model, feature: Feature, from: Row, to: Row, room: Roo
 
 /** What the row breaks, in words; nothing where it may be an answer. */
 export function violations(model: Model, from: Row, to: Row, options: Options, query: number): string[] {
+  if (model.beyond !== null) return [];
   const wishes = wishesFor(options, query);
   const found: string[] = [];
   for (const feature of model.features) {

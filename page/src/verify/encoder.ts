@@ -10,6 +10,7 @@ export function position(feature: Feature, value: Value | undefined): number | n
 }
 
 export function encode(model: Model, row: Row): number[] {
+  if (model.beyond !== null) throw new Error(`this page does not know ${model.beyond}`);
   const z: number[] = [];
   for (const feature of model.features) {
     const at = position(feature, row[feature.name]);

@@ -3,7 +3,7 @@ import { canonical, keys, member, parse, toValue, type Node } from './json.ts';
 import { sha256 } from './sha256.ts';
 import { Cholesky, type Matrix } from './algebra.ts';
 
-export type Kind = 'numeric' | 'integer' | 'ordinal' | 'binary' | 'categorical';
+export type Kind = 'numeric' | 'integer' | 'binned' | 'ordinal' | 'binary' | 'categorical';
 export type Value = number | string;
 export type Row = Record<string, Value>;
 
@@ -25,6 +25,11 @@ export interface Feature {
   label: string;
   description: string;
   column: number; // the first of its columns in model space
+  columns: number;
+  low: number; // of the training rows, in original units
+  high: number;
+  centre: number;
+  spread: number;
 }
 
 export interface Layer {
@@ -56,12 +61,14 @@ export interface Model {
   rows: number;
   hessian: Matrix;
   recommended: Record<string, unknown> | null;
+  /** What of this model is not known here, so that nothing about it is judged; otherwise null. */
+  beyond: string | null;
   tree: Node;
 }
 
 type Json = Record<string, any>;
 
-export const isNumber = (kind: Kind): boolean => kind === 'numeric' || kind === 'integer';
+export const isNumber = (kind: Kind): boolean => kind === 'numeric' || kind === 'integer' || kind === 'binned';
 export const isCategory = (kind: Kind): boolean => kind === 'categorical';
 
 function levelsOf(name: string, spec: Json, oneHot: Json): [string, string][] {
@@ -75,8 +82,16 @@ function levelsOf(name: string, spec: Json, oneHot: Json): [string, string][] {
   );
 }
 
-function featureOf(name: string, spec: Json, oneHot: Json, column: number): Feature {
+/** How many columns of model space a feature has. */
+function columnsOf(spec: Json, levels: number): number {
+  if (spec.kind === 'binned') return spec.values ? 1 : (spec.edges as number[]).length + 1 + Object.keys(spec.special ?? {}).length;
+  return isCategory(spec.kind) ? levels : 1;
+}
+
+function featureOf(name: string, spec: Json, oneHot: Json, column: number, encoder: Json): Feature {
   const levels = levelsOf(name, spec, oneHot);
+  const binned = spec.kind === 'binned' ? (encoder.binned?.[name] as Json | undefined) : undefined;
+  const of = (key: string): number => (typeof binned?.[key] === 'number' ? binned[key] : encoder[key]?.[column]);
   return {
     name,
     kind: spec.kind,
@@ -95,6 +110,11 @@ function featureOf(name: string, spec: Json, oneHot: Json, column: number): Feat
     label: spec.label ?? name.replaceAll('_', ' '),
     description: spec.description ?? '',
     column,
+    columns: columnsOf(spec, levels.length),
+    low: of('min'),
+    high: of('max'),
+    centre: of('mean'),
+    spread: of('scale'),
   };
 }
 
@@ -102,16 +122,16 @@ function need(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Error(message);
 }
 
-function readFeatures(tree: Node, schema: Json): Feature[] {
+function readFeatures(tree: Node, schema: Json, encoder: Json): Feature[] {
   const names = keys(member(member(tree, 'schema')!, 'features'));
   const oneHot = (schema.one_hot ?? Object.create(null)) as Json;
   for (const group of Object.keys(oneHot)) need(names.includes(group), `schema.features has no ${group}`);
   const features: Feature[] = [];
   let column = 0;
   for (const name of names) {
-    const feature = featureOf(name, schema.features[name], oneHot, column);
+    const feature = featureOf(name, schema.features[name], oneHot, column, encoder);
     features.push(feature);
-    column += isCategory(feature.kind) ? feature.levels.length : 1;
+    column += feature.columns;
   }
   return features;
 }
@@ -119,7 +139,7 @@ function readFeatures(tree: Node, schema: Json): Feature[] {
 function checkShapes(model: Model): void {
   const d = model.columns.length;
   const last = model.features.at(-1);
-  const used = last === undefined ? 0 : last.column + (isCategory(last.kind) ? last.levels.length : 1);
+  const used = last === undefined ? 0 : last.column + last.columns;
   need(used === d, `encoder.columns has ${d} columns, the schema makes ${used}`);
   for (const list of [model.mean, model.scale, model.min, model.max])
     need(list.length === d && list.every(Number.isFinite), `the encoder needs ${d} numbers of each kind`);
@@ -136,6 +156,15 @@ function checkShapes(model: Model): void {
   need(model.hessian.every((row, i) => row.every((value, j) => value === model.hessian[j]![i])), 'curvature.hessian is not symmetric');
 }
 
+const KINDS = ['numeric', 'integer', 'ordinal', 'binary', 'categorical', 'binned'];
+
+function beyondUs(file: Json): string | null {
+  if (file.deployed !== undefined) return 'a model that decides elsewhere (`deployed`)';
+  const kinds = Object.values(file.schema.features as Record<string, Json>).map((feature) => feature.kind as string);
+  if (kinds.includes('binned')) return 'features that the model sees by their bins';
+  return kinds.every((kind) => KINDS.includes(kind)) ? null : 'kinds of features that are newer than this page';
+}
+
 export function readModel(text: string): Model {
   const tree = parse(text);
   const file = toValue(tree) as Json;
@@ -145,7 +174,7 @@ export function readModel(text: string): Model {
   const layers = network.layers as Layer[];
   const model: Model = {
     sha256: sha256(canonical(tree, ['recommended', 'rows'])),
-    features: readFeatures(tree, schema),
+    features: readFeatures(tree, schema, encoder),
     rules: schema.constraints ?? [],
     target: { column: schema.target.column, favourable: String(schema.target.favourable) },
     columns: encoder.columns,
@@ -166,6 +195,7 @@ export function readModel(text: string): Model {
     rows: training.rows,
     hessian: (curvature.hessian as number[][]).map((row) => Float64Array.from(row)),
     recommended: file.recommended ?? null,
+    beyond: beyondUs(file),
     tree,
   };
   checkShapes(model);

@@ -1,0 +1,130 @@
+// The page as the service serves it, in Chromium: what needs a search, a token, and a server that comes and goes.
+// Environment: ELLICE, CHROMIUM, WORK (a folder).
+import { strict as assert } from 'node:assert';
+import { spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { browser, findings, open } from './browser.mjs';
+
+const { ELLICE, WORK } = process.env;
+mkdirSync(WORK, { recursive: true });
+
+/** A service on a port; 0 lets the system choose. */
+async function serve(port, ...options) {
+  const child = spawn(ELLICE, ['serve', '--demo', '--port', String(port), ...options], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const address = await new Promise((resolve, reject) => {
+    let said = '';
+    child.stdout.on('data', (data) => {
+      said += data;
+      const found = /http:\/\/[^/]*:(\d+)\//.exec(said);
+      if (found) resolve({ port: Number(found[1]), url: `http://127.0.0.1:${found[1]}/` });
+    });
+    child.on('exit', (status) => reject(new Error(`ended with ${status}: ${said}`)));
+  });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  return { ...address, stop: () => { child.kill('SIGTERM'); return ended; } };
+}
+
+let chrome, service;
+before(async () => {
+  chrome = await browser();
+  service = await serve(0);
+});
+after(async () => {
+  await chrome?.close();
+  await service?.stop();
+});
+
+const find = async (page) => {
+  await page.getByRole('button', { name: 'Find plans' }).click();
+  await page.locator('.proof').first().waitFor();
+  await page.getByRole('button', { name: 'Find plans' }).waitFor();
+};
+const entry = (page, label) => page.getByLabel(label, { exact: true });
+
+/** Somebody whom the demo's model declines. */
+async function typeApplicant(page) {
+  for (const [label, value] of [['income, EUR/year', '22000'], ['debt, EUR', '18000'], ['savings, EUR', '0']]) {
+    await entry(page, label).fill(value);
+    await page.keyboard.press('Tab');
+  }
+}
+
+test('types an applicant, finds plans, and confirms them itself', async () => {
+  const { page, done } = await open(chrome, service.url);
+  await page.locator('.verdict').waitFor();
+  await typeApplicant(page);
+  assert.equal(await page.locator('.verdict h2').textContent(), 'No.');
+  await find(page);
+  assert.match(await page.locator('.proof').first().textContent(), /Checked again by this page/);
+  assert.ok((await page.locator('.changes li').count()) >= 1);
+  assert.ok((await page.locator('circle.point').count()) >= 3, 'the curve is drawn');
+  assert.deepEqual(await findings(page), []);
+  await done();
+});
+
+test('locks what the plan used, adds a limit, and gets another plan', async () => {
+  const { page, done } = await open(chrome, service.url);
+  await page.locator('.verdict').waitFor();
+  await typeApplicant(page);
+  await page.getByRole('button', { name: 'Lock income' }).click();
+  await page.getByRole('button', { name: 'Limits of debt' }).click();
+  await page.getByLabel('at least').fill('1000');
+  await page.keyboard.press('Tab');
+  await page.getByRole('button', { name: 'Find plans' }).click();
+  await page.locator('.plan .badge').filter({ hasNotText: 'Not asked' }).waitFor();
+  await page.getByRole('button', { name: 'Find plans' }).waitFor();
+  assert.doesNotMatch(await page.locator('.changes').first().textContent().catch(() => ''), /income/);
+  assert.doesNotMatch(await page.locator('section.plan').textContent(), /does not confirm/);
+  await done();
+});
+
+test('asks again with another ε', async () => {
+  const { page, done } = await open(chrome, service.url);
+  await page.locator('.verdict').waitFor();
+  await typeApplicant(page);
+  await find(page);
+  const cost = await page.locator('.tabs, .changes').first().textContent();
+  const slider = page.locator('.frontier input[type=range]');
+  await slider.focus();
+  for (let i = 0; i < 40; i++) await page.keyboard.press('ArrowRight');
+  await page.getByRole('button', { name: 'Find plans' }).click();
+  await page.waitForFunction((old) => (document.querySelector('.tabs, .changes')?.textContent ?? '') !== old, cost);
+  assert.match(await page.locator('.proof').first().textContent(), /Checked again by this page/);
+  await done();
+});
+
+test('says that the service was stopped, keeps what is there, and goes on when it is back', async () => {
+  const own = await serve(0);
+  const { page, context } = await open(chrome, own.url, {}, /./);
+  await page.locator('.verdict').waitFor();
+  await typeApplicant(page);
+  await own.stop();
+  await page.getByRole('button', { name: 'Find plans' }).click();
+  await page.getByText('The service does not answer').waitFor();
+  assert.equal(await entry(page, 'income, EUR/year').inputValue(), '22000');
+  const again = await serve(own.port);
+  await find(page);
+  assert.match(await page.locator('.proof').first().textContent(), /Checked again/);
+  await context.close();
+  await again.stop();
+});
+
+test('wants the right token', async () => {
+  const file = join(WORK, 'token');
+  writeFileSync(file, 'correct-horse-battery-staple-0123456789\n', { mode: 0o600 });
+  const own = await serve(0, '--token-file', file);
+  const { page, context } = await open(chrome, own.url, {}, /401/);
+  await page.getByText('This service wants a token.').waitFor();
+  await page.getByLabel('Token').fill('wrong');
+  await page.getByRole('button', { name: 'Use it' }).click();
+  await page.getByText('This token is not the right one.').waitFor();
+  assert.deepEqual(await findings(page), []);
+  await page.getByLabel('Token').fill('correct-horse-battery-staple-0123456789');
+  await page.getByRole('button', { name: 'Use it' }).click();
+  await page.locator('.verdict').waitFor();
+  assert.doesNotMatch(page.url(), /correct-horse/);
+  await context.close();
+  await own.stop();
+});
