@@ -233,46 +233,52 @@ Coefficients coefficients_of(const Model& model, const Dataset& data) {
   const Encoder& encoder = model.encoder;
   const Vector theta = model.network.head();
   const Index bias = theta.size() - 1;
+  const auto unit = [&](Index i) -> Vector { return Vector::Unit(theta.size(), i); };
   Coefficients result;
-  std::vector<Vector> rows;  // what each term is, as a sum of parameters
-  Vector intercept = Vector::Unit(theta.size(), bias);
+  std::vector<Vector> columns;  // what a change of each term changes of the parameters
+  double intercept = theta(bias);
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
     const Feature& feature = schema.features[j];
     const Index first = encoder.first_column(j);
     if (feature.kind == FeatureKind::categorical) {
-      intercept(first) += 1;
+      intercept += theta(first);
       for (std::size_t level = 1; level < feature.levels.size(); ++level) {
-        const bool is_group = !feature.one_hot.empty();
-        result.terms.push_back({.term = is_group ? feature.levels[level]
-                                                 : feature.name + "=" + feature.levels[level]});
-        rows.emplace_back(Vector::Unit(theta.size(), first + static_cast<Index>(level)) -
-                          Vector::Unit(theta.size(), first));
+        const Index column = first + static_cast<Index>(level);
+        const std::string& name = feature.levels[level];
+        result.terms.push_back({.term = feature.one_hot.empty() ? feature.name + "=" + name : name,
+                                .estimate = theta(column) - theta(first)});
+        columns.push_back(unit(column));
       }
       continue;
     }
-    Coefficient term{.term = feature.name};
+    const double mean = encoder.mean()(first);
+    const double scale = encoder.scale()(first);
+    Coefficient term{.term = feature.name, .estimate = theta(first) / scale};
     if (feature.is_number()) {
-      const auto column = data.raw.col(static_cast<Index>(j));
-      term.min = column.minCoeff();
-      term.max = column.maxCoeff();
-      term.mean = std::clamp(encoder.mean()(first), *term.min, *term.max);
-      term.scale = encoder.scale()(first);
+      term.min = encoder.min()(first);
+      term.max = encoder.max()(first);
+      term.mean = std::clamp(mean, *term.min, *term.max);
+      term.scale = scale;
     }
+    intercept -= term.estimate * mean;
     result.terms.push_back(std::move(term));
-    rows.emplace_back(Vector::Unit(theta.size(), first) / encoder.scale()(first));
-    intercept(first) -= encoder.mean()(first) / encoder.scale()(first);
+    columns.emplace_back(scale * unit(first) + mean * unit(bias));
   }
-  result.terms.push_back({.term = "(Intercept)"});
-  rows.push_back(intercept);
-  Matrix sums(static_cast<Index>(rows.size()), theta.size());
-  for (std::size_t t = 0; t < rows.size(); ++t) {
-    sums.row(static_cast<Index>(t)) = rows[t].transpose();
-    result.terms[t].estimate = rows[t].dot(theta);
-  }
+  result.terms.push_back({.term = "(Intercept)", .estimate = intercept});
+  columns.push_back(unit(bias));
+  Matrix parameters(theta.size(), static_cast<Index>(columns.size()));
+  for (std::size_t t = 0; t < columns.size(); ++t)
+    parameters.col(static_cast<Index>(t)) = columns[t];
+  Matrix loss = model.curvature.hessian;
+  loss.diagonal().array() -= model.training.l2;
+  if (!model.training.penalize_bias) loss(bias, bias) += model.training.l2;
   result.rows = data.raw.rows();
+  const auto count = static_cast<double>(result.rows);
+  const Matrix information = count * parameters.transpose() * loss * parameters;
   result.covariance =
-      sums * model.curvature.hessian.ldlt().solve(Matrix(sums.transpose())) / data.raw.rows();
-  result.log_likelihood = -model.training.loss * static_cast<double>(data.raw.rows());
+      information.ldlt().solve(Matrix::Identity(information.rows(), information.cols()));
+  result.covariance = (0.5 * (result.covariance + result.covariance.transpose())).eval();
+  result.log_likelihood = -model.training.loss * count;
   result.sha256 = data.sha256;
   return result;
 }
@@ -377,8 +383,10 @@ Trained train_case(const Case& given) {
   trained.model =
       std::make_shared<const Model>(train(trained.data, given.selection, given.training).model);
   if (given.is_imported) {
+    Schema schema = given.schema;
+    if (schema.missing == MissingPolicy::median) schema.missing = MissingPolicy::error;
     trained.model = std::make_shared<const Model>(
-        model_of(coefficients_of(*trained.model, trained.data), given.schema));
+        model_of(coefficients_of(*trained.model, trained.data), schema));
   }
   if (given.is_deployed) {
     trained.model =
