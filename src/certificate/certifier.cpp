@@ -57,6 +57,20 @@ class SeenRow {
   LongVector features_;
 };
 
+/// Whether doubles show that a linear model's own score is below the threshold (theory.md,
+/// Result 65): what is declined clearly needs no more.
+bool surely_declines(const Vector& head, const Vector& encoded, double threshold) {
+  const Index d = encoded.size();
+  double logit = head[d];
+  double scale = std::abs(head[d]);
+  for (Index i = 0; i < d; ++i) {
+    const double term = head[i] * encoded[i];
+    logit += term;
+    scale += std::abs(term);
+  }
+  return logit + 2 * static_cast<double>(d + 4) * 0x1p-53 * scale < threshold;
+}
+
 /// Nothing where the centre alone shows that the part fails at `threshold`.
 std::optional<PartScore> score(const Part& part, SeenRow& row, double threshold,
                                const WorstHead* nearby) {
@@ -187,6 +201,10 @@ Certificate Certifier::blank(const RawRow& point, const Vector& encoded) const {
 std::optional<Certificate> Certifier::certify_parts(const RawRow& point, const Vector& encoded,
                                                     const WorstHead* nearby) const {
   const std::vector<Part>& parts = question_->parts();
+  const Part& front = parts.front();
+  if (front.model == model_ && !front.rival && model_->network.is_linear() &&
+      surely_declines(front.set->center(), encoded, threshold_))
+    return std::nullopt;
   SeenRow row(point, *model_, encoded);
   std::vector<PartScore> scores;
   scores.reserve(parts.size());

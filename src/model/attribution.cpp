@@ -97,6 +97,16 @@ Vector mean_gradient(NetworkPass& pass, VectorArg from, const Vector& step,
   return sum;
 }
 
+/// The gradient of a linear model is its weights, wherever the path leads.
+Attribution attribute_linear(const Layer& layer, VectorArg from, VectorArg to) {
+  const auto weights = layer.weights.row(0);
+  Attribution result{.contributions = (to - from).cwiseProduct(weights.transpose()),
+                     .from_logit = weights.dot(from) + layer.bias(0),
+                     .to_logit = weights.dot(to) + layer.bias(0)};
+  result.residual = result.to_logit - result.from_logit - result.contributions.sum();
+  return result;
+}
+
 }  // namespace
 
 Attribution attribute(const Network& network, VectorArg from, VectorArg to) {
@@ -106,6 +116,7 @@ Attribution attribute(const Network& network, VectorArg from, VectorArg to) {
   require(network.layers.back().weights.rows() == 1,
           "contributions to one logit, but the network has {}",
           network.layers.back().weights.rows());
+  if (network.layers.size() == 1) return attribute_linear(network.layers.front(), from, to);
   NetworkPass pass(network);
   const Vector step = to - from;
   Attribution result{.from_logit = pass.forward(from), .to_logit = pass.forward(to)};

@@ -98,7 +98,7 @@ std::vector<NamedConstraint> FeasibleSet::constraints() const {
   };
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
     const Feature& feature = schema.features[j];
-    const FeatureLimits limits = limits_->of(query_index_, feature.name);
+    const FeatureLimits& limits = own_limits_[j];
     const auto of_feature = [&](Kind kind, const std::string& text) {
       add(kind, j, feature.name + ": " + text);
     };
@@ -139,7 +139,7 @@ std::vector<NamedConstraint> FeasibleSet::constraints() const {
 FeatureRange FeasibleSet::build_range(std::size_t j, const NamedConstraint* besides) const {
   using Kind = NamedConstraint::Kind;
   const Feature& feature = encoder_->schema().features[j];
-  const FeatureLimits limits = limits_->of(query_index_, feature.name);
+  const FeatureLimits& limits = own_limits_[j];
   FeatureRange range{.query = raw_(static_cast<Index>(j))};
   const bool is_locked = (feature.immutable && !is_lifted(Kind::immutable, j, besides)) ||
                          (limits.locked && !is_lifted(Kind::locked, j, besides)) ||

@@ -55,13 +55,30 @@ FeasibleSet::FeasibleSet(const Encoder& encoder, const Constraints& constraints,
                          const std::vector<std::optional<double>>& display_steps)
     : encoder_(&encoder),
       limits_(&constraints),
-      query_index_(query_index),
       display_steps_(display_steps),
-      raw_(raw),
       query_(encoder.columns()) {
-  require(raw.size() == static_cast<Index>(encoder.schema().features.size()),
-          "a query has {} values, expected {}", raw.size(), encoder.schema().features.size());
-  encoder.encode({raw_.data(), static_cast<std::size_t>(raw_.size())}, query_);
+  const std::vector<Feature>& features = encoder.schema().features;
+  own_limits_.reserve(features.size());
+  for (const Feature& feature : features)
+    own_limits_.push_back(constraints.of(query_index, feature.name));
+  take(raw);
+}
+
+void FeasibleSet::turn_to(std::size_t query_index, VectorArg raw) {
+  lifted_.clear();
+  decisions_.clear();
+  supposes_.clear();
+  const bool is_alike = limits_->queries.empty();  // the same is asked of everybody
+  for (std::size_t j = 0; j < own_limits_.size() && !is_alike; ++j)
+    own_limits_[j] = limits_->of(query_index, encoder_->schema().features[j].name);
+  take(raw);
+}
+
+void FeasibleSet::take(VectorArg raw) {
+  require(raw.size() == static_cast<Index>(encoder_->schema().features.size()),
+          "a query has {} values, expected {}", raw.size(), encoder_->schema().features.size());
+  raw_ = raw;
+  encoder_->encode({raw_.data(), static_cast<std::size_t>(raw_.size())}, query_);
   build();
 }
 
@@ -124,7 +141,7 @@ FeatureRange FeasibleSet::range_without(const NamedConstraint& constraint) const
 }
 
 void FeasibleSet::build() {
-  ranges_.assign(encoder_->schema().features.size(), {});
+  ranges_.resize(encoder_->schema().features.size());
   held_.clear();
   has_grid_ = false;
   base_ = raw_;
@@ -148,8 +165,10 @@ double FeasibleSet::to_model(std::size_t j, double raw) const {
 }
 
 void FeasibleSet::build_boxes() {
-  relaxed_ = {.lower = query_, .upper = query_};
-  Box searched = {.lower = Vector(query_.size()), .upper = {}};
+  relaxed_.lower = relaxed_.upper = query_;
+  boxes_.resize(1);
+  Box& searched = boxes_.front();
+  searched.lower.resize(query_.size());
   encoder_->encode({base_.data(), static_cast<std::size_t>(base_.size())}, searched.lower);
   searched.upper = searched.lower;
   std::vector<Index> outside;  // columns whose range does not contain the query's value
@@ -187,8 +206,6 @@ void FeasibleSet::build_boxes() {
     const bool is_outside = query_(first) < lower || query_(first) > upper;
     if (is_outside && range.keeps) outside.push_back(first);
   }
-  boxes_.clear();
-  boxes_.push_back(std::move(searched));
   boxes_cover_ = outside.size() <= most_pieces;
   if (!boxes_cover_) {
     Box kept = boxes_.front();
@@ -250,7 +267,7 @@ std::vector<std::string> FeasibleSet::query_violations() const {
   std::vector<std::string> result;
   for (std::size_t j = 0; j < ranges_.size(); ++j) {
     const Feature& feature = schema.features[j];
-    const FeatureLimits limits = limits_->of(query_index_, feature.name);
+    const FeatureLimits& limits = own_limits_[j];
     const double value = ranges_[j].query;
     if (feature.is_binned() && feature.bins.code(value) != nullptr) continue;
     const auto min = limits.min ? limits.min : feature.min;

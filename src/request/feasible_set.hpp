@@ -90,6 +90,9 @@ class FeasibleSet {
   FeasibleSet(const Encoder& encoder, const Constraints& constraints, std::size_t query_index,
               VectorArg raw, const std::vector<std::optional<double>>& display_steps = {});
 
+  /// Makes it the whole set of another query, as a new one would be, in the memory that it has.
+  void turn_to(std::size_t query_index, VectorArg raw);
+
   [[nodiscard]] const Encoder& encoder() const { return *encoder_; }
   [[nodiscard]] const std::vector<FeatureRange>& ranges() const { return ranges_; }
   [[nodiscard]] const Vector& query() const { return query_; }    // model space
@@ -148,6 +151,7 @@ class FeasibleSet {
   [[nodiscard]] Vector decode(VectorArg z) const;
 
  private:
+  void take(VectorArg raw);
   void build();
   /// What the feature's constraints leave of its values; `besides` is lifted, too.
   [[nodiscard]] FeatureRange build_range(std::size_t feature,
@@ -174,7 +178,7 @@ class FeasibleSet {
 
   const Encoder* encoder_;
   const Constraints* limits_;
-  std::size_t query_index_;
+  std::vector<FeatureLimits> own_limits_;  // what the run asks of each feature of this query
   std::vector<std::optional<double>> display_steps_;
   std::vector<std::vector<bool>> lifted_;  // by kind and index; empty where none is
   /// Implications that a branch has settled, and whether by their consequence.

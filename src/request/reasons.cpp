@@ -280,12 +280,14 @@ std::optional<Reasons> Reasoner::of(const RawRow& row) const {
   const double least = negligible * all.lpNorm<1>();
   std::vector<Index> order(static_cast<std::size_t>(all.size()));
   std::iota(order.begin(), order.end(), Index{0});
-  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return all(a) < all(b); });
+  std::sort(order.begin(), order.end(),
+            [&](Index a, Index b) { return all(a) < all(b) || (all(a) == all(b) && a < b); });
 
   Reasons result{.reference = describe(reference_),
                  .logit = attribution.to_logit,
                  .reference_logit = attribution.from_logit,
                  .residual = attribution.residual};
+  result.items.reserve(most_reasons);
   for (const Index j : order) {
     if (result.items.size() < most_reasons && all(j) < -least) {
       const auto feature = static_cast<std::size_t>(j);

@@ -78,60 +78,85 @@ ExactSearch::~ExactSearch() = default;
 
 std::vector<Answer> ExactSearch::generate(const std::vector<Query>& queries,
                                           const Execution& execution) const {
-  std::vector<std::vector<Answer>> plans(queries.size());
+  std::vector<Answer> answers(queries.size());
+  std::vector<std::vector<Answer>> plans(has_further() ? queries.size() : 0);
   const std::size_t size = question_->is_conic() ? block_queries : 1;
   const std::size_t blocks = (queries.size() + size - 1) / size;
+  std::vector<char> is_done(queries.size());
   parallel_for_results("explaining", blocks, execution, [&](std::size_t block) {
     const std::size_t first = block * size;
     const std::size_t count = std::min(size, queries.size() - first);
-    std::vector<FeasibleSet> feasible;
-    feasible.reserve(count);
-    RowMatrix points(static_cast<Index>(count), problem_->model->encoder.columns());
+    const Encoder& encoder = problem_->model->encoder;
+    RowMatrix points(static_cast<Index>(count), encoder.columns());
     for (std::size_t k = 0; k < count; ++k) {
-      const Query& query = queries[first + k];
-      feasible.emplace_back(problem_->model->encoder, problem_->constraints, query.index, query.raw,
-                            problem_->display_steps);
-      points.row(static_cast<Index>(k)) = feasible.back().query().transpose();
+      const Vector& raw = queries[first + k].raw;
+      encoder.encode({raw.data(), static_cast<std::size_t>(raw.size())},
+                     points.row(static_cast<Index>(k)).transpose());
     }
     const std::optional<ConeBatch> free = numbers_->project_rows(points);
+    FeasibleSet feasible(encoder, problem_->constraints, queries[first].index, queries[first].raw,
+                         problem_->display_steps);
+    ConeProjection projection;
+    NumberScratch scratch;
     for (std::size_t k = 0; k < count; ++k) {
-      std::optional<ConeProjection> projection;
-      if (free)
-        projection = {.point = free->points.row(static_cast<Index>(k)),
-                      .summary = free->summaries[k]};
-      plans[first + k] =
-          answer(queries[first + k], feasible[k], projection ? &*projection : nullptr);
+      const Query& query = queries[first + k];
+      if (k > 0) feasible.turn_to(query.index, query.raw);
+      if (free) {
+        projection.point = free->points.row(static_cast<Index>(k));
+        projection.summary = free->summaries[k];
+      }
+      Answer& result = answers[first + k];
+      result = assembler_.begin(query, feasible);
+      answer(result, feasible, free ? &projection : nullptr, scratch);
+      if (has_further()) {
+        plans[first + k] =
+            with_further(std::move(result), query, feasible, free ? &projection : nullptr, scratch);
+      }
+      is_done[first + k] = 1;
     }
   });
-  std::vector<Answer> answers;
-  answers.reserve(queries.size());
-  for (std::vector<Answer>& of_query : plans) {
-    std::move(of_query.begin(), of_query.end(), std::back_inserter(answers));
+  const bool is_whole = std::find(is_done.begin(), is_done.end(), 0) == is_done.end();
+  if (is_whole && !has_further()) return answers;
+  std::vector<Answer> finished;
+  finished.reserve(queries.size());
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    if (is_done[i] == 0) continue;  // stopped before
+    if (has_further()) {
+      std::move(plans[i].begin(), plans[i].end(), std::back_inserter(finished));
+    } else {
+      finished.push_back(std::move(answers[i]));
+    }
   }
-  return answers;
+  return finished;
 }
 
-std::vector<Answer> ExactSearch::answer(const Query& query, const FeasibleSet& feasible,
-                                        const ConeProjection* free) const {
-  std::vector<Answer> plans;
-  plans.push_back(assembler_.begin(query, feasible));
-  Answer& result = plans.front();
-  if (assembler_.already_robust(result, feasible)) return plans;
-  if (is_out_of_reach(result, feasible)) return plans;
+void ExactSearch::answer(Answer& result, const FeasibleSet& feasible, const ConeProjection* free,
+                         NumberScratch& scratch) const {
+  if (assembler_.already_robust(result, feasible)) return;
+  if (is_out_of_reach(result, feasible)) return;
   if (mixed_->is_needed(feasible)) {
-    answer_mixed(result, feasible);
+    answer_mixed(result, feasible, scratch);
   } else {
-    answer_numbers(result, feasible, free);
+    answer_numbers(result, feasible, free, scratch);
   }
-  if (!is_certified(result.status)) return plans;
-  if (options_.trade_off) add_trade_off(plans, query, feasible, free);
+}
+
+std::vector<Answer> ExactSearch::with_further(Answer first, const Query& query,
+                                              const FeasibleSet& feasible,
+                                              const ConeProjection* free,
+                                              NumberScratch& scratch) const {
+  std::vector<Answer> plans;
+  plans.push_back(std::move(first));
+  const Status status = plans.front().status;
+  if (status == Status::already_robust || !is_certified(status)) return plans;
+  if (options_.trade_off) add_trade_off(plans, query, feasible, free, scratch);
   if (options_.plans > 1) add_plans(plans, query, feasible);
   return plans;
 }
 
 void ExactSearch::answer_numbers(Answer& result, const FeasibleSet& feasible,
-                                 const ConeProjection* free) const {
-  switch (numbers_->answer(result, feasible, free)) {
+                                 const ConeProjection* free, NumberScratch& scratch) const {
+  switch (numbers_->answer(result, feasible, free, scratch)) {
     case NumberSearch::Outcome::answered:
       return;
     case NumberSearch::Outcome::none:
@@ -183,11 +208,12 @@ void ExactSearch::explain_no_answer(Answer& result, const FeasibleSet& feasible,
   }
 }
 
-void ExactSearch::answer_mixed(Answer& result, const FeasibleSet& feasible) const {
+void ExactSearch::answer_mixed(Answer& result, const FeasibleSet& feasible,
+                               NumberScratch& scratch) const {
   const Answer unanswered = result;
   const MixedExact::Outcome outcome = mixed_->answer(result, feasible, {});
   if (outcome == MixedExact::Outcome::answered) {
-    if (result.gap && *result.gap > 0) prefer_rounded(result, unanswered, feasible);
+    if (result.gap && *result.gap > 0) prefer_rounded(result, unanswered, feasible, scratch);
     return;
   }
   const std::string message = std::exchange(result.message, {});
@@ -209,14 +235,14 @@ void ExactSearch::answer_mixed(Answer& result, const FeasibleSet& feasible) cons
       options_.max_changes ? fmt::format(" with at most {} changes", *options_.max_changes) : "");
 }
 
-void ExactSearch::prefer_rounded(Answer& result, Answer candidate,
-                                 const FeasibleSet& feasible) const {
+void ExactSearch::prefer_rounded(Answer& result, Answer candidate, const FeasibleSet& feasible,
+                                 NumberScratch& scratch) const {
   if (options_.max_changes || options_.sparse || options_.trade_off ||
       problem_->cost.sparsity_weight != 0) {
     return;
   }
   if (!question_->is_single() || !feasible.rules().empty()) return;
-  answer_numbers(candidate, feasible, nullptr);
+  answer_numbers(candidate, feasible, nullptr, scratch);
   const double found = result.distance.weighted;
   if (!is_certified(candidate.status) || !(candidate.distance.weighted < found)) return;
   candidate.status = Status::certified;
@@ -253,7 +279,8 @@ void ExactSearch::add_plans(std::vector<Answer>& plans, const Query& query,
 }
 
 void ExactSearch::add_trade_off(std::vector<Answer>& plans, const Query& query,
-                                const FeasibleSet& feasible, const ConeProjection* free) const {
+                                const FeasibleSet& feasible, const ConeProjection* free,
+                                NumberScratch& scratch) const {
   ExactOptions options = options_;
   options.sparse = options.trade_off = false;
   const auto ask = [&](std::optional<int> max_changes) -> std::optional<Answer> {
@@ -261,7 +288,7 @@ void ExactSearch::add_trade_off(std::vector<Answer>& plans, const Query& query,
     const MixedExact search(*problem_, assembler_, *question_, options);
     Answer answer = assembler_.begin(query, feasible);
     if (!search.is_needed(feasible)) {
-      answer_numbers(answer, feasible, free);
+      answer_numbers(answer, feasible, free, scratch);
     } else if (search.answer(answer, feasible, {}) != MixedExact::Outcome::answered) {
       return std::nullopt;
     }

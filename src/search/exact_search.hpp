@@ -14,6 +14,7 @@ class LinearQuestion;
 class MixedExact;
 class NumberSearch;
 struct ConeProjection;
+struct NumberScratch;
 
 /// What people without an answer are told. The reasons take much longer than the search: where only
 /// answers count, such people are `not_found`.
@@ -45,15 +46,22 @@ class ExactSearch final : public Generator {
                                              const Execution& execution) const override;
 
  private:
-  /// `free`: the projection without ranges, where it was made.
-  [[nodiscard]] std::vector<Answer> answer(const Query& query, const FeasibleSet& feasible,
-                                           const ConeProjection* free) const;
-  void answer_numbers(Answer& result, const FeasibleSet& feasible,
-                      const ConeProjection* free) const;
-  void answer_mixed(Answer& result, const FeasibleSet& feasible) const;
+  /// The nearest answer. `free`: the projection without ranges, where it was made.
+  void answer(Answer& result, const FeasibleSet& feasible, const ConeProjection* free,
+              NumberScratch& scratch) const;
+  [[nodiscard]] bool has_further() const { return options_.trade_off || options_.plans > 1; }
+  /// Those that come with it, it being the first.
+  [[nodiscard]] std::vector<Answer> with_further(Answer first, const Query& query,
+                                                 const FeasibleSet& feasible,
+                                                 const ConeProjection* free,
+                                                 NumberScratch& scratch) const;
+  void answer_numbers(Answer& result, const FeasibleSet& feasible, const ConeProjection* free,
+                      NumberScratch& scratch) const;
+  void answer_mixed(Answer& result, const FeasibleSet& feasible, NumberScratch& scratch) const;
   /// On very fine grids the tree ends early, while rounding the continuous optimum is nearly
   /// optimal: the cheaper of both, with the tree's bound.
-  void prefer_rounded(Answer& result, Answer candidate, const FeasibleSet& feasible) const;
+  void prefer_rounded(Answer& result, Answer candidate, const FeasibleSet& feasible,
+                      NumberScratch& scratch) const;
   void explain_no_answer(Answer& result, const FeasibleSet& feasible,
                          bool is_exhausted = false) const;
   /// Whether it is known of everybody, and said of this one, that there is no answer.
@@ -61,7 +69,7 @@ class ExactSearch final : public Generator {
   void add_plans(std::vector<Answer>& plans, const Query& query, const FeasibleSet& feasible) const;
   /// One answer per further number of changes, as long as that makes it cheaper.
   void add_trade_off(std::vector<Answer>& plans, const Query& query, const FeasibleSet& feasible,
-                     const ConeProjection* free) const;
+                     const ConeProjection* free, NumberScratch& scratch) const;
 
   const Problem* problem_;
   ExactOptions options_;

@@ -38,8 +38,9 @@ SeparableCost separable_cost(const Cost& cost, const Encoder& encoder) {
 /// Rounds with exact re-solves; every worst model starts from the last one.
 class NumberSearch::Guide final : public RoundingGuide {
  public:
-  Guide(const NumberSearch& search, RobustOracle& oracle, const FeasibleSet& feasible)
-      : search_(&search), oracle_(&oracle), feasible_(&feasible) {}
+  Guide(const NumberSearch& search, RobustOracle& oracle, const FeasibleSet& feasible,
+        NumberScratch& scratch)
+      : search_(&search), oracle_(&oracle), feasible_(&feasible), scratch_(&scratch) {}
 
   [[nodiscard]] double margin(VectorArg z) override {
     const Support at = oracle_->at(0, z);
@@ -48,7 +49,8 @@ class NumberSearch::Guide final : public RoundingGuide {
   }
   [[nodiscard]] Vector slope(VectorArg z) override { return oracle_->at(0, z).gradient(); }
   [[nodiscard]] std::optional<Vector> solve(const Box& part, VectorArg /*start*/) override {
-    Solution solved = search_->solve_box(*feasible_, part, nullptr, search_->problem_->epsilon);
+    Solution solved =
+        search_->solve_box(*feasible_, part, nullptr, search_->problem_->epsilon, *scratch_);
     if (!solved.found) return std::nullopt;
     return std::move(solved.point);
   }
@@ -57,6 +59,7 @@ class NumberSearch::Guide final : public RoundingGuide {
   const NumberSearch* search_;
   RobustOracle* oracle_;
   const FeasibleSet* feasible_;
+  NumberScratch* scratch_;
 };
 
 NumberSearch::NumberSearch(const Problem& problem, const Assembler& assembler,
@@ -90,7 +93,8 @@ std::optional<ConeBatch> NumberSearch::project_rows(const RowMatrix& points) con
 }
 
 NumberSearch::Solution NumberSearch::solve_box(const FeasibleSet& feasible, const Box& box,
-                                               const ConeProjection* free, double epsilon) const {
+                                               const ConeProjection* free, double epsilon,
+                                               NumberScratch& scratch) const {
   if (!question_->is_conic()) {
     const std::unique_ptr<RobustOracle> oracle = question_->oracle();
     OracleResult solved = search_corrected(*oracle, {.query = feasible.query(),
@@ -106,15 +110,19 @@ NumberSearch::Solution NumberSearch::solve_box(const FeasibleSet& feasible, cons
             .lower_bound = solved.lower_bound,
             .cuts = solved.cuts};
   }
-  BoxProblem problem{.query = feasible.query(),
-                     .lower = box.lower,
-                     .upper = box.upper,
-                     .cost = cost_,
-                     .epsilon = epsilon,
-                     .threshold = problem_->threshold};
+  BoxProblem& problem = scratch.box;
+  problem.query = feasible.query();
+  problem.lower = box.lower;
+  problem.upper = box.upper;
+  problem.cost = cost_;
+  problem.epsilon = epsilon;
+  problem.threshold = problem_->threshold;
   if (free != nullptr && free->summary.status == ConeStatus::optimal) {
-    problem.start = BoxStart{.point = free->point.cwiseMax(box.lower).cwiseMin(box.upper),
-                             .multiplier = 2 * free->summary.multiplier};
+    if (!problem.start) problem.start.emplace();
+    problem.start->point = free->point.cwiseMax(box.lower).cwiseMin(box.upper);
+    problem.start->multiplier = 2 * free->summary.multiplier;
+  } else {
+    problem.start.reset();
   }
   BoxProjection solved = question_->cones().front().project(problem);
   return {.found = solved.status != BoxStatus::infeasible && solved.margin >= 0,
@@ -125,8 +133,8 @@ NumberSearch::Solution NumberSearch::solve_box(const FeasibleSet& feasible, cons
           .multiplier = solved.multiplier};
 }
 
-NumberSearch::Solution NumberSearch::solve(const FeasibleSet& feasible,
-                                           const ConeProjection* free) const {
+NumberSearch::Solution NumberSearch::solve(const FeasibleSet& feasible, const ConeProjection* free,
+                                           NumberScratch& scratch) const {
   // The free projection answers at once where it stays inside the only box.
   if (free != nullptr && feasible.boxes().size() == 1 &&
       free->summary.status == ConeStatus::optimal &&
@@ -139,7 +147,7 @@ NumberSearch::Solution NumberSearch::solve(const FeasibleSet& feasible,
   }
   Solution best;
   for (const Box& box : feasible.boxes()) {
-    Solution solved = solve_box(feasible, box, free, problem_->epsilon);
+    Solution solved = solve_box(feasible, box, free, problem_->epsilon, scratch);
     const double bound = std::min(best.lower_bound, solved.lower_bound);
     if (solved.found && solved.objective < best.objective) best = std::move(solved);
     best.lower_bound = bound;
@@ -148,15 +156,15 @@ NumberSearch::Solution NumberSearch::solve(const FeasibleSet& feasible,
 }
 
 double NumberSearch::lower_bound(const FeasibleSet& feasible, const Solution& searched,
-                                 double scale) const {
+                                 double scale, NumberScratch& scratch) const {
   if (question_->lost() > 0) {
     // Rows that rounding refused count, too (theory.md, Result 51).
     const std::vector<Box> boxes =
         feasible.boxes_cover() ? feasible.boxes() : std::vector{feasible.relaxed()};
     double least = infinity;
     for (const Box& box : boxes) {
-      least =
-          std::min(least, solve_box(feasible, box, nullptr, question_->sure_epsilon()).lower_bound);
+      least = std::min(
+          least, solve_box(feasible, box, nullptr, question_->sure_epsilon(), scratch).lower_bound);
     }
     return std::isinf(least) ? 0 : least;
   }
@@ -164,21 +172,25 @@ double NumberSearch::lower_bound(const FeasibleSet& feasible, const Solution& se
   // that in (theory.md, Result 9).
   const double margin = certificate_margin * (scale + std::abs(problem_->threshold));
   if (feasible.boxes_cover()) return searched.lower_bound + searched.multiplier * margin;
-  const Solution relaxed = solve_box(feasible, feasible.relaxed(), nullptr, problem_->epsilon);
+  const Solution relaxed =
+      solve_box(feasible, feasible.relaxed(), nullptr, problem_->epsilon, scratch);
   // Searched points lie in the relaxed box: were it called infeasible, that would be rounding.
   if (std::isinf(relaxed.lower_bound)) return 0;
   return relaxed.lower_bound + relaxed.multiplier * margin;
 }
 
 NumberSearch::Outcome NumberSearch::answer(Answer& result, const FeasibleSet& feasible,
-                                           const ConeProjection* free) const {
-  const Solution solution = solve(feasible, free);
+                                           const ConeProjection* free,
+                                           NumberScratch& scratch) const {
+  const Solution solution = solve(feasible, free, scratch);
   if (!solution.found) return Outcome::none;
-  const std::unique_ptr<RobustOracle> oracle = question_->oracle();
-  const Support found = oracle->at(0, solution.point);
-  if (!complete(result, feasible, solution, *oracle, found)) return Outcome::refused;
+  // One that searches begins where it ended last: nobody's answer may depend on others'.
+  if (!scratch.oracle || !question_->is_conic()) scratch.oracle = question_->oracle();
+  RobustOracle& oracle = *scratch.oracle;
+  const Support found = oracle.at(0, solution.point);
+  if (!complete(result, feasible, solution, oracle, found, scratch)) return Outcome::refused;
   const bool square_root = prices_of(problem_->cost.kind).is_root;
-  const double bound = lower_bound(feasible, solution, found.scale);
+  const double bound = lower_bound(feasible, solution, found.scale, scratch);
   const double comparable = square_root ? std::sqrt(std::max(0.0, bound)) : bound;
   state_gap(result, comparable, question_->lost());
   if (solution.cuts > 0 && result.gap) {
@@ -189,8 +201,9 @@ NumberSearch::Outcome NumberSearch::answer(Answer& result, const FeasibleSet& fe
 }
 
 bool NumberSearch::complete(Answer& result, const FeasibleSet& feasible, const Solution& solution,
-                            RobustOracle& oracle, const Support& found) const {
-  Guide guide(*this, oracle, feasible);
+                            RobustOracle& oracle, const Support& found,
+                            NumberScratch& scratch) const {
+  Guide guide(*this, oracle, feasible, scratch);
   Vector raw;
   for (const double margin : exact_margins) {
     const Vector point = lift(oracle, solution, found, feasible.query(), margin);

@@ -62,6 +62,7 @@ Vector Part::moved(VectorArg x) const {
 }
 
 Vector Part::features(VectorArg x) const {
+  if (stretch.size() == 0 && model->network.is_linear()) return with_one(x);
   return with_one(model->network.features(moved(x)));
 }
 

@@ -9,14 +9,13 @@ namespace ellice {
 
 Linearised::Excess Linearised::excess(double m) const {
   Excess result = {.value = state_.value - threshold_};
-  for (Index i = 0; i < cost_.d.size(); ++i) {
+  cost_.minimise_each(m, state_.gradient, [&](Index i, double x, bool free) {
     const double gradient = state_.gradient[i];
-    if (gradient == 0) continue;
-    const BoxCost::Minimiser at = cost_.minimiser(i, m * gradient);
-    result.value += gradient * (at.x - state_.x[i]);
-    if (at.free) result.slope += gradient * gradient / cost_.d[i];
-    result.saturated &= at.x == (gradient > 0 ? cost_.upper[i] : cost_.lower[i]);
-  }
+    if (gradient == 0) return;
+    result.value += gradient * (x - state_.x[i]);
+    if (free) result.slope += gradient * gradient / cost_.d[i];
+    result.saturated &= x == (gradient > 0 ? cost_.upper[i] : cost_.lower[i]);
+  });
   return result;
 }
 
@@ -48,15 +47,14 @@ std::optional<double> Linearised::multiplier(double guess) const {
 
 double Linearised::bound(double m) const {
   double sum = -m * (state_.value - threshold_);
-  for (Index i = 0; i < cost_.d.size(); ++i) {
-    const double slope = m * state_.gradient[i];
-    const double x = cost_.minimiser(i, slope).x;
-    if (!std::isfinite(x)) return -infinity;
+  bool is_finite = true;
+  cost_.minimise_each(m, state_.gradient, [&](Index i, double x, bool /*free*/) {
+    is_finite &= std::isfinite(x);
     const double from_center = x - cost_.center[i];
     sum += 0.5 * cost_.d[i] * from_center * from_center +
-           cost_.c[i] * std::abs(x - cost_.query[i]) - slope * (x - state_.x[i]);
-  }
-  return sum;
+           cost_.c[i] * std::abs(x - cost_.query[i]) - m * state_.gradient[i] * (x - state_.x[i]);
+  });
+  return is_finite ? sum : -infinity;
 }
 
 Linearised::Bound Linearised::best_bound(double guess) const {

@@ -16,6 +16,8 @@ namespace ellice {
 struct BoxCost {
   Vector d, c;
   Vector center, query, lower, upper;
+  bool is_plain =
+      false;  // d > 0 and c = 0 throughout, which loops over all coordinates make use of
 
   [[nodiscard]] double value(VectorArg x) const {
     return 0.5 * (x - center).cwiseAbs2().dot(d) + (x - query).cwiseAbs().dot(c);
@@ -28,6 +30,10 @@ struct BoxCost {
   };
   /// argmin over the i-th interval of the i-th cost − slope·x.
   [[nodiscard]] Minimiser minimiser(Index i, double slope) const;
+
+  /// each(i, x, free) with the minimiser of every coordinate at the slope m·gradientᵢ.
+  template <class Each>
+  void minimise_each(double m, const Vector& gradient, const Each& each) const;
 };
 
 // Here, for the compiler to see in the loops over all coordinates.
@@ -48,6 +54,30 @@ inline BoxCost::Minimiser BoxCost::minimiser(Index i, double slope) const {
   if (slope > c[i]) return {.x = hi, .free = false, .sign = 1};
   if (slope < -c[i]) return {.x = lo, .free = false, .sign = -1};
   return {.x = std::clamp(query[i], lo, hi), .free = false, .sign = 0};
+}
+
+// Of plain costs some at a time, without a branch, so that they run side by side; the same
+// operations on each as in minimiser().
+template <class Each>
+inline void BoxCost::minimise_each(double m, const Vector& gradient, const Each& each) const {
+  constexpr Index together = 4;
+  const Index size = d.size();
+  Index i = 0;
+  for (; is_plain && i + together <= size; i += together) {
+    double x[together];
+    for (Index k = 0; k < together; ++k) {
+      const double away = center[i + k] + m * gradient[i + k] / d[i + k] - query[i + k];
+      const double inside = query[i + k] + away;
+      const double above = inside <= lower[i + k] ? lower[i + k] : inside;
+      x[k] = above >= upper[i + k] ? upper[i + k] : above;
+    }
+    for (Index k = 0; k < together; ++k)
+      each(i + k, x[k], x[k] > lower[i + k] && x[k] < upper[i + k]);
+  }
+  for (; i < size; ++i) {
+    const Minimiser at = minimiser(i, m * gradient[i]);
+    each(i, at.x, at.free);
+  }
 }
 
 /// The problem with g replaced by its linearisation at a state: its dual has one variable m.

@@ -51,32 +51,49 @@ void check(const BoxProblem& problem, Index d) {
   }
 }
 
-BoxCost cost_of(const BoxProblem& problem) {
+/// Vectors that keep their memory: a solve allocates nothing but its result where the thread's last
+/// one had as many coordinates.
+struct BoxStorage {
+  BoxCost cost, smooth;
+  RobustLogit::State state;
+  BoxStart start;
+  Vector before;
+  BoxSearch search;
+};
+
+void take_cost(const BoxProblem& problem, BoxCost& cost) {
   const Index d = problem.query.size();
-  BoxCost cost = {.d = problem.cost.quadratic,
-                  .c = problem.cost.absolute,
-                  .center = problem.query,
-                  .query = problem.query,
-                  .lower = problem.lower,
-                  .upper = problem.upper};
-  if (cost.d.size() == 0) cost.d = cost.c.size() == 0 ? Vector::Ones(d) : Vector::Zero(d);
-  if (cost.c.size() == 0) cost.c = Vector::Zero(d);
+  const auto& [quadratics, absolutes] = problem.cost;
+  if (quadratics.size() > 0) {  // an empty one would give its memory back
+    cost.d = quadratics;
+  } else {
+    cost.d.setConstant(d, absolutes.size() == 0 ? 1 : 0);
+  }
+  if (absolutes.size() > 0) {
+    cost.c = absolutes;
+  } else {
+    cost.c.setZero(d);
+  }
+  cost.center = cost.query = problem.query;
+  cost.lower = problem.lower;
+  cost.upper = problem.upper;
   const bool quadratic = (cost.d.array() > 0).all();
   require(
       quadratic || ((cost.d.array() == 0).all() && (cost.c.array() > 0).all()),
       "BoxProblem.cost needs quadratic weights that are all positive, or all zero with positive "
       "absolute weights");
-  return cost;
+  cost.is_plain = quadratic && (cost.c.array() == 0).all();
 }
 
-Vector clipped(VectorArg x, const BoxCost& cost) {
-  return x.cwiseMax(cost.lower).cwiseMin(cost.upper);
+void clip(Vector& x, const BoxCost& cost) {
+  x = x.cwiseMax(cost.lower).cwiseMin(cost.upper);
 }
 
 /// Moves along ∇g, within the box, until g ≥ t + margin·scale. Coordinates at rest stay there as
 /// long as the others suffice.
-double nudge(const RobustLogit& logit, const BoxCost& cost, double threshold, double margin,
-             RobustLogit::State& state) {
+double nudge(const RobustLogit& logit, double threshold, double margin, BoxStorage& work) {
+  const BoxCost& cost = work.cost;
+  RobustLogit::State& state = work.state;
   double length = 0;
   for (int round = 0; round < 8; ++round) {
     check_stop();
@@ -99,29 +116,32 @@ double nudge(const RobustLogit& logit, const BoxCost& cost, double threshold, do
       round = 3;
       continue;
     }
-    const Vector before = state.x;
+    work.before = state.x;
     for (Index i = 0; i < state.x.size(); ++i) {
       state.x[i] += missing / power * state.gradient[i] * weight(i);
     }
-    state.x = clipped(state.x, cost);
+    clip(state.x, cost);
     logit.evaluate(state);
-    length += (state.x - before).norm();
+    length += (state.x - work.before).norm();
   }
   return length;
 }
 
 /// Weighted l1 is not strictly convex: proximal steps ½δ·max(c)‖x − previous‖² with falling δ, each
 /// solved by BoxSearch, until the dual bound of the l1 problem itself meets the cost.
-BoxSearch::Outcome proximal_search(const RobustLogit& logit, const BoxCost& cost, double threshold,
-                                   const BoxStart& start, RobustLogit::State& state,
+BoxSearch::Outcome proximal_search(const RobustLogit& logit, double threshold, BoxStorage& work,
                                    BoxProjection& result) {
-  BoxCost smooth = cost;
-  smooth.center = start.point;
+  const BoxCost& cost = work.cost;
+  RobustLogit::State& state = work.state;
+  BoxCost& smooth = work.smooth;
+  BoxSearch& search = work.search;
+  smooth = cost;
+  smooth.center = work.start.point;
   double delta = 0.3;
-  double multiplier = start.multiplier;
+  double multiplier = work.start.multiplier;
   for (int i = 0; i < 60; ++i) {
-    smooth.d = Vector::Constant(cost.c.size(), delta * cost.c.maxCoeff());
-    BoxSearch search(logit, smooth, threshold);
+    smooth.d.setConstant(delta * cost.c.maxCoeff());
+    search.prepare(logit, smooth, threshold);
     const BoxSearch::Outcome outcome = search.run(smooth.center, multiplier);
     result.iterations += search.iterations();
     result.factorisations += search.factorisations();
@@ -188,37 +208,42 @@ BoxFactor BoxFactor::restricted(const std::vector<Index>& columns, VectorArg poi
 }
 
 BoxProjection BoxFactor::project(const BoxProblem& problem) const {
+  thread_local BoxStorage work;
   check(problem, dimension());
-  const BoxCost cost = cost_of(problem);
+  const BoxCost& cost = work.cost;
+  take_cost(problem, work.cost);
   const RobustLogit logit(theta_, inverse_, problem.epsilon);
   BoxProjection result;
-  RobustLogit::State state;
-  state.x = clipped(problem.query, cost);
+  RobustLogit::State& state = work.state;
+  state.x = problem.query;
+  clip(state.x, cost);
   logit.evaluate(state);
+  const double cheapest = cost.value(state.x);
   if (state.value >= problem.threshold) {
     // The cheapest point of the box is feasible.
     const bool unmoved = state.x == problem.query;
     result.status = unmoved ? BoxStatus::already_feasible : BoxStatus::optimal;
     result.point = state.x;
-    result.objective = result.lower_bound = cost.value(state.x);
+    result.objective = result.lower_bound = cheapest;
     result.margin = state.value - problem.threshold;
     return result;
   }
 
-  BoxStart start = {.point = state.x};
-  if (problem.start) {
-    start = {.point = clipped(problem.start->point, cost), .multiplier = problem.start->multiplier};
-  }
+  BoxStart& start = work.start;
+  start.point = problem.start ? problem.start->point : state.x;
+  start.multiplier = problem.start ? problem.start->multiplier : 0;
+  clip(start.point, cost);
   BoxSearch::Outcome outcome = BoxSearch::Outcome::stuck;
   if (cost.d.minCoeff() > 0) {
-    BoxSearch search(logit, cost, problem.threshold);
+    BoxSearch& search = work.search;
+    search.prepare(logit, cost, problem.threshold);
     outcome = search.run(start.point, start.multiplier);
     state = search.state();
     result.multiplier = search.multiplier();
     result.iterations = search.iterations();
     result.factorisations = search.factorisations();
   } else {
-    outcome = proximal_search(logit, cost, problem.threshold, start, state, result);
+    outcome = proximal_search(logit, problem.threshold, work, result);
   }
 
   if (outcome != BoxSearch::Outcome::converged) {
@@ -241,11 +266,11 @@ BoxProjection BoxFactor::project(const BoxProblem& problem) const {
   const Linearised::Bound bound =
       Linearised(cost, state, problem.threshold).best_bound(result.multiplier);
   result.multiplier = bound.multiplier;
-  result.nudge = nudge(logit, cost, problem.threshold, problem.margin, state);
+  result.nudge = nudge(logit, problem.threshold, problem.margin, work);
   result.point = state.x;
   result.objective = cost.value(state.x);
   result.margin = state.value - problem.threshold;
-  result.lower_bound = std::max(cost.value(clipped(problem.query, cost)), bound.value);
+  result.lower_bound = std::max(cheapest, bound.value);
   result.relative_gap = (result.objective - result.lower_bound) / result.objective;
   const double rounding = 10 * problem.margin * state.scale * result.multiplier;
   const bool exact = result.margin >= 0 && result.objective - result.lower_bound <=

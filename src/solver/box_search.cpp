@@ -19,17 +19,19 @@ constexpr double largest_multiplier = 1e14;
 
 }  // namespace
 
-BoxSearch::BoxSearch(const RobustLogit& logit, const BoxCost& cost, double threshold)
-    : logit_(logit),
-      cost_(cost),
-      threshold_(threshold),
-      matrix_(logit.dimension()),
-      change_(logit.dimension()),
-      sign_(logit.dimension()),
-      along_gradient_(logit.dimension()),
-      correction_(logit.dimension()) {
-  free_.reserve(static_cast<std::size_t>(logit.dimension()));
-  pinned_.reserve(static_cast<std::size_t>(logit.dimension()));
+void BoxSearch::prepare(const RobustLogit& logit, const BoxCost& cost, double threshold) {
+  logit_ = &logit;
+  cost_ = &cost;
+  threshold_ = threshold;
+  multiplier_ = 0;
+  iterations_ = factorisations_ = 0;
+  descent_.reset();
+  const Index d = logit.dimension();
+  if (change_.size() == d) return;
+  matrix_ = NewtonMatrix(d);
+  for (Vector* vector : {&change_, &sign_, &along_gradient_, &correction_}) vector->resize(d);
+  free_.reserve(static_cast<std::size_t>(d));
+  pinned_.reserve(static_cast<std::size_t>(d));
 }
 
 // How far x is from the minimiser of cost − μ∇gᵀx, relative to the whole move. The move is measured
@@ -37,11 +39,10 @@ BoxSearch::BoxSearch(const RobustLogit& logit, const BoxCost& cost, double thres
 double BoxSearch::stationarity(const RobustLogit::State& state, double multiplier) const {
   double error = 0;
   double move = 0;
-  for (Index i = 0; i < state.x.size(); ++i) {
-    const double x = cost_.minimiser(i, multiplier * state.gradient[i]).x;
-    error += cost_.d[i] * (x - state.x[i]) * (x - state.x[i]);
-    move += cost_.d[i] * (x - cost_.query[i]) * (x - cost_.query[i]);
-  }
+  cost_->minimise_each(multiplier, state.gradient, [&](Index i, double x, bool /*free*/) {
+    error += cost_->d[i] * (x - state.x[i]) * (x - state.x[i]);
+    move += cost_->d[i] * (x - cost_->query[i]) * (x - cost_->query[i]);
+  });
   return move > 0 ? std::sqrt(error / move) : error > 0 ? infinity : 0;
 }
 
@@ -50,12 +51,12 @@ double BoxSearch::residual(const RobustLogit::State& state, double multiplier) c
 }
 
 bool BoxSearch::proved_infeasible(const RobustLogit::State& state) const {
-  return logit_.upper_bound(state, cost_.lower, cost_.upper).value < threshold_;
+  return logit_->upper_bound(state, cost_->lower, cost_->upper).value < threshold_;
 }
 
-BoxSearch::Outcome BoxSearch::run(Vector start, double multiplier) {
-  state_.x = std::move(start);
-  logit_.evaluate(state_);
+BoxSearch::Outcome BoxSearch::run(VectorArg start, double multiplier) {
+  state_.x = start;
+  logit_->evaluate(state_);
   multiplier_ = multiplier;
   if (linear_steps() == Outcome::infeasible) return Outcome::infeasible;
   double accuracy = 1e-2;
@@ -78,13 +79,12 @@ BoxSearch::Outcome BoxSearch::linear_steps() {
   trial = state_;
   double guess = multiplier_;
   for (int i = 0; i < 6 && best > 1e-3; ++i) {
-    const std::optional<double> m = Linearised(cost_, trial, threshold_).multiplier(guess);
+    const std::optional<double> m = Linearised(*cost_, trial, threshold_).multiplier(guess);
     if (!m) return Outcome::infeasible;
     guess = *m;
-    for (Index j = 0; j < trial.x.size(); ++j) {
-      trial.x[j] = cost_.minimiser(j, guess * trial.gradient[j]).x;
-    }
-    logit_.evaluate(trial);
+    cost_->minimise_each(guess, trial.gradient,
+                         [&](Index j, double x, bool /*free*/) { trial.x[j] = x; });
+    logit_->evaluate(trial);
     ++iterations_;
     const double now = residual(trial, guess);
     if (now < best) {
@@ -136,7 +136,7 @@ bool BoxSearch::newton_step() {
   double needed = threshold_ - state_.value;
   double z_change = 0;
   for (Index i = 0; i < d; ++i) {
-    const BoxCost::Minimiser at = cost_.minimiser(i, multiplier_ * state_.gradient[i]);
+    const BoxCost::Minimiser at = cost_->minimiser(i, multiplier_ * state_.gradient[i]);
     sign_[i] = at.sign;
     if (at.free) {
       free_.push_back(i);
@@ -150,20 +150,19 @@ bool BoxSearch::newton_step() {
   const Index size = static_cast<Index>(free_.size());
   ++factorisations_;
   if (size == 0 ||
-      !matrix_.factorise(CurvatureKind::exact, logit_, state_, multiplier_, cost_.d, free_))
+      !matrix_.factorise(CurvatureKind::exact, *logit_, state_, multiplier_, cost_->d, free_))
     return false;
   for (Index j = 0; j < size; ++j) {
     const Index i = free_[static_cast<std::size_t>(j)];
-    double defect = cost_.d[i] * (state_.x[i] - cost_.center[i]) + cost_.c[i] * sign_[i] -
+    double defect = cost_->d[i] * (state_.x[i] - cost_->center[i]) + cost_->c[i] * sign_[i] -
                     multiplier_ * state_.gradient[i];
     double coupling = 0;
-    for (const Index k : pinned_) coupling += logit_.inverse()(k, i) * change_[k];
-    defect += nu * (logit_.two_epsilon() * coupling - state_.z[i] * z_change);
+    for (const Index k : pinned_) coupling += logit_->inverse()(k, i) * change_[k];
+    defect += nu * (logit_->two_epsilon() * coupling - state_.z[i] * z_change);
     along_gradient_[j] = state_.gradient[i];
     correction_[j] = -defect;
   }
-  matrix_.solve(along_gradient_.head(size));
-  matrix_.solve(correction_.head(size));
+  matrix_.solve(along_gradient_.head(size), correction_.head(size));
   double gain = 0;
   for (Index j = 0; j < size; ++j) {
     const double gradient = state_.gradient[free_[static_cast<std::size_t>(j)]];
@@ -174,17 +173,17 @@ bool BoxSearch::newton_step() {
   const double step = std::clamp(needed / gain, -0.9 * multiplier_, 9 * multiplier_);
   for (Index j = 0; j < size; ++j) {
     const Index i = free_[static_cast<std::size_t>(j)];
-    double low = cost_.lower[i];
-    double high = cost_.upper[i];
-    if (cost_.c[i] > 0 && sign_[i] > 0) low = std::max(low, cost_.query[i]);
-    if (cost_.c[i] > 0 && sign_[i] < 0) high = std::min(high, cost_.query[i]);
+    double low = cost_->lower[i];
+    double high = cost_->upper[i];
+    if (cost_->c[i] > 0 && sign_[i] > 0) low = std::max(low, cost_->query[i]);
+    if (cost_->c[i] > 0 && sign_[i] < 0) high = std::min(high, cost_->query[i]);
     state_.x[i] = std::clamp(state_.x[i] + correction_[j] + step * along_gradient_[j], low, high);
   }
   for (const Index k : pinned_) state_.x[k] += change_[k];
   for (const Index k : pinned_)
-    state_.x[k] = std::clamp(state_.x[k], cost_.lower[k], cost_.upper[k]);
+    state_.x[k] = std::clamp(state_.x[k], cost_->lower[k], cost_->upper[k]);
   multiplier_ += step;
-  logit_.evaluate(state_);
+  logit_->evaluate(state_);
   return multiplier_ < largest_multiplier;
 }
 
@@ -196,7 +195,7 @@ BoxSearch::Outcome BoxSearch::follow_path(double accuracy) {
   double high = infinity;
   if (!(multiplier_ > 0)) multiplier_ = 1;
   Vector direction;
-  if (!descent_) descent_.emplace(logit_, cost_);
+  if (!descent_) descent_.emplace(*logit_, *cost_);
   for (int i = 0; i < 100; ++i) {
     check_stop();
     const auto close = [&](const RobustLogit::State& at) {
@@ -216,8 +215,8 @@ BoxSearch::Outcome BoxSearch::follow_path(double accuracy) {
       next = high == infinity ? 10 * multiplier_ : low > 0 ? std::sqrt(low * high) : 0.1 * high;
     }
     state_.x += (next - multiplier_) * direction;
-    state_.x = state_.x.cwiseMax(cost_.lower).cwiseMin(cost_.upper);
-    logit_.evaluate(state_);
+    state_.x = state_.x.cwiseMax(cost_->lower).cwiseMin(cost_->upper);
+    logit_->evaluate(state_);
     multiplier_ = next;
   }
   return Outcome::stuck;

@@ -12,13 +12,14 @@ namespace ellice {
 
 class BoxSearch {
  public:
-  /// Keeps references.
-  BoxSearch(const RobustLogit& logit, const BoxCost& cost, double threshold);
+  /// What the next run is about; both are pointed to. Storage is kept, so that a run allocates
+  /// nothing where the one before had as many coordinates.
+  void prepare(const RobustLogit& logit, const BoxCost& cost, double threshold);
 
   enum class Outcome { converged, infeasible, stuck };
 
   /// From a point of the box and a multiplier ≥ 0.
-  Outcome run(Vector start, double multiplier);
+  Outcome run(VectorArg start, double multiplier);
 
   [[nodiscard]] const RobustLogit::State& state() const { return state_; }
   [[nodiscard]] double multiplier() const { return multiplier_; }
@@ -36,13 +37,13 @@ class BoxSearch {
   bool newton_step();
   Outcome follow_path(double accuracy);
 
-  const RobustLogit& logit_;
-  const BoxCost& cost_;
-  double threshold_;
+  const RobustLogit* logit_ = nullptr;
+  const BoxCost* cost_ = nullptr;
+  double threshold_ = 0;
   RobustLogit::State state_;
   RobustLogit::State other_;  // a trial, or the best so far
   double multiplier_ = 0;
-  NewtonMatrix matrix_;
+  NewtonMatrix matrix_ = NewtonMatrix(0);
   std::optional<ProjectedNewton> descent_;  // where Newton's method alone does not do
   std::vector<Index> free_, pinned_;
   Vector change_, sign_, along_gradient_, correction_;

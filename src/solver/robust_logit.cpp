@@ -8,8 +8,6 @@
 
 namespace ellice {
 
-namespace {}
-
 void RobustLogit::evaluate(State& state) const {
   const Index d = dimension();
   const Vector& x = state.x;
@@ -101,6 +99,17 @@ void subtract(double factor, const double* __restrict source, double* __restrict
   }
 }
 
+/// The same of two targets, the source being read once.
+void subtract(double factor, double other_factor, const double* __restrict source,
+              double* __restrict target, double* __restrict other, Index first, Index end) {
+  for (Index b = first / block * block; b < end; b += block) {
+    for (Index i = b; i < b + block; ++i) {
+      target[i] -= factor * source[i];
+      other[i] -= other_factor * source[i];
+    }
+  }
+}
+
 }  // namespace
 
 NewtonMatrix::NewtonMatrix(Index dimension)
@@ -108,7 +117,9 @@ NewtonMatrix::NewtonMatrix(Index dimension)
       rows_(Matrix::Zero(whole_blocks(dimension), dimension)),
       inverse_pivots_(dimension),
       padded_(Vector::Zero(whole_blocks(dimension))),
-      last_(Vector::Zero(whole_blocks(dimension))) {}
+      last_(Vector::Zero(whole_blocks(dimension))),
+      other_padded_(Vector::Zero(whole_blocks(dimension))),
+      other_last_(Vector::Zero(whole_blocks(dimension))) {}
 
 // The rank-one term is subtracted entry by entry: applying it to the inverse instead
 // (Sherman–Morrison) loses all digits where d is small and x̃ lies almost in the span of the free
@@ -161,6 +172,31 @@ void NewtonMatrix::solve_small(Eigen::Ref<Vector> vector) {
     vector[k] = last_[k];
     subtract(last_[k], rows_.col(k).data(), last_.data(), 0, whole_blocks(k));
   }
+}
+
+// One vector waits for each of its entries before the next; two wait together.
+void NewtonMatrix::solve_small(Eigen::Ref<Vector> one, Eigen::Ref<Vector> other) {
+  const Index end = whole_blocks(size_);
+  padded_.head(size_) = one;
+  other_padded_.head(size_) = other;
+  for (Index j = 0; j < size_; ++j) {
+    last_[j] = padded_[j] * inverse_pivots_[j];
+    other_last_[j] = other_padded_[j] * inverse_pivots_[j];
+    subtract(last_[j], other_last_[j], storage_.col(j).data(), padded_.data(), other_padded_.data(),
+             j + 1, end);
+  }
+  for (Index k = size_; k-- > 0;) {
+    one[k] = last_[k];
+    other[k] = other_last_[k];
+    subtract(last_[k], other_last_[k], rows_.col(k).data(), last_.data(), other_last_.data(), 0,
+             whole_blocks(k));
+  }
+}
+
+void NewtonMatrix::solve(Eigen::Ref<Vector> one, Eigen::Ref<Vector> other) {
+  if (is_small()) return solve_small(one, other);
+  solve(one);
+  solve(other);
 }
 
 void NewtonMatrix::solve(Eigen::Ref<Vector> vector) {

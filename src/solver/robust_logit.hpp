@@ -65,17 +65,21 @@ class NewtonMatrix {
                  double multiplier, VectorArg diagonal, const std::vector<Index>& free);
   /// Applies the inverse to a vector on the free coordinates.
   void solve(Eigen::Ref<Vector> vector);
+  /// Of two vectors at once, for little more than one.
+  void solve(Eigen::Ref<Vector> one, Eigen::Ref<Vector> other);
 
  private:
   [[nodiscard]] bool is_small() const { return size_ <= 128; }
   bool factorise_small();
   void solve_small(Eigen::Ref<Vector> vector);
+  void solve_small(Eigen::Ref<Vector> one, Eigen::Ref<Vector> other);
 
   // Rows are padded to whole blocks, and what lies between diagonal and block is never read.
   Matrix storage_;         // columns of LD below the diagonal; of large ones Cholesky's L
   Matrix rows_;            // a row of L in each column, zeros behind its end
   Vector inverse_pivots_;  // of D
   Vector padded_, last_;   // of solve()
+  Vector other_padded_, other_last_;
   Index size_ = 0;
 };
 

@@ -71,6 +71,30 @@ TEST(Certificate, IsNotIssuedBelowTheThreshold) {
       << "equality is within rounding and proves nothing";
 }
 
+// Below the threshold by more than rounding there is none, above it by twice a certificate's margin
+// there is one, however large the terms are that cancel.
+TEST(Certificate, IsNotRefusedForTheRoundingOfDoubles) {
+  problem_zoo::Labelled rows = problem_zoo::random_rows(200, 6, 43);
+  Model model = train(problem_zoo::numeric_dataset(rows), {}, {.folds = 0}).model;
+  for (const double size : {1.0, 1e8}) {
+    model.network.layers.front().bias(0) = -size;
+    model.network.layers.front().weights(0, 0) = size;
+    for (Index i = 0; i < 50; ++i) {
+      RawRow point;
+      for (const double value : rows.features.row(i)) point.emplace_back(value);
+      const LongVector z = model.encoder.encode(point).cast<long double>();
+      const LongVector head = model.network.head().cast<long double>();
+      const long double logit = head.head(6).dot(z) + head(6);
+      const long double scale =
+          head.head(6).cwiseProduct(z).cwiseAbs().sum() + std::abs(head(6)) + std::abs(logit);
+      const Certifier above(model, 0, static_cast<double>(logit - 3e-12L * scale));
+      EXPECT_TRUE(above.certify(point)) << i;
+      const Certifier below(model, 0, static_cast<double>(logit + 1e-14L * scale));
+      EXPECT_FALSE(below.certify(point)) << i;
+    }
+  }
+}
+
 TEST(Certificate, ForEpsilonZeroSpeaksOfTheBaseModel) {
   const auto [model, certificate] = issue(0);
   EXPECT_EQ(certificate.logit, certificate.robust_logit);

@@ -9,6 +9,7 @@
 
 #include "ellice/core/random.hpp"
 #include "support/plain_rows.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -192,6 +193,69 @@ TEST(FeasibleSet, AllowsWhatThePlainReadingOfTheSchemaAllows) {
   }
   EXPECT_GT(allowed, 1000);
   EXPECT_GT(refused, 1000);
+}
+
+/// A number, a number on a grid, whole numbers, levels with and without order, and a rule.
+Dataset mixed_rows(Random& random) {
+  Dataset data;
+  data.schema.target = {.column = "outcome", .favourable = "yes"};
+  data.schema.features = {
+      {.name = "income", .min = 0},
+      {.name = "debt", .step = 0.5, .direction = Direction::decrease},
+      {.name = "children", .kind = FeatureKind::integer},
+      {.name = "degree", .kind = FeatureKind::ordinal, .levels = {"none", "school", "college"}},
+      {.name = "purpose", .kind = FeatureKind::categorical, .levels = {"car", "home", "other"}}};
+  data.schema.constraints = {{.text = "debt <= 3 * income",
+                              .terms = {{"debt", 1}, {"income", -3}},
+                              .relation = Rule::Relation::at_most}};
+  data.raw.resize(40, 5);
+  for (Index i = 0; i < data.raw.rows(); ++i) {
+    data.raw.row(i) << 10 * random.uniform(), std::round(8 * random.uniform()) / 2,
+        std::floor(4 * random.uniform()), std::floor(3 * random.uniform()),
+        std::floor(3 * random.uniform());
+    data.labels.push_back(static_cast<int>(i % 2));
+  }
+  data.classes = {"no", "yes"};
+  return data;
+}
+
+TEST(FeasibleSet, TurnedToAnotherQueryIsWhatANewOneWouldBe) {
+  int several = 0;  // queries with more than one box
+  for (const std::uint64_t seed : testing_support::seeds(70, 5)) {
+    Random random(seed);
+    const Dataset data = mixed_rows(random);
+    const Encoder encoder = Encoder::fit(data);
+    Constraints constraints;
+    constraints.features["children"] = {.locked = true};
+    if (seed % 2 == 0) constraints.queries[3]["income"] = {.max = 4};
+    FeasibleSet turned(encoder, constraints, 0, data.raw.row(0).transpose());
+    turned.lift(turned.constraints().front());
+    for (Index i = 1; i < data.raw.rows(); ++i) {
+      Vector raw = data.raw.row(i);
+      if (i % 5 == 0) raw(0) = -2;  // outside its range: two boxes
+      const auto index = static_cast<std::size_t>(i);
+      turned.turn_to(index, raw);
+      const FeasibleSet fresh(encoder, constraints, index, raw);
+      EXPECT_EQ(turned.ranges(), fresh.ranges());
+      EXPECT_EQ(turned.query(), fresh.query());
+      EXPECT_EQ(turned.held(), fresh.held());
+      EXPECT_EQ(turned.has_grid(), fresh.has_grid());
+      EXPECT_EQ(turned.query_violations(), fresh.query_violations());
+      EXPECT_EQ(turned.constraints().size(), fresh.constraints().size());
+      EXPECT_EQ(turned.rules().size(), fresh.rules().size());
+      EXPECT_EQ(turned.relaxed().lower, fresh.relaxed().lower);
+      EXPECT_EQ(turned.relaxed().upper, fresh.relaxed().upper);
+      ASSERT_EQ(turned.boxes().size(), fresh.boxes().size());
+      several += fresh.boxes().size() > 1 ? 1 : 0;
+      for (std::size_t k = 0; k < fresh.boxes().size(); ++k) {
+        EXPECT_EQ(turned.boxes()[k].lower, fresh.boxes()[k].lower);
+        EXPECT_EQ(turned.boxes()[k].upper, fresh.boxes()[k].upper);
+      }
+      const Vector other = data.raw.row(data.raw.rows() - 1 - i);
+      EXPECT_EQ(turned.violations(other), fresh.violations(other));
+    }
+  }
+  EXPECT_GT(several, 20);
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <thread>
 
 #include "ellice/core/error.hpp"
+#include "solver/allocation_count.hpp"
 #include "solver/box_problems.hpp"
 #include "solver/cone_projection.hpp"
 #include "solver/robust_problems.hpp"
@@ -353,6 +355,50 @@ TEST(BoxProjection, RefusesBadArguments) {
   bad.cost.absolute = Vector::Zero(2);
   EXPECT_THROW((void)factor.project(bad), Error);
   EXPECT_THROW(BoxFactor(instance.theta, -instance.hessian), Error);
+}
+
+// Threads keep the storage of their solves: what was solved before must not show.
+TEST(BoxProjection, DoesNotDependOnWhatTheThreadSolvedBefore) {
+  for (const std::uint64_t seed : testing_support::seeds(900, 12)) {
+    std::vector<Instance> instances;
+    std::vector<BoxProblem> problems;
+    for (const Index d : {9, 21, 21, 4, 9, 1, 21}) {
+      const std::uint64_t own = 100 * seed + problems.size();
+      instances.push_back(random_instance(d, 100, own));
+      problems.push_back(random_problem(instances.back(), static_cast<Kind>(own % 4), 0.02, own));
+    }
+    for (std::size_t k = 0; k < problems.size(); ++k) {
+      const BoxFactor factor(instances[k].theta, instances[k].hessian);
+      const BoxProjection here = factor.project(problems[k]);
+      BoxProjection alone;
+      std::thread([&] { alone = factor.project(problems[k]); }).join();
+      EXPECT_EQ(here.point, alone.point) << "seed " << seed << ", problem " << k;
+      EXPECT_EQ(here.status, alone.status);
+      EXPECT_EQ(here.lower_bound, alone.lower_bound);
+      EXPECT_EQ(here.multiplier, alone.multiplier);
+      EXPECT_EQ(here.factorisations, alone.factorisations);
+    }
+  }
+}
+
+TEST(BoxProjection, AllocatesNothingButItsResult) {
+  if (!allocation_count()) GTEST_SKIP() << "skipped: this build has an allocator of its own";
+  const Instance instance = random_instance(20, 100, 31);
+  const BoxFactor factor(instance.theta, instance.hessian);
+  int solved = 0;
+  int lean = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const BoxProblem problem = random_problem(instance, Kind::plain, 0.01, seed);
+    const BoxProjection first = factor.project(problem);
+    if (first.status != BoxStatus::optimal || first.factorisations == 0) continue;
+    ++solved;
+    const std::size_t before = *allocation_count();
+    const BoxProjection second = factor.project(problem);
+    lean += *allocation_count() - before <= 1 ? 1 : 0;
+    EXPECT_EQ(first.point, second.point);
+  }
+  EXPECT_GT(solved, 5);
+  EXPECT_GE(10 * lean, 9 * solved) << "the slow path has storage of its own, but is rare";
 }
 
 }  // namespace
