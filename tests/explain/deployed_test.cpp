@@ -233,7 +233,7 @@ TEST(Deployed, WhatWasAnsweredIsAskedAgainAlike) {
     const Explainer explainer({.model = model, .epsilon = "1%", .threshold = threshold});
     const double lifted = explainer.problem().threshold;
     EXPECT_EQ(lifted, threshold && *threshold != 0 ? *threshold : model->decision.threshold);
-    const std::string text = recourse_file_text(explainer, explainer.explain(people(3)));
+    const std::string text = recourse_file_text(explainer, explainer.explain(people(20)));
     const Explainer again(explain_request_from_json(parse_json(text, "a.json"), "a.json", model));
     EXPECT_EQ(again.problem().threshold, lifted);
     EXPECT_EQ(again.epsilon(), explainer.epsilon());
