@@ -2,6 +2,7 @@
 
 // One connection, and what all of them share. Included by server.cpp alone: this is where Boost is.
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -39,6 +40,8 @@ using boost::system::error_code;
 
 inline constexpr std::uint32_t most_head = 16 * 1024;
 // What an answer to a request that was refused half-way waits for, so that its client reads it.
+// So many of the largest bodies may be in memory at a time.
+inline constexpr double most_bodies = 32;
 inline constexpr std::size_t most_drained = 64 * 1024 * 1024;
 inline constexpr auto drain_time = std::chrono::seconds(2);
 
@@ -72,6 +75,7 @@ struct Hub {
   std::atomic<std::size_t> open = 0;
   std::atomic<bool> draining = false;
   std::atomic<bool> ends_now = false;
+  double reserved = 0;  // bytes of bodies that are read, wait or are being answered
   asio::io_context context{1};
   tcp::acceptor acceptor;
   asio::signal_set signals;
@@ -96,6 +100,7 @@ class Session : public std::enable_shared_from_this<Session> {
   }
   ~Session() {
     stop_waiting();
+    release();
     hub_.sessions.erase(place_);
     --hub_.open;
   }
@@ -106,6 +111,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void read_head() {
     if (hub_.draining) return close();
+    release();
     parser_.emplace();
     parser_->header_limit(most_head);
     parser_->body_limit(static_cast<std::uint64_t>(hub_.options.body_limit * 1e6));
@@ -132,6 +138,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void close() {
     stop_waiting();
+    release();
     error_code ignored;
     stream_.socket().shutdown(tcp::socket::shutdown_both, ignored);
     stream_.close();
@@ -151,6 +158,30 @@ class Session : public std::enable_shared_from_this<Session> {
     is_waiting_ = false;
   }
 
+  /// Takes room for a body of which the length is stated, or for the largest. Where there is none,
+  /// whoever has been sending one for longest must go. Throws Refusal{503}.
+  void reserve() {
+    const double largest = 1e6 * hub_.options.body_limit;
+    const auto stated = parser_->content_length();
+    const double bytes = stated ? static_cast<double>(*stated) : largest;
+    if (bytes > largest) return;  // refused where it is read
+    while (hub_.reserved + bytes > most_bodies * largest) {
+      const auto oldest =
+          std::find_if(hub_.waiting.begin(), hub_.waiting.end(),
+                       [](const Session* session) { return session->is_sending_body_; });
+      if (oldest == hub_.waiting.end())
+        throw Refusal(503, "too many large requests wait already; come again in a second", "body");
+      (*oldest)->close();
+    }
+    hub_.reserved += bytes;
+    reserved_ = bytes;
+  }
+  void release() {
+    hub_.reserved -= reserved_;
+    reserved_ = 0;
+    is_sending_body_ = false;
+  }
+
   void on_head(error_code error) {
     stop_waiting();
     is_idle_ = false;
@@ -162,6 +193,7 @@ class Session : public std::enable_shared_from_this<Session> {
     is_drained_ = parser_->is_done() || (!parser_->content_length() && !parser_->chunked());
     try {
       check_head(head);
+      if (!is_drained_) reserve();
     } catch (...) {
       refuse();
       return;
@@ -181,9 +213,11 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void read_body() {
     wait(hub_.options.client_seconds);
+    is_sending_body_ = true;
     http::async_read(stream_, buffer_, *parser_,
                      [self = shared_from_this()](error_code error, std::size_t) {
                        self->stop_waiting();
+                       self->is_sending_body_ = false;
                        if (error) return self->on_unreadable(error);
                        self->is_drained_ = true;
                        self->dispatch();
@@ -233,6 +267,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void refuse() {
     reply_ = reply_of_exception(failure_);
     if (reply_.status == 405) reply_.headers.emplace_back("Allow", allowed_);
+    if (reply_.status == 503) reply_.headers.emplace_back("Retry-After", "1");
     if (reply_.status == 401)
       reply_.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"ellice\"");
     if (!is_drained_) keep_alive_ = false;
@@ -263,6 +298,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void answer() {
     try {
       reply_ = hub_.service.answer(found_, call_);
+      if (reply_.next && (version() < 11 || is_head_)) collect();
     } catch (...) {
       reply_ = reply_of_exception(failure_);
     }
@@ -307,10 +343,7 @@ class Session : public std::enable_shared_from_this<Session> {
   }
 
   void send() {
-    if (reply_.next) {
-      if (version() >= 11 && !is_head_) return send_stream();
-      collect();
-    }
+    if (reply_.next) return send_stream();
     if (is_head_) {
       empty_.emplace(http::status(reply_.status), version());
       add_headers(*empty_);
@@ -327,13 +360,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   /// A client of HTTP/1.0 knows no pieces.
   void collect() {
-    try {
-      const NextPiece next = std::move(reply_.next);
-      reply_.next = {};
-      for (std::string piece; next(piece); piece.clear()) reply_.body += piece;
-    } catch (...) {
-      reply_ = reply_of_exception(failure_);
-    }
+    const NextPiece next = std::exchange(reply_.next, {});
+    for (std::string piece; next(piece); piece.clear()) reply_.body += piece;
   }
 
   template <class Response>
@@ -479,6 +507,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string scratch_;
   Stopwatch watch_;
   double queued_ = 0;
+  double reserved_ = 0;  // bytes of the body
+  bool is_sending_body_ = false;
   std::size_t bytes_in_ = 0;
   std::size_t bytes_out_ = 0;
   std::atomic<bool> stops_ = false;

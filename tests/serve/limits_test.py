@@ -80,6 +80,18 @@ class Limits(ServiceTestCase):
             self.assertEqual(plug.recv(1000), b"")
             plug.close()
 
+    def test_large_bodies_that_never_end_give_way(self):
+        server = self.serve("m.json", "--body-limit", "1")
+        start = b"POST /api/certify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{"
+        plugs = [server.raw(start) for _ in range(60)]
+        for _ in range(5):
+            self.assertEqual(server.post("/api/certify", {"people": self.people(1)})[0], 200)
+        text = server.get("/metrics")[2].decode()
+        count = int(next(line for line in text.splitlines() if line.startswith("ellice_connections ")).split()[1])
+        self.assertLessEqual(count, 34)
+        for plug in plugs:
+            plug.close()
+
     def test_slow_readers_keep_nobody_waiting(self):
         server = self.serve("m.json", "--threads", "1")
         body = json.dumps(self.long_request(5)).encode()
@@ -189,6 +201,19 @@ class Limits(ServiceTestCase):
         asked = [server.ask("GET", "/api/models", headers={"Authorization": "Bearer " + token})[0]
                  for token in ("correct-horse-battery", "other-horse-and-battery")]
         self.assertEqual(asked, [401, 200])
+
+    def test_a_client_of_http_1_0_gets_lines_whole(self):
+        server = self.serve("m.json")
+        body = json.dumps({"people": self.people(3), "epsilon": "1%"}).encode()
+        plug = server.raw(b"POST /api/explain HTTP/1.0\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                          b"Accept: application/x-ndjson\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        content = b""
+        while piece := plug.recv(65536):
+            content += piece
+        plug.close()
+        self.assertTrue(content.startswith(b"HTTP/1.0 200 OK"))
+        self.assertNotIn(b"chunked", content)
+        self.assertEqual(content.count(b'{"query_index":'), 3)
 
     def test_who_goes_away_harms_nobody(self):
         server = self.serve("m.json", "--threads", "1")
