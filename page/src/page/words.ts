@@ -27,6 +27,7 @@ export function number(value: number, digits = 4): string {
 }
 
 export function percent(share: number, digits = 1): string {
+  if (!Number.isFinite(share)) return '–';
   if (share > 0 && share < 0.5 * 10 ** (-digits - 2)) return `<\u202f${10 ** -digits}\u202f%`;
   if (share < 1 && share > 1 - 0.5 * 10 ** (-digits - 2)) return `>\u202f${(100 - 10 ** -digits).toFixed(digits)}\u202f%`;
   return `${(100 * share).toFixed(digits)}\u202f%`;
