@@ -58,10 +58,6 @@ std::vector<double> some_values(const FeatureRange& range) {
   return values;
 }
 
-bool is_bounded(const Box& box) {
-  return box.lower.allFinite() && box.upper.allFinite();
-}
-
 }  // namespace
 
 RowReach::RowReach(const Problem& problem, const LinearQuestion& question)
@@ -330,17 +326,6 @@ class RowReach::Run {
       // Of several functions, or under rules, only what was asked for is proved or not: a better
       // row is worth another question.
       if (is_settled_at_once() || cutoff() == level) break;
-    }
-    // Categories as shares of their levels, not as columns apart, where relax() has not done it.
-    const bool has_shares = reach_->question_->is_conic() && reach_->is_plain(rest.domain) &&
-                            !rest.domain.level_rules().empty() && !is_bounded(rest.domain.box());
-    if (has_shares && std::isfinite(cutoff())) {
-      Relaxed shared = reach_->relax_cones(rest.domain, cutoff());
-      if (shared.is_empty || tighten()) return close(rest.bound);
-      relaxed.point = std::move(shared.point);
-      plane = guide(relaxed.point);
-      offer_near(rest, relaxed.point, plane);
-      if (is_done()) return;
     }
     std::optional<std::pair<RowDomain, RowDomain>> parts = rest.domain.split(relaxed.point, plane);
     if (!parts) {

@@ -106,8 +106,6 @@ class RowReach {
   [[nodiscard]] const std::vector<BoxFactor>& cones_of(const RowDomain& domain) const;
   [[nodiscard]] Relaxed relax(const RowDomain& domain, double level, bool climbs);
   [[nodiscard]] Relaxed relax_cone(const RowDomain& domain);
-  /// One function, no rules, categories as shares of their levels.
-  [[nodiscard]] Relaxed relax_levels(const RowDomain& domain);
   [[nodiscard]] Relaxed relax_cones(const RowDomain& domain, double level);
   [[nodiscard]] Relaxed relax_searched(const RowDomain& domain, double level, bool climbs);
   /// Of a part that is infinite: a point above the level, not farther than needed, or a proof that

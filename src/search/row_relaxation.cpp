@@ -49,41 +49,24 @@ double last_inside(const Belongs& belongs) {
 
 }  // namespace
 
+const std::vector<BoxFactor>& RowReach::cones_of(const RowDomain& domain) const {
+  return domain.level_rules().empty() ? question_->cones() : question_->level_cones();
+}
+
 RowReach::Relaxed RowReach::relax_cone(const RowDomain& domain) {
   const Box box = domain.box();
   std::optional<Vector> start;
   if (start_.size() > 0) start = start_.cwiseMax(box.lower).cwiseMin(box.upper);
   BoxMaximum top =
-      question_->cones().front().maximize(box.lower, box.upper, question_->epsilon(), start);
+      cones_of(domain).front().maximize(box.lower, box.upper, question_->epsilon(), start);
   Relaxed result{.point = std::move(top.point), .ray = std::move(top.ray)};
   if (!result.ray) {
-    add(plane_of({.cones = Vector::Ones(1), .models = {std::move(top.model)}}, {},
-                 domain.branch()));
+    ReachPlane plane =
+        plane_of({.cones = Vector::Ones(1), .models = {std::move(top.model)}}, {}, domain.branch());
+    plane.weighs_levels = !domain.level_rules().empty();
+    add(std::move(plane));
     start_ = result.point;
   }
-  return result;
-}
-
-const std::vector<BoxFactor>& RowReach::cones_of(const RowDomain& domain) const {
-  return domain.level_rules().empty() ? question_->cones() : question_->level_cones();
-}
-
-RowReach::Relaxed RowReach::relax_levels(const RowDomain& domain) {
-  IntersectionProblem whole = intersection(*question_, domain.branch(), domain.box());
-  if (!whole.lower.allFinite() || !whole.upper.allFinite()) return relax_cone(domain);
-  whole.rules = domain.level_rules();
-  const BoxFactor& cone = question_->level_cones().front();
-  whole.cones.front().factor = &cone;
-  Relaxed result{.point = best_common_point(whole)};
-  Vector lifted(result.point.size() + 1);
-  lifted << result.point, 1;
-  const Vector image = cone.inverse() * lifted;
-  const double extent = std::sqrt(2 * question_->epsilon() / lifted.dot(image));
-  ReachPlane plane = plane_of({.cones = Vector::Ones(1), .models = {cone.theta() - extent * image}},
-                              {}, domain.branch());
-  plane.weighs_levels = true;
-  add(std::move(plane));
-  start_ = result.point;
   return result;
 }
 
@@ -311,8 +294,7 @@ std::optional<double> RowReach::relaxed_radius(const FeasibleSet& branch) {
 
 RowReach::Relaxed RowReach::relax(const RowDomain& domain, double level, bool climbs) {
   if (!question_->is_conic()) return relax_searched(domain, level, climbs);
-  if (!is_plain(domain)) return relax_cones(domain, level);
-  return domain.level_rules().empty() ? relax_cone(domain) : relax_levels(domain);
+  return is_plain(domain) ? relax_cone(domain) : relax_cones(domain, level);
 }
 
 }  // namespace ellice
