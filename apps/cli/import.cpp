@@ -7,6 +7,7 @@
 #include "ellice/model/coefficients.hpp"
 #include "ellice/model/model_file.hpp"
 #include "import_deployed.hpp"
+#include "import_scorecard.hpp"
 #include "report/text_table.hpp"
 #include "sets/epsilon_rule.hpp"
 #include "verb.hpp"
@@ -26,6 +27,7 @@ struct ImportArguments {
   std::string event = {};
   std::string tool = {};
   DeployedArguments deployed = {};
+  ScorecardArguments scorecard = {};
   OutputFormat format = OutputFormat::table;
   std::string output = {};
 };
@@ -76,9 +78,29 @@ ExitStatus run_deployed(const ImportArguments& arguments, const std::string& tex
   return done;
 }
 
+/// Points, with the rows from which they were made.
+ExitStatus run_scorecard(const ImportArguments& arguments, const Schema& schema,
+                         const Console& console) {
+  require(arguments.file.empty() && arguments.coefficients.empty() &&
+              arguments.covariance.empty() && !arguments.rows && !arguments.log_likelihood &&
+              arguments.event.empty(),
+          "--scorecard takes --data, --l2, --store-rows and --tool of the other options");
+  const Model model =
+      import_scorecard(arguments.scorecard, schema, arguments.deployed, arguments.tool, console);
+  write_model(arguments.output, model);
+  report_beside(
+      arguments.output,
+      deployed_report(model, arguments.scorecard.file, arguments.format, arguments.output),
+      console);
+  return done;
+}
+
 ExitStatus run_import(const ImportArguments& arguments) {
   const Console console = begin(arguments.common);
   const Schema schema = read_schema(arguments.schema);
+  if (!arguments.scorecard.file.empty()) return run_scorecard(arguments, schema, console);
+  require(!arguments.scorecard.pdo && !arguments.scorecard.score && !arguments.scorecard.odds,
+          "--pdo, --score and --odds say what a score of --scorecard means");
   if (!arguments.file.empty()) {
     const std::string text = read_file(arguments.file);
     if (needs_rows(text)) return run_deployed(arguments, text, schema, console);
@@ -148,6 +170,7 @@ void add_import(Verb& program, Job& job) {
                   "label whose log-odds the coefficients give; the favourable one unless given");
   verb.add_option("--tool", arguments->tool, "what fitted the model, for the record");
   add_deployed_options(verb, arguments->deployed);
+  add_scorecard_options(verb, arguments->scorecard);
   verb.add_option("-o,--output", arguments->output, "model file to write, or - for standard output")
       ->required();
   add_format(verb, arguments->format);
@@ -156,6 +179,8 @@ void add_import(Verb& program, Job& job) {
       "Examples:\n"
       "  ellice import fit.json --schema loans.yaml -o m.json\n"
       "  ellice import clf.onnx --data train.csv --l2 0.001 --schema loans.yaml -o m.json\n"
+      "  ellice import --scorecard card.csv --pdo 20 --score 600 --odds 50 --data train.csv \\\n"
+      "    --schema loans.yaml -o m.json\n"
       "  ellice import --coefficients coef.csv --covariance cov.csv --rows 1000 \\\n"
       "    --log-likelihood -512.25 --schema loans.yaml --tool 'R 4.2.2, glm' -o m.json");
   verb.callback([arguments, &job] { job = [arguments] { return run_import(*arguments); }; });

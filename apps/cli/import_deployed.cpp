@@ -18,13 +18,6 @@ std::optional<RowWeights> weights_of(const DeployedArguments& arguments) {
   return RowWeights{.column = arguments.weights, .class_weight = arguments.class_weight};
 }
 
-Dataset read_rows(const DeployedArguments& arguments, const Schema& schema,
-                  const std::string& weights, const Console& console) {
-  CsvReader source = open_rows(arguments.data, schema.format,
-                               [&](const std::string& remark) { console.warning(remark); });
-  return read_dataset(source, schema, console.progress(), ClassValues::of_schema, weights);
-}
-
 /// Whether an option says how the model was fitted.
 bool says_how(const DeployedArguments& arguments) {
   return arguments.l2 || arguments.loss != LossKind::logistic || weights_of(arguments);
@@ -32,12 +25,20 @@ bool says_how(const DeployedArguments& arguments) {
 
 }  // namespace
 
+Dataset read_rows(const DeployedArguments& arguments, const Schema& schema,
+                  const std::string& weights, const Console& console) {
+  CsvReader source = open_rows(arguments.data, schema.format,
+                               [&](const std::string& remark) { console.warning(remark); });
+  return read_dataset(source, schema, console.progress(), ClassValues::of_schema, weights);
+}
+
 void add_deployed_options(Verb& verb, DeployedArguments& arguments) {
   verb.add_option("--data", arguments.data,
                   "CSV file with the rows that a deployed model (JSON, ONNX) was fitted to");
-  verb.add_field("--l2", arguments.l2, at_least(0),
-                 "of ONNX: λ of the penalty (λ/2)·Σw² beside the mean loss; 1/(C·rows) of "
-                 "scikit-learn");
+  verb.add_field(
+      "--l2", arguments.l2, at_least(0),
+      "of ONNX and scorecards: λ of the penalty (λ/2)·Σw² beside the mean loss; 1/(C·rows) of "
+      "scikit-learn");
   add_choice(verb, "--loss", arguments.loss, "of ONNX: the loss that was minimised");
   verb.add_option("--weights", arguments.weights, "of ONNX: column with the weights of the rows");
   add_choice(verb, "--class-weight", arguments.class_weight, "of ONNX: weights of the classes");

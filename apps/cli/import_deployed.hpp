@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "ellice/data/dataset.hpp"
 #include "ellice/model/model.hpp"
 #include "verb.hpp"
 
@@ -25,6 +26,10 @@ void add_deployed_options(Verb& verb, DeployedArguments& arguments);
 
 /// Whether a file holds a model that needs its rows: the JSON form of deployed models, or ONNX.
 [[nodiscard]] bool needs_rows(const std::string& text);
+
+/// The rows of --data.
+[[nodiscard]] Dataset read_rows(const DeployedArguments& arguments, const Schema& schema,
+                                const std::string& weights, const Console& console);
 
 /// The model of such a file.
 [[nodiscard]] Model import_deployed(const std::string& text, const std::string& source,

@@ -153,8 +153,14 @@ double own_score(const DeployedModel& deployed, const Schema& schema, std::span<
     const std::optional<std::size_t> j = schema.find(input.feature);
     require(j.has_value(), "the schema has no feature \"{}\"", input.feature);
     double x = raw[*j];
-    if (!input.level.empty())
-      x = schema.features[*j].levels[static_cast<std::size_t>(x)] == input.level ? 1 : 0;
+    const Feature& feature = schema.features[*j];
+    if (feature.is_binned()) {
+      const std::size_t bin = feature.bins.of(x);
+      const bool is_there = feature.bins.name(bin) == input.level;
+      x = input.level.empty() ? feature.bins.values[bin] : is_there ? 1 : 0;
+    } else if (!input.level.empty()) {
+      x = feature.levels[static_cast<std::size_t>(x)] == input.level ? 1 : 0;
+    }
     values.push_back((x - input.offset) / input.scale);
   }
   for (const Layer& layer : deployed.layers) {

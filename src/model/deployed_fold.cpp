@@ -81,6 +81,7 @@ class Folding {
                   "{}: inputs[{}]: \"{}\" is binned: models over bins are imported as scorecards",
                   given_->source, i, in.feature);
     const Index first = encoder_->first_column(*j);
+    if (feature.is_binned()) return {.column = first + bin_of(feature, in, i)};
     const bool has_levels =
         feature.kind == FeatureKind::categorical || feature.kind == FeatureKind::binary;
     if (in.level.empty()) {
@@ -100,6 +101,21 @@ class Folding {
       return {.column = first + static_cast<Index>(*level)};
     if (*level == 1) return {.column = first};
     return {.column = first, .sign = -1, .constant = 1};
+  }
+
+  /// The place of a bin that an input names; 0 where bins have values, and so one column.
+  [[nodiscard]] Index bin_of(const Feature& feature, const DeployedInput& in, std::size_t i) const {
+    const Bins& bins = feature.bins;
+    require_input(in.level.empty() != bins.values.empty(),
+                  "{}: inputs[{}]: \"{}\" is binned: an input is {}", given_->source, i, in.feature,
+                  bins.values.empty() ? "one of its bins" : "the value of its bin");
+    if (!bins.values.empty()) return 0;
+    std::vector<std::string> names;
+    for (std::size_t k = 0; k < bins.count(); ++k) names.push_back(bins.name(k));
+    const auto found = std::find(names.begin(), names.end(), in.level);
+    require_input(found != names.end(), "{}: inputs[{}]: \"{}\" is no bin of \"{}\"; {}",
+                  given_->source, i, in.level, in.feature, suggestion(in.level, names));
+    return found - names.begin();
   }
 
   /// One input for a column, or one for each level of a binary feature.
@@ -167,7 +183,7 @@ class Folding {
   void fix_free_groups(Layer& first, Vector& lambda, Folded& into) const {
     const Schema& schema = encoder_->schema();
     for (std::size_t f = 0; f < schema.features.size(); ++f) {
-      if (schema.features[f].kind != FeatureKind::categorical) continue;
+      if (!schema.features[f].has_indicators()) continue;
       const Index from = encoder_->first_column(f);
       const Index levels = encoder_->column_count(f);
       if (lambda.segment(from, levels).maxCoeff() > 0) continue;

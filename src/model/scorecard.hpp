@@ -66,6 +66,12 @@ struct ScoreScale {
 [[nodiscard]] Vector parameters_of(const Scorecard& card, const ScoreScale& scale,
                                    const Encoder& encoder);
 
+/// The scorecard as a model that decides elsewhere (docs/theory.md, Result 56), with the rows that
+/// it was made from, read by schema_of(). The objective is that of additive models: λ·π of each bin
+/// and level, π the share of rows in it.
+[[nodiscard]] Model model_of(const Scorecard& card, const ScoreScale& scale, const Dataset& data,
+                             double l2, bool store_rows);
+
 /// «base» and for each feature and bin its reason code, as the reason table of `explain` is written
 /// (YAML); empty where the scorecard has none.
 [[nodiscard]] std::string reason_table(const Scorecard& card);

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "ellice/core/file.hpp"
+#include "ellice/core/random.hpp"
 #include "support/messages.hpp"
 
 namespace ellice {
@@ -94,6 +95,41 @@ TEST_F(ScorecardFile, TheLogitIsTheScore) {
     }
   }
   EXPECT_EQ(reason_table(card), "\"utilisation\": {code: \"R1\"}\n\"months\": {code: \"R2\"}\n");
+}
+
+TEST_F(ScorecardFile, WithItsRowsItIsAModelThatDecides) {
+  const Scorecard card = read(card_text);
+  Dataset data{.schema = schema_of(card, card_schema())};
+  data.raw.resize(600, 5);
+  Random random(3);
+  const ScoreScale scale{.pdo = 20, .score = 450, .odds = 1};
+  for (Index i = 0; i < data.rows(); ++i) {
+    const double utilisation = random.below(10) == 0 ? -9 : 0.01 * double(random.below(120));
+    data.raw.row(i) << utilisation, double(random.below(40)), double(random.below(2)),
+        double(random.below(2)), random.normal();
+    const double logit =
+        std::log(2.0) / 20 *
+        (points_of(utilisation, data.raw(i, 1), data.raw(i, 2) == 1, data.raw(i, 3) == 1) - 450);
+    data.labels.push_back(random.uniform() < 1 / (1 + std::exp(-logit)) ? 1 : 0);
+  }
+  data.classes = {"no", "yes"};
+  data.source = "rows";
+  data.sha256 = std::string(64, '0');
+  const Model model = model_of(card, scale, data, 1e-3, false);
+  ASSERT_TRUE(model.deployed);
+  EXPECT_EQ(model.origin->kind, "scorecard");
+  EXPECT_GT(model.deployed->excess, 0);
+  EXPECT_LT(model.deployed->excess, 0.05);
+  const Vector& head = model.deployed->head;
+  for (Index i = 0; i < data.rows(); ++i) {
+    const Vector raw = data.raw.row(i).transpose();
+    Vector z(model.encoder.columns());
+    model.encoder.encode({raw.data(), 5}, z);
+    const double points = points_of(raw(0), raw(1), raw(2) == 1, raw(3) == 1);
+    EXPECT_NEAR(head.head(z.size()).dot(z) + head(z.size()), std::log(2.0) / 20 * (points - 450),
+                1e-9);
+  }
+  expect_input_error([&] { return model_of(card, scale, data, 0, false); }, {"l2 must be > 0"});
 }
 
 TEST_F(ScorecardFile, BrokenTablesAreRefusedByLine) {
