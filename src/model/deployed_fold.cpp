@@ -77,9 +77,6 @@ class Folding {
                   "numbers, the scale not 0",
                   given_->source, i, in.feature, number_text(in.offset), number_text(in.scale));
     const Feature& feature = schema.features[*j];
-    require_input(!feature.is_binned(),
-                  "{}: inputs[{}]: \"{}\" is binned: models over bins are imported as scorecards",
-                  given_->source, i, in.feature);
     const Index first = encoder_->first_column(*j);
     if (feature.is_binned()) return {.column = first + bin_of(feature, in, i)};
     const bool has_levels =
