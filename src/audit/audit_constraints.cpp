@@ -142,15 +142,19 @@ std::vector<double> FeatureValues::nearest_by_bin() const {
   for (std::size_t interval = 0; interval <= bins->edges.size(); ++interval) {
     if (!is_code(*bins, own) && lies_in(*bins, interval, own)) continue;
     std::optional<double> nearest;
+    const double low = interval == 0 ? -infinity : bins->edges[interval - 1];
+    const double high = interval == bins->edges.size() ? infinity : bins->edges[interval];
     const auto consider = [&](double number) {
+      // A number of the grid that misses an edge by rounding alone is that edge.
+      const auto tolerance = last_digits * (std::abs(number) + std::abs(origin));
+      if (step && !listed && std::abs(number - low) <= tolerance) number = low;
+      if (step && !listed && std::abs(number - high) <= tolerance) number = high;
       if (number == own || !lies_in(*bins, interval, number) || !admits(number)) return;
       if (!nearest || std::abs(number - own) < std::abs(*nearest - own)) nearest = number;
     };
     if (listed) {
       for (const double number : *listed) consider(number);
     } else {
-      const double low = interval == 0 ? -infinity : bins->edges[interval - 1];
-      const double high = interval == bins->edges.size() ? infinity : bins->edges[interval];
       const auto around = [&](double place) {
         if (!std::isfinite(place)) return;
         consider(place);

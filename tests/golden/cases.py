@@ -23,7 +23,7 @@ MODELS = [
          " --no-penalize-bias --holdout 0.25 --folds 0"),
     Case("models/words.json", "train inputs/loans.csv --schema inputs/words.yaml --l2 0.02 --folds 0"),
     Case("models/implications.json", "train inputs/loans.csv --schema inputs/implications.yaml --l2 0.02 --folds 0"),
-    Case("models/binned.json", "train inputs/loans.csv --schema inputs/binned.yaml --model additive --l2 0.02 --store-rows --folds 0"),
+    Case("models/binned.json", "train inputs/loans.csv --schema inputs/binned.yaml --model additive --l2 0.02 --folds 0"),
     Case("models/imported.json", "import inputs/imported.json --schema inputs/imported.yaml"),
     Case("models/diabetes.json", "train --dataset diabetes --model mlp --hidden 4 --learning-rate 0.01 --refit",
          again=False),  # and `recommended` of calibrations/diabetes.json
@@ -55,9 +55,6 @@ ONE_LOGIT = [
     Case("recourse/squared.json", "explain @squared:applicant --epsilon 1%"),
     Case("recourse/imported.jsonl", "explain @imported"),
     Case("recourse/binned.json", "explain @binned --epsilon 1%"),
-    Case("recourse/binned-plans.json", "explain @binned --epsilon 1% --plans 2 --cost l1"),
-    Case("recourse/binned-infeasible.json", "explain @binned --epsilon 5% --lock income,education,purpose,telephone,housing"),
-    Case("recourse/binned-true.json", "explain @binned --epsilon 1% --set true --sparse"),
 ]
 
 CLASSES = [
