@@ -16,7 +16,7 @@ import ellice_recourse as el
 
 @pytest.fixture(scope="module")
 def many(people):
-    return pd.concat([people] * 60, ignore_index=True)
+    return pd.concat([people] * 1500, ignore_index=True)
 
 
 def test_ctrl_c_leaves_what_was_finished(explainer, many):
@@ -79,7 +79,7 @@ def test_other_threads_run_meanwhile(explainer, many):
 
     thread = threading.Thread(target=count)
     thread.start()
-    explainer.explain(many.head(600))
+    explainer.explain(many.head(6000))
     finished.set()
     thread.join()
     assert counted > 20
