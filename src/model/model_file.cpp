@@ -1,6 +1,7 @@
 #include "ellice/model/model_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/as_input.hpp"
@@ -299,8 +300,10 @@ Origin origin_from_json(JsonObject object) {
   Origin origin{.kind = object.string("kind"),
                 .tool = object.string("tool"),
                 .sha256 = object.string("sha256")};
-  if (origin.kind != "coefficients" && origin.kind != "deployed" && origin.kind != "onnx")
-    object.wrong("kind", "\"coefficients\", \"deployed\" or \"onnx\"");
+  constexpr std::array<std::string_view, 4> kinds = {"coefficients", "deployed", "onnx",
+                                                     "scorecard"};
+  if (std::find(kinds.begin(), kinds.end(), origin.kind) == kinds.end())
+    object.wrong("kind", R"("coefficients", "deployed", "onnx" or "scorecard")");
   if (object.has("self_check")) {
     origin.self_check = object.number("self_check");
     if (*origin.self_check < 0) object.wrong("self_check", "a number >= 0");

@@ -107,7 +107,7 @@ struct StoredRows {
 
 /// Where a model came from that was not trained here.
 struct Origin {
-  std::string kind = {};                  // "coefficients", "deployed" or "onnx"
+  std::string kind = {};                  // "coefficients", "deployed", "onnx" or "scorecard"
   std::string tool = {};                  // as its user calls it; may be empty
   std::string sha256 = {};                // of what was read
   std::optional<double> self_check = {};  // largest difference from its own operators, on rows
