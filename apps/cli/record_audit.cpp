@@ -63,7 +63,7 @@ class CertificateTable {
   [[nodiscard]] std::optional<Json> next() {
     std::span<const std::string_view> cells;
     if (!table_.next(cells)) return std::nullopt;
-    const std::string place = fmt::format("{}: line {}", table_.name(), table_.line());
+    const std::string place = table_.place();
     Json record = {{"query_index", whole(cells, index_, place)},
                    {"plan", whole(cells, plan_, place)},
                    {"status", std::string(cells[status_])}};

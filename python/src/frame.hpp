@@ -61,8 +61,10 @@ class FrameSource final : public RowSource {
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] const std::vector<std::string>& header() const override { return frame_->names; }
   bool next(std::span<const std::string_view>& cells) override;
-  /// Of the current row, counted from 1.
-  [[nodiscard]] std::size_t line() const override { return row_; }
+  /// «table: row 3», counted from 0.
+  [[nodiscard]] std::string place() const override {
+    return name_ + ": row " + std::to_string(row_ - 1);
+  }
   /// From now on rows are hashed as comma-separated lines, the header first.
   void hash_rows();
   /// Call it once, after the last row.

@@ -156,6 +156,10 @@ const std::vector<std::string>& CsvReader::header() const {
 bool CsvReader::next(std::span<const std::string_view>& cells) {
   return state_->scanner.next(cells);
 }
+std::string CsvReader::place() const {
+  return state_->scanner.place();
+}
+
 std::size_t CsvReader::line() const {
   return state_->scanner.line();
 }

@@ -85,6 +85,10 @@ CsvScanner::CsvScanner(std::string name, Read read, std::size_t buffer_size, cha
   read_header();
 }
 
+std::string CsvScanner::place() const {
+  return fmt::format("{}:{}", name_, line_);
+}
+
 bool CsvScanner::next(std::span<const std::string_view>& cells) {
   if (empty_lines_ == 0) {
     const std::size_t first = next_line_;

@@ -26,7 +26,8 @@ class CsvScanner final : public RowSource {
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] const std::vector<std::string>& header() const override { return header_; }
   bool next(std::span<const std::string_view>& cells) override;
-  [[nodiscard]] std::size_t line() const override { return line_; }
+  [[nodiscard]] std::string place() const override;
+  [[nodiscard]] std::size_t line() const { return line_; }
 
   /// Whether every byte was read.
   [[nodiscard]] bool ended() const { return ended_; }

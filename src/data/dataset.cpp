@@ -115,10 +115,9 @@ RowParser::RowParser(const Schema& schema, const RowSource& source, Columns colu
   }
 }
 
-void RowParser::parse(std::span<const std::string_view> cells, std::size_t line,
-                      std::span<double> raw) const {
+void RowParser::parse(std::span<const std::string_view> cells, std::span<double> raw) const {
   for (const Column& column : columns_) {
-    raw[column.feature] = parse_cell(schema_->features[column.feature], column, cells, line);
+    raw[column.feature] = parse_cell(schema_->features[column.feature], column, cells);
   }
 }
 
@@ -127,12 +126,12 @@ std::string_view RowParser::target(std::span<const std::string_view> cells) cons
   return is_missing(cell) ? std::string_view() : cell;
 }
 
-double RowParser::weight(std::span<const std::string_view> cells, std::size_t line) const {
+double RowParser::weight(std::span<const std::string_view> cells) const {
   if (weights_.cells.empty()) return 1;
   const std::string_view cell = cells[weights_.cells.front()];
   double value = 0;
   if (!read_number(weights_, cell, value) || !(value > 0) || !std::isfinite(value)) {
-    wrong_cell(*source_, line, weights_name_, cell,
+    wrong_cell(*source_, weights_name_, cell,
                "a finite number > 0, the weight of the row; leave rows out that weigh nothing");
   }
   return value;
@@ -151,40 +150,40 @@ bool RowParser::read_number(const Column& column, std::string_view cell, double&
 }
 
 double RowParser::parse_cell(const Feature& feature, const Column& column,
-                             std::span<const std::string_view> cells, std::size_t line) const {
-  if (!feature.one_hot.empty()) return parse_group(feature, column, cells, line);
+                             std::span<const std::string_view> cells) const {
+  if (!feature.one_hot.empty()) return parse_group(feature, column, cells);
   const std::string_view cell = cells[column.cells.front()];
-  return feature.is_number() ? parse_number_cell(feature, column, cell, line)
-                             : parse_level(feature, column, cell, line);
+  return feature.is_number() ? parse_number_cell(feature, column, cell)
+                             : parse_level(feature, column, cell);
 }
 
 double RowParser::parse_number_cell(const Feature& feature, const Column& column,
-                                    std::string_view cell, std::size_t line) const {
+                                    std::string_view cell) const {
   double value = 0;
   // Asked here, too: a plain table has nothing else that takes time.
   if (!(is_plain_ ? parse_number(cell, value) : read_number(column, cell, value))) {
-    if (is_missing(cell)) return parse_empty(feature, column, feature.name, cell, line);
-    wrong_cell(*source_, line, feature.name, cell,
+    if (is_missing(cell)) return parse_empty(feature, column, feature.name, cell);
+    wrong_cell(*source_, feature.name, cell,
                is_plain_ ? "a finite number (for a missing one leave the cell empty)"
                          : "a finite number, spelled as the schema's format says (for a missing "
                            "one leave the cell empty)");
   }
   if (!missing_numbers_.empty() && std::find(missing_numbers_.begin(), missing_numbers_.end(),
                                              value) != missing_numbers_.end()) {
-    return parse_empty(feature, column, feature.name, cell, line);
+    return parse_empty(feature, column, feature.name, cell);
   }
   if (feature.kind == FeatureKind::integer && value != std::nearbyint(value)) {
-    wrong_cell(*source_, line, feature.name, cell, "a whole number; or make the feature numeric");
+    wrong_cell(*source_, feature.name, cell, "a whole number; or make the feature numeric");
   }
   return value;
 }
 
-double RowParser::parse_level(const Feature& feature, const Column& column, std::string_view cell,
-                              std::size_t line) const {
+double RowParser::parse_level(const Feature& feature, const Column& column,
+                              std::string_view cell) const {
   if (const auto found = column.levels.find(cell); found != column.levels.end()) {
     return static_cast<double>(found->second);
   }
-  if (is_missing(cell)) return parse_empty(feature, column, feature.name, cell, line);
+  if (is_missing(cell)) return parse_empty(feature, column, feature.name, cell);
   double number = 0;
   if (!column.numbers.empty() && read_number(column, cell, number)) {
     const auto found = column.numbers.find(number);
@@ -194,41 +193,40 @@ double RowParser::parse_level(const Feature& feature, const Column& column, std:
     const auto found = column.folded.find(folded_level(cell));
     if (found != column.folded.end()) return static_cast<double>(found->second);
   }
-  wrong_cell(*source_, line, feature.name, cell, "a level; " + suggestion(cell, feature.levels));
+  wrong_cell(*source_, feature.name, cell, "a level; " + suggestion(cell, feature.levels));
 }
 
 double RowParser::parse_group(const Feature& feature, const Column& column,
-                              std::span<const std::string_view> cells, std::size_t line) const {
+                              std::span<const std::string_view> cells) const {
   std::size_t set = column.cells.size();
   for (std::size_t level = 0; level < column.cells.size(); ++level) {
     const std::string_view cell = cells[column.cells[level]];
     const std::string& name = feature.one_hot[level];
-    if (is_missing(cell)) return parse_empty(feature, column, name, cell, line);
+    if (is_missing(cell)) return parse_empty(feature, column, name, cell);
     double value = 0;
     if (!read_number(column, cell, value) || (value != 0 && value != 1)) {
-      wrong_cell(*source_, line, name, cell, "0 or 1, as a column of a one_hot group");
+      wrong_cell(*source_, name, cell, "0 or 1, as a column of a one_hot group");
     }
     if (value == 0) continue;
-    require_input(
-        set == column.cells.size(),
-        "{}:{}: group \"{}\": found 1 in both \"{}\" and \"{}\", expected it in one column",
-        source_->name(), line, feature.name, feature.one_hot[std::min(set, level)], name);
+    require_input(set == column.cells.size(),
+                  "{}: group \"{}\": found 1 in both \"{}\" and \"{}\", expected it in one column",
+                  source_->place(), feature.name, feature.one_hot[std::min(set, level)], name);
     set = level;
   }
   require_input(set < column.cells.size(),
-                "{}:{}: group \"{}\": found 1 in none of its columns, expected it in one of {}",
-                source_->name(), line, feature.name, quoted(feature.one_hot));
+                "{}: group \"{}\": found 1 in none of its columns, expected it in one of {}",
+                source_->place(), feature.name, quoted(feature.one_hot));
   return static_cast<double>(set);
 }
 
 double RowParser::parse_empty(const Feature& feature, const Column& column, std::string_view name,
-                              std::string_view cell, std::size_t line) const {
+                              std::string_view cell) const {
   switch (schema_->missing) {
     case MissingPolicy::median:
       return missing;
     case MissingPolicy::level:
       if (feature.kind != FeatureKind::categorical || !feature.one_hot.empty()) {
-        wrong_cell(*source_, line, name, cell,
+        wrong_cell(*source_, name, cell,
                    "a value: \"missing: level\" serves categorical features only; use \"missing: "
                    "median\" in the schema");
       }
@@ -240,7 +238,7 @@ double RowParser::parse_empty(const Feature& feature, const Column& column, std:
       break;
   }
   wrong_cell(
-      *source_, line, name, cell,
+      *source_, name, cell,
       "a value; to accept empty cells set \"missing: median\" or \"missing: level\" in the schema");
 }
 
@@ -321,10 +319,9 @@ Dataset read_dataset(RowSource& source, const Schema& schema, const Progress& pr
     if (rows == data.raw.rows()) {
       data.raw.conservativeResize(std::max<Index>(64, 2 * rows), features);
     }
-    parser.parse(cells, source.line(),
-                 {data.raw.row(rows).data(), static_cast<std::size_t>(features)});
-    data.labels.push_back(labeller.label(parser.target(cells), source.line()));
-    if (has_weights) row_weights.push_back(parser.weight(cells, source.line()));
+    parser.parse(cells, {data.raw.row(rows).data(), static_cast<std::size_t>(features)});
+    data.labels.push_back(labeller.label(parser.target(cells)));
+    if (has_weights) row_weights.push_back(parser.weight(cells));
     ++rows;
     constexpr Index rows_per_report = 4096;
     if (rows % rows_per_report == 0) {

@@ -59,9 +59,9 @@ bool is_empty_cell(std::string_view cell) {
   return cell.find_first_not_of(" \t") == std::string_view::npos;
 }
 
-void wrong_cell(const RowSource& source, std::size_t line, std::string_view column,
-                std::string_view found, std::string_view expected) {
-  fail(ErrorCode::input, "{}:{}: column \"{}\": found {}, expected {}", source.name(), line, column,
+void wrong_cell(const RowSource& source, std::string_view column, std::string_view found,
+                std::string_view expected) {
+  fail(ErrorCode::input, "{}: column \"{}\": found {}, expected {}", source.place(), column,
        is_empty_cell(found) ? "an empty cell" : fmt::format("\"{}\"", shortened(found, 60)),
        expected);
 }
@@ -76,8 +76,8 @@ Labeller::Labeller(const RowSource& source, const Target& target, ClassValues va
   }
 }
 
-int Labeller::label(std::string_view cell, std::size_t line) {
-  return has_two_ ? label_two(cell, line) : label_many(cell, line);
+int Labeller::label(std::string_view cell) {
+  return has_two_ ? label_two(cell) : label_many(cell);
 }
 
 int Labeller::note_favourable() {
@@ -85,16 +85,16 @@ int Labeller::note_favourable() {
   return 1;
 }
 
-int Labeller::label_two(std::string_view cell, std::size_t line) {
+int Labeller::label_two(std::string_view cell) {
   if (cell == target_->favourable) return note_favourable();
   // Most rows repeat one of the first few spellings.
   if (std::find(others_.begin(), others_.end(), cell) != others_.end()) return 0;
   if (is_empty_cell(cell)) {
-    wrong_cell(*source_, line, target_->column, cell, "a label: the target must not be missing");
+    wrong_cell(*source_, target_->column, cell, "a label: the target must not be missing");
   }
   if (is_same_value(cell, target_->favourable)) return note_favourable();
   if (differs_in_case_or_blanks(cell, target_->favourable)) {
-    wrong_cell(*source_, line, target_->column, cell,
+    wrong_cell(*source_, target_->column, cell,
                fmt::format("another label, or \"{}\" as the schema spells the favourable one; as "
                            "it stands the row would count as the other class",
                            target_->favourable));
@@ -106,11 +106,11 @@ int Labeller::label_two(std::string_view cell, std::size_t line) {
   return 0;
 }
 
-int Labeller::label_many(std::string_view cell, std::size_t line) {
+int Labeller::label_many(std::string_view cell) {
   const auto known = spellings_.find(std::string(cell));
   if (known != spellings_.end()) return known->second;
   if (is_empty_cell(cell)) {
-    wrong_cell(*source_, line, target_->column, cell, "a label: the target must not be missing");
+    wrong_cell(*source_, target_->column, cell, "a label: the target must not be missing");
   }
   for (std::size_t k = 0; k < classes_.size(); ++k) {
     if (is_same_value(cell, classes_[k])) {
@@ -118,16 +118,16 @@ int Labeller::label_many(std::string_view cell, std::size_t line) {
       return static_cast<int>(k);
     }
     if (differs_in_case_or_blanks(cell, classes_[k])) {
-      wrong_cell(*source_, line, target_->column, cell,
+      wrong_cell(*source_, target_->column, cell,
                  fmt::format("one spelling of a class: elsewhere it is \"{}\"", classes_[k]));
     }
   }
   if (!target_->classes.empty()) {
-    wrong_cell(*source_, line, target_->column, cell,
+    wrong_cell(*source_, target_->column, cell,
                "one of target.classes in the schema; " + suggestion(cell, classes_));
   }
   if (classes_.size() == most_classes) {
-    wrong_cell(*source_, line, target_->column, cell,
+    wrong_cell(*source_, target_->column, cell,
                fmt::format("at most {} classes; a target with more values is a number: sort it "
                            "into classes first",
                            most_classes));

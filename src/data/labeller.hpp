@@ -12,8 +12,8 @@ namespace ellice {
 /// A cell of blanks only.
 [[nodiscard]] bool is_empty_cell(std::string_view cell);
 
-/// Throws: «FILE:LINE: column …: found …, expected …».
-[[noreturn]] void wrong_cell(const RowSource& source, std::size_t line, std::string_view column,
+/// Throws: «PLACE: column …: found …, expected …».
+[[noreturn]] void wrong_cell(const RowSource& source, std::string_view column,
                              std::string_view found, std::string_view expected);
 
 /// Labels from the text of target cells, whatever their spelling ("1.0" is "1").
@@ -22,15 +22,15 @@ class Labeller {
   /// Source and target must outlive it.
   Labeller(const RowSource& source, const Target& target, ClassValues values);
 
-  [[nodiscard]] int label(std::string_view cell, std::size_t line);
+  [[nodiscard]] int label(std::string_view cell);
 
   /// Sets the data set's classes and, where they were found, their order; throws unless there are
   /// rows of each.
   void finish(Dataset& data) const;
 
  private:
-  [[nodiscard]] int label_two(std::string_view cell, std::size_t line);
-  [[nodiscard]] int label_many(std::string_view cell, std::size_t line);
+  [[nodiscard]] int label_two(std::string_view cell);
+  [[nodiscard]] int label_many(std::string_view cell);
   [[nodiscard]] int note_favourable();
   [[nodiscard]] std::vector<std::string> two_classes() const;
   void check_many(const Dataset& data) const;

@@ -134,8 +134,8 @@ struct Table {
 
 double parse_cell(const CsvReader& reader, const std::string& column, std::string_view cell) {
   double value = 0;
-  require_input(parse_number(cell, value), "{}:{}: column \"{}\": found \"{}\", expected a number",
-                reader.name(), reader.line(), column, cell);
+  require_input(parse_number(cell, value), "{}: column \"{}\": found \"{}\", expected a number",
+                reader.place(), column, cell);
   return value;
 }
 
@@ -171,13 +171,13 @@ Table read_table(CsvReader& reader, const Recipe& recipe) {
     if (recipe.label == Recipe::Label::by_grade) {
       const double value = parse_cell(reader, recipe.target, label);
       require_input(value <= recipe.grades.back().last,
-                    "{}:{}: column \"{}\": found {}, expected at most {}", reader.name(),
-                    reader.line(), recipe.target, value, recipe.grades.back().last);
+                    "{}: column \"{}\": found {}, expected at most {}", reader.place(),
+                    recipe.target, value, recipe.grades.back().last);
     }
     if (recipe.label == Recipe::Label::by_class) {
       require_input(contains(recipe.classes, std::string(label)),
-                    "{}:{}: column \"{}\": found \"{}\", expected one of {}", reader.name(),
-                    reader.line(), recipe.target, label, fmt::join(recipe.classes, ", "));
+                    "{}: column \"{}\": found \"{}\", expected one of {}", reader.place(),
+                    recipe.target, label, fmt::join(recipe.classes, ", "));
     }
     table.target.emplace_back(cells[target_column]);
   }

@@ -35,6 +35,10 @@ TableSource::TableSource(const Table& table)
   }
 }
 
+std::string TableSource::place() const {
+  return fmt::format("{}: row {}", table_->name, row_ - 1);
+}
+
 bool TableSource::next(std::span<const std::string_view>& cells) {
   if (row_ == rows_) return false;
   for (std::size_t j = 0; j < cells_.size(); ++j) {

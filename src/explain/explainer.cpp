@@ -27,16 +27,6 @@ namespace {
 // Rows of a table that are answered together: enough to keep all threads busy.
 constexpr std::size_t block_rows = 8192;
 
-/// A table has rows where a file has lines.
-std::string with_row(std::string message, const std::string& table) {
-  const std::string before = table + ": line ";
-  if (!message.starts_with(before)) return message;
-  const std::size_t end = message.find(':', before.size());
-  const std::string number = message.substr(before.size(), end - before.size());
-  return fmt::format("{}: row {}{}", table, std::stoul(number) - 1,
-                     end == std::string::npos ? "" : message.substr(end));
-}
-
 /// How far the base model puts a class before its strongest rival.
 double base_lead(const Model& model, const Vector& z, Index winner,
                  const std::vector<Index>& rivals) {
@@ -261,26 +251,21 @@ std::vector<Answer> Explainer::finished(std::vector<Answer> answers, int threads
 std::vector<Answer> Explainer::explain(const Table& table, QueryReader::OnError on_error,
                                        const Execution& execution, std::size_t first) const {
   std::vector<Answer> all;
-  try {
-    TableSource source(table);
-    QueryReader reader(model(), source, std::nullopt, on_error);
-    const std::size_t rows = table.rows();
-    for (std::size_t done = 0; done < rows; done += block_rows) {
-      QueryBlock block = reader.next(block_rows);
-      for (Query& query : block.queries) query.index += first;
-      std::vector<Answer> answers = explain(block.queries, execution);
-      for (Answer& invalid : block.invalid) {
-        invalid.query_index += first;
-        invalid.message = with_row(invalid.message, table.name);
-        answers.push_back(std::move(invalid));
-      }
-      std::stable_sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
-        return std::pair(a.query_index, a.plan) < std::pair(b.query_index, b.plan);
-      });
-      std::move(answers.begin(), answers.end(), std::back_inserter(all));
+  TableSource source(table);
+  QueryReader reader(model(), source, std::nullopt, on_error);
+  const std::size_t rows = table.rows();
+  for (std::size_t done = 0; done < rows; done += block_rows) {
+    QueryBlock block = reader.next(block_rows);
+    for (Query& query : block.queries) query.index += first;
+    std::vector<Answer> answers = explain(block.queries, execution);
+    for (Answer& invalid : block.invalid) {
+      invalid.query_index += first;
+      answers.push_back(std::move(invalid));
     }
-  } catch (const Error& error) {
-    throw Error(error.code(), with_row(error.what(), table.name));
+    std::stable_sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
+      return std::pair(a.query_index, a.plan) < std::pair(b.query_index, b.plan);
+    });
+    std::move(answers.begin(), answers.end(), std::back_inserter(all));
   }
   return all;
 }

@@ -94,11 +94,11 @@ void read_square(CsvReader& file, Coefficients& into) {
   while (file.next(cells)) {
     const auto found =
         std::find(into.covariance_terms.begin(), into.covariance_terms.end(), cells[0]);
-    require_input(found != into.covariance_terms.end(), "{}:{}: no column is called \"{}\" too; {}",
-                  file.name(), file.line(), cells[0], suggestion(cells[0], into.covariance_terms));
+    require_input(found != into.covariance_terms.end(), "{}: no column is called \"{}\" too; {}",
+                  file.place(), cells[0], suggestion(cells[0], into.covariance_terms));
     const Index row = found - into.covariance_terms.begin();
-    require_input(std::isnan(into.covariance(row, 0)), "{}:{}: \"{}\" was there before",
-                  file.name(), file.line(), cells[0]);
+    require_input(std::isnan(into.covariance(row, 0)), "{}: \"{}\" was there before", file.place(),
+                  cells[0]);
     for (std::size_t i = 0; i < p; ++i)
       into.covariance(row, static_cast<Index>(i)) = number_at(file, i + 1, cells[i + 1]);
   }

@@ -78,7 +78,7 @@ Scorecard read_table(CsvReader& file) {
   bool has_base = false;
   std::span<const std::string_view> cells;
   while (file.next(cells)) {
-    const std::string place = fmt::format("{}:{}", file.name(), file.line());
+    const std::string place = file.place();
     const std::string feature(cells[columns.feature]);
     require_input(!feature.empty(), "{}: feature: found nothing, expected the name of a feature",
                   place);

@@ -56,7 +56,7 @@ class QueryReader::WithoutId final : public RowSource {
 
   [[nodiscard]] const std::string& name() const override { return source_->name(); }
   [[nodiscard]] const std::vector<std::string>& header() const override { return header_; }
-  [[nodiscard]] std::size_t line() const override { return source_->line(); }
+  [[nodiscard]] std::string place() const override { return source_->place(); }
   [[nodiscard]] const CsvFormat& format() const override { return source_->format(); }
   bool next(std::span<const std::string_view>& cells) override {
     std::span<const std::string_view> all;
@@ -104,9 +104,8 @@ void QueryReader::require_near(std::size_t j, double value) const {
   if (!model_->schema().features[j].is_number()) return;
   const ColumnStatistics known = encoder.statistics(j);
   require_input(std::abs((value - known.mean) / known.scale) <= farthest,
-                "{}: line {}: {} is {}, too far from the training rows ({} to {}) to compute with",
-                source_->name(), source_->line(), model_->schema().features[j].name, value,
-                known.min, known.max);
+                "{}: {} is {}, too far from the training rows ({} to {}) to compute with",
+                source_->place(), model_->schema().features[j].name, value, known.min, known.max);
 }
 
 std::span<const std::string> QueryReader::symbols_of(const Feature& feature) const {
@@ -131,11 +130,10 @@ void QueryReader::question_decimals(std::size_t j, std::string_view cell, double
   const bool is_group = std::abs(*other) >= 1 && (is_usual(j, value) || !is_usual(j, *other));
   const ColumnStatistics known = model_->encoder.statistics(j);
   require_input(is_group,
-                "{}:{}: column \"{}\": \"{}\" could be {} or {}, and the training rows have {} to "
+                "{}: column \"{}\": \"{}\" could be {} or {}, and the training rows have {} to "
                 "{}; write it without the \"{}\", or with \"{}\" before its decimals",
-                source_->name(), source_->line(), feature.name, cell, number_text(value),
-                number_text(*other), number_text(known.min), number_text(known.max),
-                format.thousands, format.decimal);
+                source_->place(), feature.name, cell, number_text(value), number_text(*other),
+                number_text(known.min), number_text(known.max), format.thousands, format.decimal);
 }
 
 void QueryReader::question_groups(std::size_t j, std::string_view cell, double value) {
@@ -148,8 +146,8 @@ void QueryReader::question_groups(std::size_t j, std::string_view cell, double v
   const bool is_whole =
       feature.kind == FeatureKind::integer ||
       (feature.step && is_whole_number(*feature.step) && is_whole_number(feature.min.value_or(0)));
-  const std::string place = fmt::format("{}:{}: column \"{}\": \"{}\"", source_->name(),
-                                        source_->line(), feature.name, cell);
+  const std::string place =
+      fmt::format("{}: column \"{}\": \"{}\"", source_->place(), feature.name, cell);
   const ColumnStatistics known = model_->encoder.statistics(j);
   require_input(!is_whole && (is_usual(j, value) || !is_usual(j, *other)),
                 "{} could be {} or {}, and the training rows have {} to {}{}; write it without the "
@@ -165,8 +163,8 @@ void QueryReader::question_groups(std::size_t j, std::string_view cell, double v
 double QueryReader::fill_of(std::size_t j) const {
   const Feature& feature = model_->schema().features[j];
   const auto fill = model_->encoder.fill().find(feature.name);
-  require_input(fill != model_->encoder.fill().end(), "{}: line {}: {} is empty", source_->name(),
-                source_->line(), feature.name);
+  require_input(fill != model_->encoder.fill().end(), "{}: {} is empty", source_->place(),
+                feature.name);
   return feature.is_number()
              ? std::get<double>(fill->second)
              : static_cast<double>(*feature.level_index(std::get<std::string>(fill->second)));
@@ -177,10 +175,10 @@ void QueryReader::note_filled(const Query& query) {
     if (filled_.count++ >= most_named) continue;
     const Feature& feature = model_->schema().features[j];
     const double value = query.raw(static_cast<Index>(j));
-    filled_.first.push_back(
-        fmt::format("{}:{}: column \"{}\" as {}", source_->name(), source_->line(), feature.name,
-                    feature.is_number() ? number_text(value)
-                                        : feature.levels[static_cast<std::size_t>(value)]));
+    filled_.first.push_back(fmt::format("{}: column \"{}\" as {}", source_->place(), feature.name,
+                                        feature.is_number()
+                                            ? number_text(value)
+                                            : feature.levels[static_cast<std::size_t>(value)]));
   }
 }
 
@@ -196,9 +194,9 @@ void QueryReader::note_far(const Query& query) {
     const bool has_new_sign = value < 0 && least >= 0;  // as no age and no income has
     if (value >= least - room && value <= most + room && !has_new_sign) continue;
     if (far_.count++ >= most_named) continue;
-    far_.first.push_back(fmt::format("{}:{}: column \"{}\" is {} (training rows: {} to {})",
-                                     source_->name(), source_->line(), feature.name,
-                                     number_text(value), number_text(least), number_text(most)));
+    far_.first.push_back(fmt::format("{}: column \"{}\" is {} (training rows: {} to {})",
+                                     source_->place(), feature.name, number_text(value),
+                                     number_text(least), number_text(most)));
   }
 }
 
@@ -250,7 +248,7 @@ QueryBlock QueryReader::next(std::size_t most) {
                 .raw = Vector(static_cast<Index>(features.size())),
                 .id = source_->id()};
     try {
-      parser_->parse(cells, source_->line(), {query.raw.data(), features.size()});
+      parser_->parse(cells, {query.raw.data(), features.size()});
       for (std::size_t j = 0; j < features.size(); ++j) {
         double& value = query.raw(static_cast<Index>(j));
         if (!std::isnan(value)) {

@@ -70,8 +70,8 @@ void AnswerColumns::expand(const Group& group) {
   const std::string_view level = row_[group.cell];
   const std::vector<std::string>& levels = group.feature->one_hot;
   require_input(is_blank(level) || std::find(levels.begin(), levels.end(), level) != levels.end(),
-                "{}: line {}: {} is \"{}\", expected one of its levels; {}", name(), line(),
-                group.feature->name, level, suggestion(level, levels));
+                "{}: {} is \"{}\", expected one of its levels; {}", place(), group.feature->name,
+                level, suggestion(level, levels));
   for (const std::string& one : levels) cells_.emplace_back(one == level ? "1" : "0");
 }
 
@@ -93,16 +93,15 @@ int AnswerColumns::plan() const {
   double value = 0;
   const bool is_plan = parse_number(row_[*plan_], value) && value >= 0 &&
                        value == std::floor(value) && value <= std::numeric_limits<int>::max();
-  require_input(is_plan, "{}: line {}: plan is \"{}\", expected a number, from 0", name(), line(),
-                row_[*plan_]);
+  require_input(is_plan, "{}: plan is \"{}\", expected a number, from 0", place(), row_[*plan_]);
   return static_cast<int>(value);
 }
 
 std::optional<Status> AnswerColumns::status() const {
   if (!status_) return std::nullopt;
   const std::optional<Status> status = enum_from_name<Status>(row_[*status_]);
-  require_input(status.has_value(), "{}: line {}: status is \"{}\", expected one of {}", name(),
-                line(), row_[*status_], join_names(EnumNames<Status>::names));
+  require_input(status.has_value(), "{}: status is \"{}\", expected one of {}", place(),
+                row_[*status_], join_names(EnumNames<Status>::names));
   return status;
 }
 
@@ -111,8 +110,7 @@ std::optional<double> AnswerColumns::number(std::string_view name) const {
   if (found == numbers_.end() || is_blank(row_[found->second])) return std::nullopt;
   double value = 0;
   require_input(parse_number(row_[found->second], value) && value >= 0,
-                "{}: line {}: {} is \"{}\", expected a number >= 0", this->name(), line(), name,
-                row_[found->second]);
+                "{}: {} is \"{}\", expected a number >= 0", place(), name, row_[found->second]);
   return value;
 }
 

@@ -25,7 +25,7 @@ class AnswerColumns final : public RowSource {
 
   [[nodiscard]] const std::string& name() const override { return table_->name(); }
   [[nodiscard]] const std::vector<std::string>& header() const override { return header_; }
-  [[nodiscard]] std::size_t line() const override { return table_->line(); }
+  [[nodiscard]] std::string place() const override { return table_->place(); }
   bool next(std::span<const std::string_view>& cells) override;
 
   // Of the current row:

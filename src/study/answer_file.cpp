@@ -137,9 +137,9 @@ std::size_t parse_index(std::string_view cell, std::size_t rows, const RowSource
   double value = 0;
   const bool is_whole = parse_number(cell, value) && value >= 0 && value == std::floor(value);
   require_input(is_whole && value < static_cast<double>(rows),
-                "{}: line {}: query_index is \"{}\", expected a row of the query file, which has "
+                "{}: query_index is \"{}\", expected a row of the query file, which has "
                 "{}, counted from 0",
-                table.name(), table.line(), cell, rows);
+                table.place(), cell, rows);
   return static_cast<std::size_t>(value);
 }
 
@@ -184,7 +184,7 @@ AnswerFile answers_from_table(RowSource& table, const std::vector<Query>& querie
   std::span<const std::string_view> cells;
   while (columns.next(cells)) {
     check_stop();
-    const std::string place = fmt::format("{}: line {}", table.name(), table.line());
+    const std::string place = table.place();
     Answer answer{.query_index = parse_index(columns.index(), queries.size(), table),
                   .plan = columns.plan(),
                   .status = columns.status().value_or(Status::uncertified),
@@ -197,7 +197,7 @@ AnswerFile answers_from_table(RowSource& table, const std::vector<Query>& querie
       if (answer.status == Status::uncertified) answer.status = Status::not_found;
     } else {
       Vector raw(static_cast<Index>(features));
-      parser.parse(cells, table.line(), {raw.data(), features});
+      parser.parse(cells, {raw.data(), features});
       for (std::size_t j = 0; j < features; ++j) {
         require_input(!std::isnan(raw(static_cast<Index>(j))),
                       "{}: {} is empty; a row of which nothing was found leaves all features empty",

@@ -16,15 +16,15 @@ constexpr std::array<std::string_view, 9> columns = {
 template <class E>
 E choice(const CsvReader& file, std::string_view column, std::string_view cell) {
   const std::optional<E> value = enum_from_name<E>(cell);
-  require_input(value.has_value(), "{}:{}: {}: found \"{}\", expected one of {}", file.name(),
-                file.line(), column, cell, join_names(EnumNames<E>::names));
+  require_input(value.has_value(), "{}: {}: found \"{}\", expected one of {}", file.place(), column,
+                cell, join_names(EnumNames<E>::names));
   return *value;
 }
 
 double number(const CsvReader& file, std::string_view column, std::string_view cell) {
   double value = 0;
-  require_input(parse_number(cell, value), "{}:{}: {}: found \"{}\", expected a number",
-                file.name(), file.line(), column, cell);
+  require_input(parse_number(cell, value), "{}: {}: found \"{}\", expected a number", file.place(),
+                column, cell);
   return value;
 }
 

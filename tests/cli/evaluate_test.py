@@ -126,7 +126,7 @@ class Evaluate(CliTestCase):
         self.foreign("other.csv", rename={"debt": "debts"})
         self.foreign("twice.csv", repeat=(0,))
         self.foreign("nobody.csv", rename={"query_index": "row"})
-        for file, words in (("other.csv", ["debts", "debt"]), ("twice.csv", ["line 6", "query_index 0", "already"]),
+        for file, words in (("other.csv", ["debts", "debt"]), ("twice.csv", [":6:", "query_index 0", "already"]),
                             ("nobody.csv", ["query_index"])):
             self.expect_failure(BAD_INPUT, [file, *words], "evaluate", "m.json", file, "--queries", "people.csv", "--data",
                                 "loans.csv")
@@ -140,7 +140,7 @@ class Evaluate(CliTestCase):
         head, *rows = PEOPLE.splitlines()
         self.write("shuffled.csv", "\n".join([head, *reversed(rows)]) + "\n")
         judge = ("evaluate", "m.json", "plans.csv", "--data", "loans.csv", "--queries")
-        self.expect_failure(BAD_INPUT, ["plans.csv: line 2", "distance_l2", "row 0", "another order"], *judge, "shuffled.csv")
+        self.expect_failure(BAD_INPUT, ["plans.csv:2", "distance_l2", "row 0", "another order"], *judge, "shuffled.csv")
         self.expect_failure(BAD_INPUT, ["plans.json", "row 0 is not that row"], "evaluate", "m.json", "plans.json", "--data",
                             "loans.csv", "--queries", "shuffled.csv")
         # Rows taken out of our own file would make it look better.

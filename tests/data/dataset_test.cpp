@@ -217,7 +217,7 @@ TEST(Dataset, ReadsQueriesWithoutTargetAndDroppedColumns) {
   std::span<const std::string_view> cells;
   ASSERT_TRUE(source.next(cells));
   std::vector<double> raw(6);
-  parser.parse(cells, source.line(), raw);
+  parser.parse(cells, raw);
   EXPECT_EQ(raw, (std::vector<double>{1, 2, 2, 0, 0, 0}));
   const TextRows both(header, {});
   EXPECT_NO_THROW(RowParser(schema, both, RowParser::Columns::exact));

@@ -21,7 +21,7 @@ class FormattedTable final : public RowSource {
     return scanner_.header();
   }
   bool next(std::span<const std::string_view>& cells) override { return scanner_.next(cells); }
-  [[nodiscard]] std::size_t line() const override { return scanner_.line(); }
+  [[nodiscard]] std::string place() const override { return scanner_.place(); }
   [[nodiscard]] const CsvFormat& format() const override { return format_; }
 
  private:

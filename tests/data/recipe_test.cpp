@@ -192,7 +192,7 @@ TEST(Recipe, SchemaIsReadBackAndReadsTheRawFileAsQueries) {
     std::span<const std::string_view> cells;
     std::vector<double> raw(known.features);
     for (Index i = 0; reader.next(cells); ++i) {
-      parser.parse(cells, reader.line(), raw);
+      parser.parse(cells, raw);
       for (std::size_t j = 0; j < raw.size(); ++j)
         ASSERT_EQ(raw[j], data.raw(i, static_cast<Index>(j)));
     }

@@ -184,14 +184,14 @@ TEST(Explainer, NamesRowAndColumnOfABadCell) {
       std::numeric_limits<double>::infinity();
   const std::string column = table.columns[0].name;
   expect_words(message_of(ErrorCode::input, [&] { return explainer.explain(table); }),
-               {"people:4", column, "inf"});
+               {"people: row 3", column, "inf"});
   const std::vector<Answer> answers = explainer.explain(table, QueryReader::OnError::skip);
   ASSERT_EQ(answers.size(), 5U);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     EXPECT_EQ(answers[i].query_index, i);
     EXPECT_EQ(answers[i].status == Status::invalid, i == 3);
   }
-  expect_words(answers[3].message, {"people:4", column});
+  expect_words(answers[3].message, {"people: row 3", column});
   table.columns[0].name = "incme";
   expect_words(message_of(ErrorCode::input,
                           [&] { return explainer.explain(table, QueryReader::OnError::skip); }),

@@ -117,7 +117,7 @@ TEST_F(AnswerFiles, OfOurOwnCsvAreReadBack) {
   // The distances tell that two queries have changed places.
   std::swap(queries[0].raw, queries[3].raw);
   expect_input_error([&] { return read_table(names, rows); },
-                     {"people.csv: line 2", "distance_l2", "row 0 of the query file"});
+                     {"people.csv:2", "distance_l2", "row 0 of the query file"});
 }
 
 TEST_F(AnswerFiles, MayHaveFractionsForWholeNumbers) {
@@ -191,19 +191,19 @@ TEST_F(AnswerFiles, RefuseRowsThatAnswerNobodyOrSomebodyTwice) {
       [&] {
         return read_table(header, {cells(0), cells(1), cells(0)});
       },
-      {"line 4", "query_index 0", "already"});
+      {":4", "query_index 0", "already"});
   for (const char* const index : {"4", "-1", "1.5", "x", ""}) {
     TextRows::Row row = cells(0);
     row[0] = index;
     expect_input_error([&] { return read_table(header, {row}); },
-                       {"line 2", "query_index", index, "counted from 0"});
+                       {":2", "query_index", index, "counted from 0"});
   }
   TextRows::Row partly = cells(0);
   partly[1] = "";
   expect_input_error([&] { return read_table(header, {partly}); }, {"people.csv:2", "x0", "empty"});
   TextRows::Row far = cells(0);
   far[1] = "1e300";
-  expect_input_error([&] { return read_table(header, {far}); }, {"line 2", "too far"});
+  expect_input_error([&] { return read_table(header, {far}); }, {":2", "too far"});
   Json file = parse_json(recourse_file(), "plans.json");
   file["results"].push_back(file["results"][1]);
   expect_input_error([&] { return answers_from_json(to_text(file), mixed.model, "plans.json"); },

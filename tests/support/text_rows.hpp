@@ -18,7 +18,9 @@ class TextRows final : public RowSource {
 
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] const std::vector<std::string>& header() const override { return header_; }
-  [[nodiscard]] std::size_t line() const override { return next_ + 1; }
+  [[nodiscard]] std::string place() const override {
+    return name_ + ":" + std::to_string(next_ + 1);
+  }
   bool next(std::span<const std::string_view>& cells) override {
     if (next_ == rows_.size()) return false;
     cells_.assign(rows_[next_].begin(), rows_[next_].end());

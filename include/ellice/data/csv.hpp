@@ -33,8 +33,8 @@ class RowSource {
   /// The next row, as many cells as the header, valid until the next call; false at the end. Throws
   /// RowError for a row that has more or fewer, any other Error where reading cannot go on.
   virtual bool next(std::span<const std::string_view>& cells) = 0;
-  /// The line of the file on which the current row began, counted from 1.
-  [[nodiscard]] virtual std::size_t line() const = 0;
+  /// Where the current row is, for messages: «loans.csv:7», the line on which it began.
+  [[nodiscard]] virtual std::string place() const = 0;
   /// How the cells spell numbers; plain unless the rows come from a file that says otherwise.
   [[nodiscard]] virtual const CsvFormat& format() const;
 };
@@ -61,7 +61,8 @@ class CsvReader final : public RowSource {
   [[nodiscard]] const std::string& name() const override;
   [[nodiscard]] const std::vector<std::string>& header() const override;
   bool next(std::span<const std::string_view>& cells) override;
-  [[nodiscard]] std::size_t line() const override;
+  [[nodiscard]] std::string place() const override;
+  [[nodiscard]] std::size_t line() const;  // on which the current row began, from 1
   [[nodiscard]] const CsvFormat& format() const override;
 
   /// SHA-256 of the bytes of the file; call it after the last row.

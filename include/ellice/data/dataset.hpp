@@ -51,12 +51,11 @@ class RowParser {
 
   /// Writes one raw value per feature; a missing cell becomes NaN where the policy allows it.
   /// Errors name file, line, column, the text found and what was expected.
-  void parse(std::span<const std::string_view> cells, std::size_t line,
-             std::span<double> raw) const;
+  void parse(std::span<const std::string_view> cells, std::span<double> raw) const;
   /// The text of the target cell (labelled only).
   [[nodiscard]] std::string_view target(std::span<const std::string_view> cells) const;
   /// Of the row; 1 where no column has weights.
-  [[nodiscard]] double weight(std::span<const std::string_view> cells, std::size_t line) const;
+  [[nodiscard]] double weight(std::span<const std::string_view> cells) const;
 
  private:
   struct Column {
@@ -68,16 +67,15 @@ class RowParser {
     const std::vector<std::string>* symbols = nullptr;              // beside its numbers
   };
   [[nodiscard]] double parse_cell(const Feature& feature, const Column& column,
-                                  std::span<const std::string_view> cells, std::size_t line) const;
+                                  std::span<const std::string_view> cells) const;
   [[nodiscard]] double parse_group(const Feature& feature, const Column& column,
-                                   std::span<const std::string_view> cells, std::size_t line) const;
+                                   std::span<const std::string_view> cells) const;
   [[nodiscard]] double parse_number_cell(const Feature& feature, const Column& column,
-                                         std::string_view cell, std::size_t line) const;
+                                         std::string_view cell) const;
   [[nodiscard]] double parse_level(const Feature& feature, const Column& column,
-                                   std::string_view cell, std::size_t line) const;
+                                   std::string_view cell) const;
   [[nodiscard]] double parse_empty(const Feature& feature, const Column& column,
-                                   std::string_view name, std::string_view cell,
-                                   std::size_t line) const;
+                                   std::string_view name, std::string_view cell) const;
   [[nodiscard]] bool read_number(const Column& column, std::string_view cell, double& value) const;
   [[nodiscard]] bool is_missing(std::string_view cell) const;
 

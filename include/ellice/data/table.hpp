@@ -36,8 +36,8 @@ class TableSource final : public RowSource {
   [[nodiscard]] const std::string& name() const override { return table_->name; }
   [[nodiscard]] const std::vector<std::string>& header() const override { return header_; }
   bool next(std::span<const std::string_view>& cells) override;
-  /// Of the current row, counted from 1.
-  [[nodiscard]] std::size_t line() const override { return row_; }
+  /// «table: row 3», counted from 0.
+  [[nodiscard]] std::string place() const override;
 
  private:
   const Table* table_;
