@@ -61,6 +61,7 @@ int main(int argc, char** argv) {
                       {.add = add_verify},
                       {.name = "compare", .help = compare_help},
                       {.add = add_frontier},
+                      {.add = add_shapes},
                       {.add = add_epsilon},
                       {.add = add_calibrate},
                       {.add = add_serve},

@@ -27,7 +27,7 @@ std::vector<Group> all_groups() {
       {.title = "Every verb", .fields = describe_fields<CommonOptions>()},
       {.title = "train: which rows", .fields = describe_fields<Selection>()},
       {.title = "train: how", .fields = describe_fields<TrainingOptions>()},
-      {.title = "train: how a network is fitted (--model mlp)",
+      {.title = "train: how a network is fitted (--model mlp, nam or softmax)",
        .fields = describe_fields<NetworkOptions>()}};
   const MethodOptions defaults;
   MethodOptions::groups(defaults, [&]<class T>(std::string_view name, const T& /*options*/) {

@@ -7,24 +7,12 @@
 #include "ellice/data/csv.hpp"
 #include "ellice/model/loss.hpp"
 #include "ellice/model/model_file.hpp"
+#include "feature_pair.hpp"
 #include "methods/method_table.hpp"
 
 namespace ellice::cli {
 
 namespace {
-
-struct Pair {
-  std::string feature = {};
-  std::string value = {};
-};
-
-/// «F=value», split at the last '=': names of features may contain one, values do not.
-Pair split_pair(const std::string& flag, const std::string& text, const std::string& example) {
-  const std::size_t at = text.rfind('=');
-  require(at != std::string::npos && at > 0 && at + 1 < text.size(),
-          "{}: found \"{}\", expected e.g. {}", flag, text, example);
-  return {.feature = text.substr(0, at), .value = text.substr(at + 1)};
-}
 
 std::optional<double> parse_bound(const std::string& text, const std::string& whole) {
   if (text.empty()) return std::nullopt;
@@ -49,7 +37,7 @@ void add_limits(const ProblemArguments& arguments, Constraints& constraints) {
   std::map<std::string, Given> flags;
   for (const std::string& name : arguments.lock) features[name].locked = true;
   for (const std::string& text : arguments.bounds) {
-    const Pair pair = split_pair("--bounds", text, "income=20000:50000");
+    const FeaturePair pair = split_feature_pair("--bounds", text, "income=20000:50000");
     const std::size_t colon = pair.value.find(':');
     require(colon != std::string::npos,
             "--bounds: found \"{}\", expected lo:hi, e.g. income=20000:50000 or debt=:9000", text);
@@ -62,7 +50,7 @@ void add_limits(const ProblemArguments& arguments, Constraints& constraints) {
     features[pair.feature].max = given.max;
   }
   for (const std::string& text : arguments.directions) {
-    const Pair pair = split_pair("--direction", text, "debt=decrease");
+    const FeaturePair pair = split_feature_pair("--direction", text, "debt=decrease");
     const auto direction = enum_from_name<Direction>(pair.value);
     require(direction.has_value(),
             "--direction: found \"{}\", expected increase, decrease or any, e.g. debt=decrease",

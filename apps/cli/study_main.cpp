@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
                       {.add = add_verify},
                       {.add = add_compare},
                       {.add = add_frontier},
+                      {.add = add_shapes},
                       {.add = add_epsilon},
                       {.add = add_calibrate},
                       {.add = add_serve},

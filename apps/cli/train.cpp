@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -11,9 +12,11 @@
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
+#include "feature_pair.hpp"
 #include "model/training_forecast.hpp"
 #include "report/text_table.hpp"
 #include "sets/ellipsoid.hpp"
+#include "train_report.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {
@@ -26,7 +29,7 @@ constexpr double tolerable_decrement = 1e-3;
 constexpr double worth_telling_seconds = 120;
 
 /// What can be fitted; an additive model is a logistic one on bins.
-enum class ModelChoice { logistic, mlp, softmax, additive };
+enum class ModelChoice { logistic, mlp, softmax, nam, additive };
 
 }  // namespace
 
@@ -34,7 +37,7 @@ enum class ModelChoice { logistic, mlp, softmax, additive };
 
 template <>
 struct ellice::EnumNames<ellice::cli::ModelChoice> {
-  static constexpr std::array<std::string_view, 4> names = {"logistic", "mlp", "softmax",
+  static constexpr std::array<std::string_view, 5> names = {"logistic", "mlp", "softmax", "nam",
                                                             "additive"};
 };
 
@@ -51,6 +54,7 @@ struct TrainArguments {
   Selection selection = {};
   TrainingOptions training = {};
   ModelChoice model = ModelChoice::logistic;
+  std::vector<std::string> monotone = {};
   OutputFormat format = OutputFormat::table;
   std::string output = {};
 };
@@ -88,164 +92,6 @@ std::vector<bool> movable_columns(const Model& model) {
   return movable;
 }
 
-std::size_t favourable_class(const Model& model) {
-  const std::vector<std::string>& classes = model.decision.classes;
-  const auto found = std::find(classes.begin(), classes.end(), model.schema().target.favourable);
-  return static_cast<std::size_t>(found - classes.begin());
-}
-
-/// «500 used: 250 yes, 250 no», the favourable class first where there are two.
-std::string rows_text(const Model& model, const TrainingSummary& summary) {
-  std::vector<std::string> parts;
-  for (std::size_t k = 0; k < summary.class_rows.size(); ++k) {
-    parts.push_back(
-        fmt::format("{} {}", grouped(summary.class_rows[k]), model.decision.classes[k]));
-  }
-  if (model.network.has_one_output()) std::reverse(parts.begin(), parts.end());
-  return fmt::format("{} used: {}", grouped(static_cast<std::size_t>(model.training.rows)),
-                     fmt::join(parts, ", "));
-}
-
-std::vector<Index> hidden_units(const Network& network) {
-  std::vector<Index> units;
-  for (std::size_t l = 0; l + 1 < network.layers.size(); ++l) {
-    units.push_back(network.layers[l].bias.size());
-  }
-  return units;
-}
-
-struct Report {
-  const Dataset* data = nullptr;
-  const TrainingResult* result = nullptr;
-  std::optional<double> epsilon_limit = {};  // of linear models
-};
-
-Json report_json(const Report& report) {
-  const Model& model = report.result->model;
-  const TrainingSummary& summary = report.result->summary;
-  Json dropped = Json::object();
-  for (const auto& [reason, rows] : report.data->dropped) dropped[reason] = rows;
-  if (summary.dropped_by_balancing > 0) dropped["balancing"] = summary.dropped_by_balancing;
-  Json accuracy = {{"train", summary.train_accuracy}};
-  if (summary.holdout_accuracy) accuracy["holdout"] = *summary.holdout_accuracy;
-  if (summary.validation_accuracy) accuracy["validation"] = *summary.validation_accuracy;
-  if (summary.cross_validated_accuracy)
-    accuracy["cross_validated"] = *summary.cross_validated_accuracy;
-  Json document = make_envelope("ellice.training", 1);
-  document["source"] = report.data->source;
-  const std::vector<std::string>& classes = model.decision.classes;
-  document["rows"] = {{"used", model.training.rows},
-                      {"favourable", summary.class_rows[favourable_class(model)]},
-                      {"holdout", summary.holdout_rows},
-                      {"dropped", dropped}};
-  if (model.network.kind == NetworkKind::softmax) {
-    for (std::size_t k = 0; k < classes.size(); ++k) {
-      document["rows"]["classes"][classes[k]] = summary.class_rows[k];
-    }
-  }
-  if (summary.validation_rows > 0) document["rows"]["validation"] = summary.validation_rows;
-  document["features"] = model.schema().features.size();
-  document["columns"] = model.encoder.columns();
-  document["accuracy"] = accuracy;
-  document["loss"] = model.training.loss;
-  document["objective"] = model.training.objective;
-  document["iterations"] = summary.iterations;
-  document["gradient_norm"] = summary.gradient_norm;
-  document["condition_number"] = summary.hessian_spectrum.condition();
-  document["shift"] = model.curvature.shift;
-  if (report.epsilon_limit) document["epsilon_max"] = *report.epsilon_limit;
-  if (model.network.layers.size() > 1) {
-    Json& network = document["network"];
-    network = {{"hidden", hidden_units(model.network)}, {"parameters", model.network.parameters()}};
-    if (model.curvature.full) network["rank"] = model.curvature.full->values.size();
-    network["epochs"] = summary.epochs;
-    network["stopped_early"] = summary.stopped_early;
-    network["head_decrement"] = model.training.head_decrement;
-  }
-  document["model_sha256"] = model.sha256;
-  return document;
-}
-
-std::string report_text(const Report& report, const std::string& output) {
-  const Model& model = report.result->model;
-  const TrainingSummary& summary = report.result->summary;
-  const TrainingRecord& training = model.training;
-  TextTable table({TextTable::Align::left, TextTable::Align::left});
-  const auto line = [&](const char* name, std::string text) { table.row({name, std::move(text)}); };
-
-  line("data", report.data->source);
-  line("rows", rows_text(model, summary));
-  for (const auto& [reason, rows] : report.data->dropped) {
-    line("", fmt::format("{} dropped: {}", grouped(rows), reason));
-  }
-  if (summary.dropped_by_balancing > 0) {
-    line("",
-         fmt::format("{} left out to balance the classes", grouped(summary.dropped_by_balancing)));
-  }
-  if (summary.holdout_rows > 0) line("", fmt::format("{} held out", grouped(summary.holdout_rows)));
-  if (summary.validation_rows > 0) {
-    line("", fmt::format("{} to decide when to stop", grouped(summary.validation_rows)));
-  }
-  line("features", fmt::format("{}, encoded as {} columns", model.schema().features.size(),
-                               model.encoder.columns()));
-  std::string accuracy = fmt::format("{:.1f} % on these rows", 100 * summary.train_accuracy);
-  if (summary.holdout_accuracy) {
-    accuracy += fmt::format(", {:.1f} % on the rows held out", 100 * *summary.holdout_accuracy);
-  }
-  if (summary.validation_accuracy) {
-    accuracy += fmt::format(", {:.1f} % on those that decided when to stop",
-                            100 * *summary.validation_accuracy);
-  }
-  if (summary.cross_validated_accuracy) {
-    accuracy += fmt::format(", {:.1f} % cross-validated", 100 * *summary.cross_validated_accuracy);
-  }
-  line("accuracy", accuracy);
-  line("loss", fmt::format("{} ({}, mean)", rounded(training.loss), enum_name(training.loss_kind)));
-  line("objective",
-       fmt::format("{} with l2 = {}{}{}", rounded(training.objective), number_text(training.l2),
-                   training.penalize_bias ? "" : ", bias not penalised",
-                   training.penalty_factors.size() > 0 ? ", bins by their rows" : ""));
-  if (training.weights) {
-    const std::string& column = training.weights->column;
-    const bool is_balanced = training.weights->class_weight == ClassWeight::balanced;
-    line("weights", fmt::format("{}{}{}", column.empty() ? "" : "column " + column,
-                                !column.empty() && is_balanced ? ", " : "",
-                                is_balanced ? "classes balanced" : ""));
-  }
-  if (model.network.layers.size() > 1) {
-    line("layers",
-         fmt::format("{} {} units, {} parameters", fmt::join(hidden_units(model.network), ", "),
-                     enum_name(model.network.layers.front().activation),
-                     grouped(static_cast<std::size_t>(model.network.parameters()))));
-    line("training", fmt::format("{} epochs{}", summary.epochs,
-                                 summary.stopped_early ? ", stopped early" : ""));
-  }
-  if (const std::optional<GaussNewton>& full = model.curvature.full; full) {
-    line("all layers", fmt::format("curvature of rank {} with damping {}", full->values.size(),
-                                   number_text(full->damping)));
-  }
-  if (model.network.is_linear() || summary.iterations > 0) {
-    line("optimum", fmt::format("{} Newton steps, |gradient| = {}", summary.iterations,
-                                rounded(summary.gradient_norm, 2)));
-  } else {
-    line("last layer", fmt::format("{} above its minimum = {} % of the objective",
-                                   rounded(training.head_decrement, 3),
-                                   rounded(100 * training.head_decrement / training.objective, 3)));
-  }
-  line("H", fmt::format("{0} x {0}, condition number {1}", model.curvature.hessian.rows(),
-                        rounded(summary.hessian_spectrum.condition(), 3)));
-  if (report.epsilon_limit) {
-    line("eps_max", fmt::format("{} = {} % of the objective", rounded(*report.epsilon_limit),
-                                rounded(100 * *report.epsilon_limit / training.objective, 3)));
-    line("",
-         "below it everyone has recourse (ranges, directions and rules apart), above it only those "
-         "whose fixed features "
-         "suffice");
-  }
-  line("model", fmt::format("{}  sha256 {}", output, model.sha256.substr(0, 16)));
-  return table.text();
-}
-
 /// Says before the work begins that it will take long, and what would shorten it; refuses what
 /// cannot be done.
 void foretell(const Dataset& data, const TrainingOptions& options, const Console& console) {
@@ -277,6 +123,9 @@ void take_model(TrainArguments& arguments) {
     case ModelChoice::softmax:
       training.model = NetworkKind::softmax;
       return;
+    case ModelChoice::nam:
+      training.model = NetworkKind::nam;
+      return;
   }
 }
 
@@ -288,8 +137,25 @@ void require_bins(const Schema& schema) {
           "drafts one");
 }
 
+std::map<std::string, Monotone> parse_monotone(const std::vector<std::string>& texts) {
+  std::map<std::string, Monotone> result;
+  for (const std::string& text : texts) {
+    const FeaturePair pair = split_feature_pair("--monotone", text, "income=increase");
+    const std::optional<Monotone> way = enum_from_name<Monotone>(pair.value);
+    require(way.has_value(),
+            "--monotone: found \"{}\", expected increase, decrease or any, e.g. income=increase",
+            text);
+    const auto [given, is_new] = result.emplace(pair.feature, *way);
+    require(is_new || given->second == *way,
+            "--monotone: {} is to {} and to {}; give one of the two", pair.feature,
+            enum_name(given->second), enum_name(*way));
+  }
+  return result;
+}
+
 ExitStatus run_train(TrainArguments arguments, bool gives_hidden) {
   take_model(arguments);
+  arguments.training.monotone = parse_monotone(arguments.monotone);
   // A softmax model has hidden layers only where some are asked for.
   if (arguments.training.model == NetworkKind::softmax && !gives_hidden) {
     arguments.training.network.hidden.clear();
@@ -312,7 +178,7 @@ ExitStatus run_train(TrainArguments arguments, bool gives_hidden) {
       train(data, selection, arguments.training,
             {.threads = arguments.common.threads, .progress = console.progress()});
   const Model& model = result.model;
-  Report report{.data = &data, .result = &result};
+  TrainingReport report{.data = &data, .result = &result};
   if (model.network.kind == NetworkKind::logistic) {
     report.epsilon_limit =
         epsilon_limit(model.network.head(), model.curvature.hessian, movable_columns(model));
@@ -324,13 +190,15 @@ ExitStatus run_train(TrainArguments arguments, bool gives_hidden) {
         "use a larger --l2 than {} to give the models a bounded set",
         rounded(model.curvature.shift, 3), number_text(model.training.l2)));
   }
+  const bool is_monotone = parameter_signs(model.network).size() > 0;
   if (model.training.head_decrement > tolerable_decrement * model.training.objective) {
     console.warning(fmt::format(
         "the last layer is {} above the minimum of its own objective ({} % of the objective), as "
-        "training stopped first; sets of models around it are centred off that minimum. Use "
-        "--refit to fit it to the end",
+        "{}; sets of models around it are centred off that minimum{}",
         rounded(model.training.head_decrement, 3),
-        rounded(100 * model.training.head_decrement / model.training.objective, 3)));
+        rounded(100 * model.training.head_decrement / model.training.objective, 3),
+        is_monotone ? "its signs are kept" : "training stopped first",
+        is_monotone ? "" : ". Use --refit to fit it to the end"));
   }
   if (const std::string& failure = result.summary.cross_validation_failure; !failure.empty()) {
     console.warning(
@@ -338,8 +206,8 @@ ExitStatus run_train(TrainArguments arguments, bool gives_hidden) {
   }
   console.debug(fmt::format("trained in {:.3f} s", result.summary.seconds));
   const std::string text = arguments.format == OutputFormat::json
-                               ? to_text(report_json(report))
-                               : visible_lines(report_text(report, arguments.output));
+                               ? to_text(training_json(report))
+                               : visible_lines(training_text(report, arguments.output));
   report_beside(arguments.output, text, console);
   return done;
 }
@@ -362,12 +230,16 @@ void add_train(Verb& program, Job& job) {
       "--no-balance", [arguments] { arguments->balance = false; },
       "use all rows of one of the paper's data sets");
   add_flags(verb, arguments->selection, {"recipe", "balance", "seed"});
-  add_choice(
-      verb, "--model", arguments->model,
-      "kind of model; additive: logistic on bins, the weight of a bin penalised as the share "
-      "of rows in it");
+  add_choice(verb, "--model", arguments->model,
+             "kind of model; nam: a network for each feature, whose scores are added up; additive: "
+             "logistic on bins, the weight of a bin penalised as the share of rows in it");
   add_flags(verb, arguments->training, {"model"});
-  add_flags(verb, arguments->training.network, {}, "Networks (--model mlp or softmax)");
+  add_flags(verb, arguments->training.network, {}, "Networks (--model mlp, nam or softmax)");
+  verb.add_option(
+          "--monotone", arguments->monotone,
+          "F=increase or F=decrease, of --model nam: the score never falls, or never rises, "
+          "as the feature grows")
+      ->group("Networks (--model mlp, nam or softmax)");
   verb.add_option("-o,--output", arguments->output, "model file to write, or - for standard output")
       ->required();
   add_format(verb, arguments->format);
@@ -379,6 +251,8 @@ void add_train(Verb& program, Job& job) {
       "  ellice train loans.csv --schema loans.yaml --l2 0.01 --holdout 0.25 --seed 7 -o m.json\n"
       "  ellice train --dataset german --format json -o german.json\n"
       "  ellice train --dataset lending --model mlp --hidden 16 --refit -o n.json\n"
+      "  ellice train --dataset lending --model nam --hidden 16,8 --monotone income=increase -o "
+      "a.json\n"
       "  ellice train loans.csv --schema loans.yaml --model softmax -o classes.json");
   verb.callback([arguments, &job, &verb] {
     const bool gives_hidden = verb.gives("--hidden");

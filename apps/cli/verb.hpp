@@ -143,6 +143,7 @@ void add_frontier(Verb& program, Job& job);
 void add_import(Verb& program, Job& job);
 void add_schema(Verb& program, Job& job);
 void add_serve(Verb& program, Job& job);
+void add_shapes(Verb& program, Job& job);
 void add_study(Verb& program, Job& job);
 void add_train(Verb& program, Job& job);
 void add_verify(Verb& program, Job& job);

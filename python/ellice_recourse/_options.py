@@ -138,7 +138,7 @@ class ExplainOptions(TypedDict, total=False):
 class TrainOptions(TypedDict, total=False):
     """Keywords."""
 
-    model: Literal["logistic", "mlp", "softmax"]
+    model: Literal["logistic", "mlp", "softmax", "nam"]
     """kind of model; default logistic"""
     loss: Literal["logistic", "squared", "softmax"]
     """training loss; for squared the ellipsoid is exactly the Rashomon set; that of a softmax model is always softmax; default logistic"""
@@ -165,7 +165,7 @@ class TrainOptions(TypedDict, total=False):
     full_curvature: bool
     """store the curvature of all of a network's parameters, which the set full needs; large networks do without; default true"""
     hidden: Sequence[int]
-    """units of the hidden layers, e.g. 16 or 32,32; a softmax model has none unless given; >= 1; default 16"""
+    """units of the hidden layers, e.g. 16 or 32,32, of a nam those of each feature; a softmax model has none unless given; >= 1; default 16"""
     activation: Literal["relu", "tanh", "sigmoid", "identity"]
     """of the hidden layers; default relu"""
     learning_rate: float
@@ -188,6 +188,8 @@ class TrainOptions(TypedDict, total=False):
     """seed of every random choice; default 0"""
     validation: float | None
     """share of the other rows, by class, that decides when a network's training stops; 0.2 for networks unless given, of no use to logistic models; in [0, 1); default none"""
+    monotone: Mapping[str, Literal["any", "increase", "decrease"]]
+    """of a nam: which way the score goes when a feature grows"""
 
 
 class CalibrateOptions(TypedDict, total=False):

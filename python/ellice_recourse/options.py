@@ -56,6 +56,11 @@ _BEYOND = """\
     \"\"\"codes and texts for the reasons of refusals, or the YAML file that has them\"\"\"
 """
 
+_BEYOND_TRAIN = """\
+    monotone: Mapping[str, Literal["any", "increase", "decrease"]]
+    \"\"\"of a nam: which way the score goes when a feature grows\"\"\"
+"""
+
 
 def generated() -> str:
     """The text of _options.py: the same lists as types, for editors and type checkers."""
@@ -64,7 +69,7 @@ def generated() -> str:
     text += "from typing import Any, Literal, TypedDict\n"
     for name, options, beyond in (
         ("ExplainOptions", explain_options(), _BEYOND),
-        ("TrainOptions", train_options(), ""),
+        ("TrainOptions", train_options(), _BEYOND_TRAIN),
         ("CalibrateOptions", calibrate_options(), ""),
     ):
         text += f'\n\nclass {name}(TypedDict, total=False):\n    """Keywords."""\n\n'

@@ -36,6 +36,22 @@ List training_keywords() {
   return table.rows();
 }
 
+/// {"income": "increase"}.
+std::map<std::string, Monotone> monotone_of(const nb::handle& given) {
+  std::map<std::string, Monotone> result;
+  if (!nb::isinstance<nb::dict>(given))
+    throw nb::type_error("monotone: expected a dict such as {\"income\": \"increase\"}");
+  for (const auto& [key, value] : nb::cast<nb::dict>(given)) {
+    const auto name = nb::cast<std::string>(nb::str(key));
+    const std::string text = nb::cast<std::string>(nb::str(value));
+    const std::optional<Monotone> way = enum_from_name<Monotone>(text);
+    require(way.has_value(), "monotone: {}: found \"{}\", expected increase, decrease or any", name,
+            text);
+    result[name] = *way;
+  }
+  return result;
+}
+
 HeldModel train_frame(const HeldFrame& frame, const std::string& schema, const Keywords& keywords,
                       int threads, const nb::object& progress) {
   TrainingOptions options;
@@ -46,8 +62,13 @@ HeldModel train_frame(const HeldFrame& frame, const std::string& schema, const K
   take_keywords(open, options);
   take_keywords(open, options.network);
   take_keywords(open, selection);
+  if (open.contains("monotone")) {
+    options.monotone = monotone_of(open["monotone"]);
+    nb::del(open["monotone"]);
+  }
   for (const auto& [key, value] : open) {
-    std::vector<std::string> known = {"schema", "target", "favourable", "threads", "progress"};
+    std::vector<std::string> known = {"schema",  "target",   "favourable",
+                                      "threads", "progress", "monotone"};
     for (const nb::handle row : training_keywords())
       known.push_back(nb::cast<std::string>(row[nb::int_(0)]));
     unknown_keyword("train", nb::cast<std::string>(key), known);

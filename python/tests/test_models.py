@@ -38,6 +38,8 @@ def without_hash(text):
     ({"l2": 0.01, "store_rows": True}, ["--l2", "0.01", "--store-rows"]),
     ({"class_weight": "balanced", "holdout": 0.25, "seed": 3}, ["--class-weight", "balanced", "--holdout", "0.25", "--seed", "3"]),
     ({"model": "mlp", "hidden": [4], "epochs": 30}, ["--model", "mlp", "--hidden", "4", "--epochs", "30"]),
+    ({"model": "nam", "hidden": [4, 2], "epochs": 30, "monotone": {"income": "increase"}},
+     ["--model", "nam", "--hidden", "4,2", "--epochs", "30", "--monotone", "income=increase"]),
 ], ids=["plain", "rows", "balanced", "network"])
 def test_training_gives_the_model_of_the_command_line(keywords, options, loans, folder):
     (folder / "schema.json").write_text(json.dumps(SCHEMA))

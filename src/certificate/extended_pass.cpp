@@ -45,16 +45,25 @@ ExtendedPass extended_pass(const Network& network, const LongVector& parameters,
   ExtendedPass pass;
   pass.inputs.emplace_back(x.cast<long double>());
   const long double* next = parameters.data();
-  for (const Layer& layer : network.layers) {
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    const Layer& layer = network.layers[l];
     const Index rows = layer.weights.rows();
-    const Index columns = layer.weights.cols();
-    const Eigen::Map<const LongRowMatrix> weights(next, rows, columns);
-    const Eigen::Map<const LongVector> bias(next + rows * columns, rows);
-    next += rows * columns + rows;
+    const Index weights = network.weights_of(l);
+    const Eigen::Map<const LongVector> bias(next + weights, rows);
     const LongVector& a = pass.inputs.back();
-    LongVector z = weights * a + bias;
-    const LongVector sizes = weights.cwiseAbs() * a.cwiseAbs() + bias.cwiseAbs();
-    if (&layer == &network.layers.back()) {
+    LongVector z(rows);
+    LongVector sizes(rows);
+    network.for_each_block(l, [&](const LayerBlock& block) {
+      const Eigen::Map<const LongRowMatrix> part(next + block.first_weight, block.units,
+                                                 block.inputs);
+      const auto inputs = a.segment(block.first_input, block.inputs);
+      z.segment(block.first_unit, block.units) = part * inputs;
+      sizes.segment(block.first_unit, block.units) = part.cwiseAbs() * inputs.cwiseAbs();
+    });
+    z += bias;
+    sizes += bias.cwiseAbs();
+    next += weights + rows;
+    if (l + 1 == network.layers.size()) {
       pass.logit = z(0);
       pass.scale = sizes(0);
       break;
@@ -77,12 +86,21 @@ LongVector extended_jacobian(const Network& network, const LongVector& parameter
   for (std::size_t l = network.layers.size(); l-- > 0;) {
     const Index rows = network.layers[l].weights.rows();
     const LongVector& a = pass.inputs[l];
-    end -= rows * a.size() + rows;
-    Eigen::Map<LongRowMatrix>(result.data() + end, rows, a.size()) = delta * a.transpose();
-    result.segment(end + rows * a.size(), rows) = delta;
+    const Index weights = network.weights_of(l);
+    end -= weights + rows;
+    LongVector below(a.size());
+    network.for_each_block(l, [&](const LayerBlock& block) {
+      const Index first = end + block.first_weight;
+      const auto of_units = delta.segment(block.first_unit, block.units);
+      Eigen::Map<LongRowMatrix>(result.data() + first, block.units, block.inputs) =
+          of_units * a.segment(block.first_input, block.inputs).transpose();
+      below.segment(block.first_input, block.inputs) =
+          Eigen::Map<const LongRowMatrix>(parameters.data() + first, block.units, block.inputs)
+              .transpose() *
+          of_units;
+    });
+    result.segment(end + weights, rows) = delta;
     if (l == 0) break;
-    const Eigen::Map<const LongRowMatrix> weights(parameters.data() + end, rows, a.size());
-    LongVector below = weights.transpose() * delta;
     for (Index i = 0; i < below.size(); ++i) {
       below(i) *= slope(network.layers[l - 1].activation, a(i));
     }

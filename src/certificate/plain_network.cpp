@@ -37,13 +37,45 @@ Response respond(Activation kind, long double z) {
 PlainNetwork::PlainNetwork(const Network& network) {
   for (const Layer& layer : network.layers) {
     PlainLayer plain{.activation = layer.activation};
+    const bool is_first = &layer == &network.layers.front();
+    const bool is_head = &layer == &network.layers.back();
+    // A unit of a hidden layer reads what belongs to its own group of inputs: the columns of the
+    // group, or the group's share of the units below.
+    const auto groups = static_cast<Index>(is_head ? 0 : network.groups.size());
     for (Index j = 0; j < layer.weights.rows(); ++j) {
-      Unit unit{.bias = layer.bias(j)};
-      for (Index i = 0; i < layer.weights.cols(); ++i) unit.weights.push_back(layer.weights(j, i));
+      Index first = 0;
+      Index end = layer.weights.cols();
+      if (groups > 0) {
+        const Index group = j * groups / layer.weights.rows();
+        first = group * layer.weights.cols() / groups;
+        end = (group + 1) * layer.weights.cols() / groups;
+        if (is_first) {
+          first = 0;
+          for (Index g = 0; g < group; ++g)
+            first += network.groups[static_cast<std::size_t>(g)].columns;
+          end = first + network.groups[static_cast<std::size_t>(group)].columns;
+        }
+      }
+      Unit unit{.first = static_cast<std::size_t>(first), .bias = layer.bias(j)};
+      for (Index i = first; i < end; ++i) unit.weights.push_back(layer.weights(j, i));
       plain.units.push_back(std::move(unit));
     }
     layers_.push_back(std::move(plain));
   }
+}
+
+long double PlainNetwork::sum(const Unit& unit, const std::vector<long double>& inputs) {
+  long double z = unit.bias;
+  for (std::size_t i = 0; i < unit.weights.size(); ++i)
+    z += unit.weights[i] * inputs[unit.first + i];
+  return z;
+}
+
+long double PlainNetwork::sum_of_sizes(const Unit& unit, const std::vector<long double>& inputs) {
+  long double size = std::abs(unit.bias);
+  for (std::size_t i = 0; i < unit.weights.size(); ++i)
+    size += std::abs(unit.weights[i] * inputs[unit.first + i]);
+  return size;
 }
 
 std::vector<std::vector<long double>> PlainNetwork::activations(VectorArg x) const {
@@ -51,11 +83,8 @@ std::vector<std::vector<long double>> PlainNetwork::activations(VectorArg x) con
   result.emplace_back(x.begin(), x.end());
   for (std::size_t l = 0; l + 1 < layers_.size(); ++l) {
     std::vector<long double> outputs;
-    for (const Unit& unit : layers_[l].units) {
-      long double z = unit.bias;
-      for (std::size_t i = 0; i < unit.weights.size(); ++i) z += unit.weights[i] * result[l][i];
-      outputs.push_back(respond(layers_[l].activation, z).value);
-    }
+    for (const Unit& unit : layers_[l].units)
+      outputs.push_back(respond(layers_[l].activation, sum(unit, result[l])).value);
     result.push_back(std::move(outputs));
   }
   return result;
@@ -68,19 +97,11 @@ std::vector<long double> PlainNetwork::features_and_one(VectorArg x) const {
 }
 
 long double PlainNetwork::logit(VectorArg x) const {
-  const std::vector<long double> h = features_and_one(x);
-  const Unit& head = layers_.back().units.front();
-  long double sum = head.bias;
-  for (std::size_t i = 0; i < head.weights.size(); ++i) sum += head.weights[i] * h[i];
-  return sum;
+  return sum(layers_.back().units.front(), activations(x).back());
 }
 
 long double PlainNetwork::logit_scale(VectorArg x) const {
-  const std::vector<long double> h = features_and_one(x);
-  const Unit& head = layers_.back().units.front();
-  long double sum = std::abs(head.bias);
-  for (std::size_t i = 0; i < head.weights.size(); ++i) sum += std::abs(head.weights[i] * h[i]);
-  return sum;
+  return sum_of_sizes(layers_.back().units.front(), activations(x).back());
 }
 
 std::vector<long double> PlainNetwork::jacobian(VectorArg x) const {
@@ -89,21 +110,23 @@ std::vector<long double> PlainNetwork::jacobian(VectorArg x) const {
   std::vector<std::vector<long double>> delta(layers_.size());
   delta.back() = {1};
   for (std::size_t l = layers_.size() - 1; l-- > 0;) {
+    std::vector<long double> above(layers_[l].units.size(), 0);
+    for (std::size_t k = 0; k < delta[l + 1].size(); ++k) {
+      const Unit& reader = layers_[l + 1].units[k];
+      for (std::size_t i = 0; i < reader.weights.size(); ++i)
+        above[reader.first + i] += reader.weights[i] * delta[l + 1][k];
+    }
     for (std::size_t j = 0; j < layers_[l].units.size(); ++j) {
-      const Unit& unit = layers_[l].units[j];
-      long double z = unit.bias;
-      for (std::size_t i = 0; i < unit.weights.size(); ++i) z += unit.weights[i] * a[l][i];
-      long double above = 0;
-      for (std::size_t k = 0; k < delta[l + 1].size(); ++k) {
-        above += layers_[l + 1].units[k].weights[j] * delta[l + 1][k];
-      }
-      delta[l].push_back(above * respond(layers_[l].activation, z).slope);
+      const long double z = sum(layers_[l].units[j], a[l]);
+      delta[l].push_back(above[j] * respond(layers_[l].activation, z).slope);
     }
   }
   std::vector<long double> result;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
-    for (const long double d : delta[l]) {
-      for (const long double input : a[l]) result.push_back(d * input);
+    for (std::size_t j = 0; j < layers_[l].units.size(); ++j) {
+      const Unit& unit = layers_[l].units[j];
+      for (std::size_t i = 0; i < unit.weights.size(); ++i)
+        result.push_back(delta[l][j] * a[l][unit.first + i]);
     }
     result.insert(result.end(), delta[l].begin(), delta[l].end());
   }
@@ -116,13 +139,8 @@ bool PlainNetwork::is_on_kink(VectorArg x) const {
   for (std::size_t l = 0; l + 1 < layers_.size(); ++l) {
     if (layers_[l].activation != Activation::relu) continue;
     for (const Unit& unit : layers_[l].units) {
-      long double z = unit.bias;
-      long double terms = std::abs(unit.bias);
-      for (std::size_t i = 0; i < unit.weights.size(); ++i) {
-        z += unit.weights[i] * a[l][i];
-        terms += std::abs(unit.weights[i] * a[l][i]);
-      }
-      if (terms > 0 && std::abs(z) <= width * terms) return true;
+      const long double terms = sum_of_sizes(unit, a[l]);
+      if (terms > 0 && std::abs(sum(unit, a[l])) <= width * terms) return true;
     }
   }
   return false;

@@ -30,6 +30,7 @@ class PlainNetwork {
 
  private:
   struct Unit {
+    std::size_t first = 0;  // of the inputs that it reads
     std::vector<long double> weights = {};
     long double bias = 0;
   };
@@ -37,6 +38,9 @@ class PlainNetwork {
     std::vector<Unit> units = {};
     Activation activation = Activation::identity;
   };
+  /// What a unit adds up, and the sum of the sizes of its terms.
+  static long double sum(const Unit& unit, const std::vector<long double>& inputs);
+  static long double sum_of_sizes(const Unit& unit, const std::vector<long double>& inputs);
   /// a_0 … a_{L−1}.
   [[nodiscard]] std::vector<std::vector<long double>> activations(VectorArg x) const;
 

@@ -73,9 +73,11 @@ std::vector<std::string> notes_of(const OwnedProblem& owned, const Problem& prob
   if (is_ellipsoidal(problem.set.kind) && decrement > 0.01 * problem.epsilon && decrement > 1e-12) {
     notes.push_back(fmt::format(
         "the model's last layer is {:.3g} above the minimum of its objective, which is not small "
-        "against epsilon = {:.3g}: the ellipsoid is centred off the optimum; refit it first "
-        "(`refit`, also when training)",
-        decrement, problem.epsilon));
+        "against epsilon = {:.3g}: the ellipsoid is centred off the optimum{}",
+        decrement, problem.epsilon,
+        parameter_signs(owned.model().network).size() > 0
+            ? ", since monotone features keep their signs"
+            : "; refit it first (`refit`, also when training)"));
   }
   if (!may_anything_change(problem)) {
     notes.emplace_back(

@@ -10,6 +10,7 @@
 #include "ellice/core/json.hpp"
 #include "ellice/core/sha256.hpp"
 #include "ellice/solver/cholesky.hpp"
+#include "model/network_file.hpp"
 #include "model/softmax_objective.hpp"
 
 namespace ellice {
@@ -27,65 +28,9 @@ int version_of(const Model& model) {
   const bool has_bins = std::any_of(features.begin(), features.end(),
                                     [](const Feature& feature) { return feature.is_binned(); });
   const bool is_first = !model.origin && !model.deployed && !training.weights &&
-                        training.penalty_factors.size() == 0 && !has_bins;
+                        training.penalty_factors.size() == 0 && !has_bins &&
+                        model.network.kind != NetworkKind::nam;
   return is_first ? first_version : model_version;
-}
-
-Json network_to_json(const Network& network) {
-  Json layers = Json::array();
-  for (const Layer& layer : network.layers) {
-    layers.push_back({{"weights", to_json_rows(layer.weights)},
-                      {"bias", to_json_array(layer.bias)},
-                      {"activation", std::string(enum_name(layer.activation))}});
-  }
-  return {{"kind", std::string(enum_name(network.kind))}, {"layers", layers}};
-}
-
-Network network_from_json(JsonObject object, Index inputs, const Schema& schema) {
-  Network network{.kind = object.choice<NetworkKind>("kind")};
-  std::vector<JsonObject> layers = object.objects("layers");
-  if (network.kind == NetworkKind::logistic && layers.size() != 1) {
-    object.wrong("layers", "exactly one layer, as kind is \"logistic\"");
-  }
-  if (network.kind == NetworkKind::mlp && layers.size() < 2) {
-    object.wrong("layers", "hidden layers and a head, as kind is \"mlp\"");
-  }
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    JsonObject& entry = layers[l];
-    Layer layer{.weights = entry.matrix("weights", {}, inputs)};
-    // Beyond that scores and their squares overflow.
-    if (layer.weights.size() > 0 && layer.weights.cwiseAbs().maxCoeff() > 1e100)
-      entry.wrong("weights", "numbers of at most 1e100");
-    const Index outputs = layer.weights.rows();
-    const bool is_head = l + 1 == layers.size();
-    if (is_head && network.kind == NetworkKind::softmax) {
-      const auto classes = static_cast<Index>(schema.target.classes.size());
-      require_input(classes >= 2 && outputs == classes,
-                    "{}: network.layers[{}].weights: {} outputs found, expected one for each of "
-                    "the {} classes of schema.target.classes",
-                    object.source(), l, outputs, classes);
-    } else {
-      require_input(!is_head || outputs == 1,
-                    "{}: network.layers[{}].weights: one output expected, found {}: the last layer "
-                    "gives the logit",
-                    object.source(), l, outputs);
-    }
-    if (outputs == 0) entry.wrong("weights", "at least one row, one for each unit");
-    layer.bias = entry.vector("bias", outputs);
-    if (layer.bias.size() > 0 && layer.bias.cwiseAbs().maxCoeff() > 1e100)
-      entry.wrong("bias", "numbers of at most 1e100");
-    layer.activation = entry.choice<Activation>("activation");
-    if (is_head && layer.activation != Activation::identity) {
-      entry.wrong("activation", network.kind == NetworkKind::softmax
-                                    ? "\"identity\": the last layer gives the scores"
-                                    : "\"identity\": the last layer gives the logit");
-    }
-    entry.finish();
-    network.layers.push_back(std::move(layer));
-    inputs = outputs;
-  }
-  object.finish();
-  return network;
 }
 
 Json training_to_json(const TrainingRecord& record) {
@@ -265,7 +210,7 @@ Curvature curvature_from_json(JsonObject object, const Network& network) {
     fail(ErrorCode::input, "{}: curvature.hessian: {}; train the model again, with a larger l2",
          object.source(), error.what());
   }
-  if (network.kind == NetworkKind::mlp && object.has("full")) {
+  if (!network.is_linear() && network.has_one_output() && object.has("full")) {
     curvature.full = full_curvature_from_json(object.object("full"), network.parameters());
   }
   if (network.is_linear() && network.has_one_output() && object.has("sampling"))
@@ -395,7 +340,7 @@ Model read_document(const Json& value, const std::string& source) {
   const Schema schema = schema_from_json(object.at("schema"), source);
   Model model{.encoder = Encoder::from_json(object.at("encoder"), schema, source)};
   const Index columns = model.encoder.columns();
-  model.network = network_from_json(object.object("network"), columns, schema);
+  model.network = network_from_json(object.object("network"), model.encoder);
   model.decision = decision_from_json(object.object("decision"), schema, model.network.kind);
   model.training = training_from_json(object.object("training"), model.network);
   check_objective(model, object.object("training"));

@@ -1,13 +1,22 @@
 #include "ellice/model/network.hpp"
 
+#include <algorithm>
+
 #include "activation.hpp"
 #include "ellice/core/error.hpp"
+#include "model/block_product.hpp"
 
 namespace ellice {
 
+Index Network::weights_of(std::size_t layer) const {
+  Index count = 0;
+  for_each_block(layer, [&](const LayerBlock& block) { count += block.units * block.inputs; });
+  return count;
+}
+
 Index Network::parameters() const {
   Index count = 0;
-  for (const Layer& layer : layers) count += layer.weights.size() + layer.bias.size();
+  for (std::size_t l = 0; l < layers.size(); ++l) count += weights_of(l) + layers[l].bias.size();
   return count;
 }
 
@@ -36,7 +45,7 @@ Vector Network::features(VectorArg x) const {
   Vector a = x;
   for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
     Vector z = layers[l].bias;
-    z.noalias() += layers[l].weights * a;
+    add_product(*this, l, a, z);
     activate(layers[l].activation, z);
     a = std::move(z);
   }
@@ -47,7 +56,10 @@ RowMatrix Network::row_features(RowMatrixArg rows) const {
   RowMatrix a = rows;
   for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
     RowMatrix z = layers[l].bias.transpose().replicate(rows.rows(), 1);
-    z.noalias() += a * layers[l].weights.transpose();
+    for_each_block(l, [&](const LayerBlock& block) {
+      z.middleCols(block.first_unit, block.units).noalias() +=
+          a.middleCols(block.first_input, block.inputs) * weights_in(layers[l], block).transpose();
+    });
     activate(layers[l].activation, z);
     a = std::move(z);
   }
@@ -101,10 +113,13 @@ Network softmax_network(VectorArg theta, Index classes) {
 Vector parameter_vector(const Network& network) {
   Vector result(network.parameters());
   Index next = 0;
-  for (const Layer& layer : network.layers) {
-    Eigen::Map<RowMatrix>(result.data() + next, layer.weights.rows(), layer.weights.cols()) =
-        layer.weights;
-    next += layer.weights.size();
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    const Layer& layer = network.layers[l];
+    network.for_each_block(l, [&](const LayerBlock& block) {
+      Eigen::Map<RowMatrix>(result.data() + next, block.units, block.inputs) =
+          weights_in(layer, block);
+      next += block.units * block.inputs;
+    });
     result.segment(next, layer.bias.size()) = layer.bias;
     next += layer.bias.size();
   }
@@ -115,10 +130,13 @@ void set_parameters(Network& network, VectorArg parameters) {
   require(parameters.size() == network.parameters(), "the network has {} parameters, found {}",
           network.parameters(), parameters.size());
   Index next = 0;
-  for (Layer& layer : network.layers) {
-    layer.weights = Eigen::Map<const RowMatrix>(parameters.data() + next, layer.weights.rows(),
-                                                layer.weights.cols());
-    next += layer.weights.size();
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    Layer& layer = network.layers[l];
+    network.for_each_block(l, [&](const LayerBlock& block) {
+      layer.weights.block(block.first_unit, block.first_input, block.units, block.inputs) =
+          Eigen::Map<const RowMatrix>(parameters.data() + next, block.units, block.inputs);
+      next += block.units * block.inputs;
+    });
     layer.bias = parameters.segment(next, layer.bias.size());
     next += layer.bias.size();
   }
@@ -128,6 +146,39 @@ Network with_parameters(const Network& network, VectorArg parameters) {
   Network result = network;
   set_parameters(result, parameters);
   return result;
+}
+
+Vector parameter_signs(const Network& network) {
+  Vector signs;
+  if (std::all_of(network.groups.begin(), network.groups.end(),
+                  [](const InputGroup& group) { return group.monotone == Monotone::any; })) {
+    return signs;
+  }
+  // The score grows with every other unit of the group and falls with those between.
+  const auto side = [](Index unit) { return unit % 2 == 0 ? 1.0 : -1.0; };
+  signs.setZero(network.parameters());
+  Index next = 0;
+  for (std::size_t l = 0; l + 1 < network.layers.size(); ++l) {
+    std::size_t group = 0;
+    network.for_each_block(l, [&](const LayerBlock& block) {
+      const bool is_signed = network.groups[group++].monotone != Monotone::any;
+      for (Index u = 0; u < block.units; ++u) {
+        for (Index i = 0; i < block.inputs; ++i, ++next) {
+          if (is_signed) signs(next) = side(u) * (l == 0 ? 1 : side(i));
+        }
+      }
+    });
+    next += network.layers[l].bias.size();
+  }
+  const Index units =
+      network.layers.back().weights.cols() / static_cast<Index>(network.groups.size());
+  for (const InputGroup& group : network.groups) {
+    const double way = group.monotone == Monotone::decrease ? -1 : 1;
+    for (Index u = 0; u < units; ++u, ++next) {
+      if (group.monotone != Monotone::any) signs(next) = way * side(u);
+    }
+  }
+  return signs;
 }
 
 }  // namespace ellice

@@ -7,6 +7,7 @@
 #include "core/blas.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
+#include "model/block_product.hpp"
 
 namespace ellice {
 
@@ -186,8 +187,12 @@ void NetworkObjective::forward(const Network& network, const double* first, Inde
     const Layer& layer = network.layers[l];
     const Index outputs = layer.weights.rows();
     const Index inputs = layer.weights.cols();
-    blas::gemm(outputs, rows, inputs, {.data = layer.weights.data(), .leading = outputs},
-               {.data = inputs_[l], .leading = inputs}, 0, activations_[l].data(), outputs);
+    network.for_each_block(l, [&](const LayerBlock& block) {
+      blas::gemm(block.units, rows, block.inputs,
+                 {.data = &layer.weights(block.first_unit, block.first_input), .leading = outputs},
+                 {.data = inputs_[l] + block.first_input, .leading = inputs}, 0,
+                 activations_[l].data() + block.first_unit, outputs);
+    });
     dispatch(layer.activation, [&]<Activation kind>() {
       add_bias_and_activate<kind>(layer.bias, rows, activations_[l]);
     });
@@ -229,20 +234,26 @@ void NetworkObjective::backward(const Network& network, Index rows, double weigh
     const Layer& layer = network.layers[l];
     const Index outputs = layer.weights.rows();
     const Index inputs = layer.weights.cols();
-    const blas::Operand adjoint{.data = adjoints_[l].data(), .leading = outputs};
-    first -= layer.weights.size() + outputs;
+    first -= network.weights_of(l) + outputs;
     dispatch(layer.activation, [&]<Activation kind>() {
       descend_and_sum<kind>(activations_[l], rows, adjoints_[l],
-                            gradient.data() + first + layer.weights.size());
+                            gradient.data() + first + network.weights_of(l));
     });
-    // Row-major W_l: to gemm inputs × outputs, Aᵀ·Δ.
-    blas::gemm(inputs, outputs, rows, {.data = inputs_[l], .leading = inputs},
-               {.data = adjoint.data, .leading = outputs, .op = blas::Op::transposed}, 1,
-               gradient.data() + first, inputs);
-    if (l == 0) break;
-    blas::gemm(inputs, rows, outputs,
-               {.data = layer.weights.data(), .leading = outputs, .op = blas::Op::transposed},
-               adjoint, 0, adjoints_[l - 1].data(), inputs);
+    network.for_each_block(l, [&](const LayerBlock& block) {
+      const double* adjoint = adjoints_[l].data() + block.first_unit;
+      // Row-major W_l: to gemm inputs × outputs, Aᵀ·Δ.
+      blas::gemm(block.inputs, block.units, rows,
+                 {.data = inputs_[l] + block.first_input, .leading = inputs},
+                 {.data = adjoint, .leading = outputs, .op = blas::Op::transposed}, 1,
+                 gradient.data() + first + block.first_weight, block.inputs);
+      if (l == 0) return;
+      blas::gemm(block.inputs, rows, block.units,
+                 {.data = &layer.weights(block.first_unit, block.first_input),
+                  .leading = outputs,
+                  .op = blas::Op::transposed},
+                 {.data = adjoint, .leading = outputs}, 0,
+                 adjoints_[l - 1].data() + block.first_input, inputs);
+    });
   }
 }
 
@@ -250,18 +261,20 @@ double NetworkObjective::add_penalty(const Network& network, Vector* gradient) c
   if (penalty_.factors.size() > 0) return add_factored_penalty(network.layers.front(), gradient);
   double squares = 0;
   Index next = 0;
-  for (const Layer& layer : network.layers) {
-    squares += layer.weights.squaredNorm();
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    const Layer& layer = network.layers[l];
+    squares += layer.weights.squaredNorm();  // what is no parameter is 0
     if (penalty_.penalize_bias) squares += layer.bias.squaredNorm();
+    const Index weights = network.weights_of(l);
     if (gradient != nullptr) {
-      Eigen::Map<RowMatrix>(gradient->data() + next, layer.weights.rows(), layer.weights.cols()) +=
-          penalty_.l2 * layer.weights;
-      if (penalty_.penalize_bias) {
-        gradient->segment(next + layer.weights.size(), layer.bias.size()) +=
-            penalty_.l2 * layer.bias;
-      }
+      network.for_each_block(l, [&](const LayerBlock& block) {
+        Eigen::Map<RowMatrix>(gradient->data() + next + block.first_weight, block.units,
+                              block.inputs) += penalty_.l2 * weights_in(layer, block);
+      });
+      if (penalty_.penalize_bias)
+        gradient->segment(next + weights, layer.bias.size()) += penalty_.l2 * layer.bias;
     }
-    next += layer.weights.size() + layer.bias.size();
+    next += weights + layer.bias.size();
   }
   return penalty_.l2 / 2 * squares;
 }

@@ -1,6 +1,7 @@
 #include "model/network_pass.hpp"
 
 #include "activation.hpp"
+#include "model/block_product.hpp"
 
 namespace ellice {
 
@@ -26,7 +27,7 @@ double NetworkPass::forward(VectorArg x) {
   for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
     Vector& a = inputs_[l + 1];
     a = layers[l].bias;
-    a.noalias() += layers[l].weights * inputs_[l];
+    add_product(*network_, l, inputs_[l], a);
     activate(layers[l].activation, a);
     for (Index i = 0; i < a.size(); ++i) {
       slopes_[l](i) = activation_slope(layers[l].activation, a(i));
@@ -38,7 +39,7 @@ double NetworkPass::forward(VectorArg x) {
 void NetworkPass::descend(std::size_t layer, Vector& gradient) {
   for (std::size_t l = layer; l > 0; --l) {
     reverse_[l].array() *= slopes_[l - 1].array();
-    reverse_[l - 1].noalias() = network_->layers[l - 1].weights.transpose() * reverse_[l];
+    transposed_product(*network_, l - 1, reverse_[l], reverse_[l - 1]);
   }
   gradient = reverse_.front();
 }
@@ -61,7 +62,11 @@ void NetworkPass::feature_jacobian(Matrix& jacobian) {
       result = layers[l].weights;
     } else {
       result.resize(layers[l].weights.rows(), network_->inputs());
-      result.noalias() = layers[l].weights * jacobians_[l - 1];
+      network_->for_each_block(l, [&](const LayerBlock& block) {
+        result.middleRows(block.first_unit, block.units).noalias() =
+            weights_in(layers[l], block) *
+            jacobians_[l - 1].middleRows(block.first_input, block.inputs);
+      });
     }
     result.array().colwise() *= slopes_[l].array();
   }
@@ -71,20 +76,23 @@ void NetworkPass::backward() {
   const std::vector<Layer>& layers = network_->layers;
   adjoints_.back().setOnes();
   for (std::size_t l = layers.size() - 1; l > 0; --l) {
-    returned_[l - 1].noalias() = layers[l].weights.transpose() * adjoints_[l];
+    transposed_product(*network_, l, adjoints_[l], returned_[l - 1]);
     adjoints_[l - 1] = returned_[l - 1].cwiseProduct(slopes_[l - 1]);
   }
 }
 
 void NetworkPass::input_gradient(Vector& gradient) const {
   gradient.resize(network_->inputs());
-  gradient.noalias() = network_->layers.front().weights.transpose() * adjoints_.front();
+  transposed_product(*network_, 0, adjoints_.front(), gradient);
 }
 
 double NetworkPass::parameter_norm_squared() const {
   double sum = 0;
   for (std::size_t l = 0; l < inputs_.size(); ++l) {
-    sum += adjoints_[l].squaredNorm() * (inputs_[l].squaredNorm() + 1);
+    network_->for_each_block(l, [&](const LayerBlock& block) {
+      sum += adjoints_[l].segment(block.first_unit, block.units).squaredNorm() *
+             (inputs_[l].segment(block.first_input, block.inputs).squaredNorm() + 1);
+    });
   }
   return sum;
 }
@@ -95,9 +103,12 @@ void NetworkPass::parameter_gradient(Vector& jacobian) const {
   for (std::size_t l = 0; l < inputs_.size(); ++l) {
     const Vector& delta = adjoints_[l];
     const Vector& a = inputs_[l];
-    for (Index j = 0; j < delta.size(); ++j, next += a.size()) {
-      Eigen::Map<Vector>(next, a.size()) = delta(j) * a;
-    }
+    network_->for_each_block(l, [&](const LayerBlock& block) {
+      const auto inputs = a.segment(block.first_input, block.inputs);
+      for (Index j = 0; j < block.units; ++j, next += block.inputs) {
+        Eigen::Map<Vector>(next, block.inputs) = delta(block.first_unit + j) * inputs;
+      }
+    });
     Eigen::Map<Vector>(next, delta.size()) = delta;
     next += delta.size();
   }
@@ -109,13 +120,16 @@ void NetworkPass::directional_gradient(VectorArg v, Vector& gradient) {
     // Forwards: the tangent ż_l = V_l·a_{l−1} + v_l + W_l·ȧ_{l−1}, ȧ_l = φ′(z_l)·ż_l.
     const double* next = v.data();
     for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
-      const Index rows = layers[l].weights.rows();
-      const Index columns = layers[l].weights.cols();
-      tangents_[l].noalias() = layers[l].weights * tangent_inputs_[l];
-      tangents_[l].noalias() += Eigen::Map<const RowMatrix>(next, rows, columns) * inputs_[l];
-      next += rows * columns;
-      tangents_[l] += Eigen::Map<const Vector>(next, rows);
-      next += rows;
+      tangents_[l].setZero();
+      add_product(*network_, l, tangent_inputs_[l], tangents_[l]);
+      network_->for_each_block(l, [&](const LayerBlock& block) {
+        tangents_[l].segment(block.first_unit, block.units).noalias() +=
+            Eigen::Map<const RowMatrix>(next, block.units, block.inputs) *
+            inputs_[l].segment(block.first_input, block.inputs);
+        next += block.units * block.inputs;
+      });
+      tangents_[l] += Eigen::Map<const Vector>(next, tangents_[l].size());
+      next += tangents_[l].size();
       tangent_inputs_[l + 1] = tangents_[l].cwiseProduct(slopes_[l]);
     }
   }
@@ -124,8 +138,7 @@ void NetworkPass::directional_gradient(VectorArg v, Vector& gradient) {
   const double* piece = v.data() + v.size();
   for (std::size_t l = layers.size(); l-- > 0;) {
     const Layer& layer = layers[l];
-    const Index columns = layer.weights.cols();
-    piece -= layer.weights.size() + layer.bias.size();
+    piece -= network_->weights_of(l) + layer.bias.size();
     Vector& below = reverse_[l];
     if (l + 1 == layers.size()) {
       below.setZero();
@@ -138,12 +151,18 @@ void NetworkPass::directional_gradient(VectorArg v, Vector& gradient) {
                     returned_[l](i);
         }
       }
-      below.noalias() = layer.weights.transpose() * bar;
+      transposed_product(*network_, l, bar, below);
     }
-    for (Index j = 0; j < adjoints_[l].size(); ++j) {
-      const double delta = adjoints_[l](j);
-      if (delta != 0) below += delta * Eigen::Map<const Vector>(piece + j * columns, columns);
-    }
+    network_->for_each_block(l, [&](const LayerBlock& block) {
+      const double* row = piece + block.first_weight;
+      for (Index j = 0; j < block.units; ++j, row += block.inputs) {
+        const double delta = adjoints_[l](block.first_unit + j);
+        if (delta != 0) {
+          below.segment(block.first_input, block.inputs) +=
+              delta * Eigen::Map<const Vector>(row, block.inputs);
+        }
+      }
+    });
   }
   gradient = reverse_.front();
 }

@@ -14,27 +14,76 @@ namespace ellice {
 
 namespace {
 
+NetworkKind kind_of(LossKind loss, const NetworkOptions& options,
+                    const std::vector<InputGroup>& groups) {
+  if (loss == LossKind::softmax) return NetworkKind::softmax;
+  if (!groups.empty()) return NetworkKind::nam;
+  return options.hidden.empty() ? NetworkKind::logistic : NetworkKind::mlp;
+}
+
+void check_groups(const LabelledRows& rows, LossKind loss, const NetworkOptions& options,
+                  const std::vector<InputGroup>& groups) {
+  if (groups.empty()) return;
+  require(loss != LossKind::softmax, "a neural additive model has one logit, not many classes");
+  require(!options.hidden.empty(), "a neural additive model needs hidden layers");
+  Index columns = 0;
+  for (const InputGroup& group : groups) {
+    require(group.columns >= 1, "a group has {} columns, expected at least one", group.columns);
+    require(group.columns == 1 || group.monotone == Monotone::any,
+            "a group of {} columns has no order in which to {}", group.columns,
+            enum_name(group.monotone));
+    columns += group.columns;
+  }
+  require(columns == rows.features->cols(), "the groups have {} columns, the rows {}", columns,
+          rows.features->cols());
+}
+
+/// The nearest parameters with the signs of parameter_signs(), if there are any.
+void project(const Vector& signs, Vector& parameters) {
+  for (Index i = 0; i < signs.size(); ++i) {
+    if (signs(i) * parameters(i) < 0) parameters(i) = 0;
+  }
+}
+
 Network initial_network(const LabelledRows& rows, LossKind loss, const NetworkOptions& options,
-                        Random& random) {
-  const bool is_softmax = loss == LossKind::softmax;
-  Network network{.kind = is_softmax               ? NetworkKind::softmax
-                          : options.hidden.empty() ? NetworkKind::logistic
-                                                   : NetworkKind::mlp};
+                        const std::vector<InputGroup>& groups, Random& random) {
+  Network network{.kind = kind_of(loss, options, groups), .groups = groups};
   Index inputs = rows.features->cols();
   const auto add_layer = [&](Index outputs, Activation activation) {
-    const double bound = 1 / std::sqrt(static_cast<double>(inputs));
-    const auto draw = [&] { return bound * (2 * random.uniform() - 1); };
-    Layer layer{
-        .weights = Matrix(outputs, inputs), .bias = Vector(outputs), .activation = activation};
-    for (Index i = 0; i < outputs; ++i) {
-      for (Index j = 0; j < inputs; ++j) layer.weights(i, j) = draw();
-    }
-    for (double& entry : layer.bias) entry = draw();
-    network.layers.push_back(std::move(layer));
+    network.layers.push_back({.weights = Matrix::Zero(outputs, inputs),
+                              .bias = Vector(outputs),
+                              .activation = activation});
     inputs = outputs;
   };
-  for (const int units : options.hidden) add_layer(units, options.activation);
-  add_layer(is_softmax ? rows.classes : 1, Activation::identity);
+  const auto shares = static_cast<Index>(std::max<std::size_t>(groups.size(), 1));
+  for (const int units : options.hidden) add_layer(shares * units, options.activation);
+  add_layer(loss == LossKind::softmax ? rows.classes : 1, Activation::identity);
+
+  for (std::size_t l = 0; l < network.layers.size(); ++l) {
+    Layer& layer = network.layers[l];
+    const auto draw = [&](Index read) {
+      const double bound = 1 / std::sqrt(static_cast<double>(read));
+      return bound * (2 * random.uniform() - 1);
+    };
+    network.for_each_block(l, [&](const LayerBlock& block) {
+      for (Index i = 0; i < block.units; ++i) {
+        for (Index j = 0; j < block.inputs; ++j)
+          layer.weights(block.first_unit + i, block.first_input + j) = draw(block.inputs);
+      }
+    });
+    network.for_each_block(l, [&](const LayerBlock& block) {
+      for (Index i = 0; i < block.units; ++i) layer.bias(block.first_unit + i) = draw(block.inputs);
+    });
+  }
+  // A weight of the wrong sign changes it: the sizes are those of all networks.
+  const Vector signs = parameter_signs(network);
+  if (signs.size() > 0) {
+    Vector parameters = parameter_vector(network);
+    for (Index i = 0; i < signs.size(); ++i) {
+      if (signs(i) * parameters(i) < 0) parameters(i) = -parameters(i);
+    }
+    set_parameters(network, parameters);
+  }
   return network;
 }
 
@@ -42,10 +91,11 @@ Network initial_network(const LabelledRows& rows, LossKind loss, const NetworkOp
 class Fitting {
  public:
   Fitting(LabelledRows rows, LossKind kind, Penalty penalty, const NetworkOptions& options,
-          Random random)
+          Random random, const std::vector<InputGroup>& groups)
       : objective_(rows, kind, penalty),
         random_(random),
-        network_(initial_network(rows, kind, options, random_)),
+        network_(initial_network(rows, kind, options, groups, random_)),
+        signs_(parameter_signs(network_)),
         parameters_(parameter_vector(network_)),
         gradient_(parameters_.size()),
         learning_rate_(options.learning_rate),
@@ -83,12 +133,14 @@ class Fitting {
  private:
   void step() {
     adam_.step(gradient_, learning_rate_, parameters_);
+    project(signs_, parameters_);
     set_parameters(network_, parameters_);
   }
 
   NetworkObjective objective_;
   Random random_;
   Network network_;
+  Vector signs_;  // none where all parameters are free
   Vector parameters_;
   Vector gradient_;
   double learning_rate_;
@@ -101,10 +153,12 @@ class Fitting {
 }  // namespace
 
 NetworkFit fit_network(LabelledRows rows, LabelledRows validation, LossKind kind, Penalty penalty,
-                       const NetworkOptions& options, Random random) {
+                       const NetworkOptions& options, Random random,
+                       const std::vector<InputGroup>& groups) {
   validate(options, "NetworkOptions");
   require(rows.features != nullptr, "there are no rows to fit");
-  Fitting fitting(rows, kind, penalty, options, random);
+  check_groups(rows, kind, options, groups);
+  Fitting fitting(rows, kind, penalty, options, random, groups);
   std::optional<NetworkObjective> judge;
   if (validation.features != nullptr) judge.emplace(validation, kind, penalty);
 

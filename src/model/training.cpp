@@ -61,6 +61,37 @@ Vector bin_factors(const Encoder& encoder, const RowMatrix& encoded) {
   return factors;
 }
 
+/// Of a nam: the columns of each feature, and which way its score goes; of others none.
+std::vector<InputGroup> input_groups(const Encoder& encoder, const TrainingOptions& options) {
+  std::vector<InputGroup> groups;
+  if (options.model != NetworkKind::nam) return groups;
+  const std::vector<Feature>& features = encoder.schema().features;
+  for (std::size_t j = 0; j < features.size(); ++j) {
+    const auto asked = options.monotone.find(features[j].name);
+    groups.push_back({.columns = encoder.column_count(j),
+                      .monotone = asked == options.monotone.end() ? Monotone::any : asked->second});
+  }
+  return groups;
+}
+
+void check_monotone(const Schema& schema, const TrainingOptions& options) {
+  if (options.monotone.empty()) return;
+  require(options.model == NetworkKind::nam,
+          "`monotone` is for neural additive models, `model: nam`");
+  require(!options.refit,
+          "`refit` fits the last layer without regard to signs; it does not go with `monotone`");
+  for (const auto& [name, way] : options.monotone) {
+    const auto found = std::find_if(schema.features.begin(), schema.features.end(),
+                                    [&](const Feature& feature) { return feature.name == name; });
+    require(found != schema.features.end(), "`monotone`: there is no feature \"{}\"", name);
+    require(
+        found->kind != FeatureKind::categorical && !found->is_binned(),
+        "`monotone`: \"{}\" is {}, expected a feature whose values have an order for the model: "
+        "a number, whole number, ordinal or binary one",
+        name, enum_name(found->kind));
+  }
+}
+
 /// A data set as one model sees it.
 struct FitRows {
   Dataset fitted = {};
@@ -79,7 +110,7 @@ Network fit_hidden_layers(const FitRows& rows, const Encoder& encoder, const Lab
     validation_view = labelled(validation, *rows.validation, validation_weights);
   }
   NetworkFit fit = fit_network(fitted, validation_view, options.loss, penalty, options.network,
-                               Random(seed).split(network_stream));
+                               Random(seed).split(network_stream), input_groups(encoder, options));
   summary.epochs = fit.epochs;
   summary.stopped_early = fit.stopped_early;
   return std::move(fit.network);
@@ -212,7 +243,7 @@ Selection complete(Selection selection, const TrainingOptions& options) {
           "a penalty by the rows in a bin is for linear models of two classes");
   const bool is_softmax = options.model == NetworkKind::softmax;
   const std::string_view needed =
-      is_softmax ? "`hidden`, the units of hidden layers" : "`model: mlp`";
+      is_softmax ? "`hidden`, the units of hidden layers" : "`model: mlp` or nam";
   require(selection.validation.value_or(0) == 0,
           "validation rows decide when a network's training stops; `validation` needs {}", needed);
   NetworkOptions unused;
@@ -228,6 +259,7 @@ Selection complete(Selection selection, const TrainingOptions& options) {
 TrainingOptions complete(TrainingOptions options, const Dataset& data) {
   require(options.penalty_factors.empty() || !has_hidden_layers(options),
           "a penalty with a factor for each column is for models without hidden layers");
+  check_monotone(data.schema, options);
   if (options.model == NetworkKind::softmax) {
     require(options.loss != LossKind::squared,
             "`loss: squared` is for models with two classes; a softmax model has its own loss");
@@ -314,6 +346,9 @@ Model refit_model(const Model& model, const StoredRows& rows) {
   require(model.training.weights.has_value() == (rows.weights.size() > 0),
           "the model was fitted on rows with{} weights, found some with{}",
           model.training.weights ? "" : "out", rows.weights.size() > 0 ? "" : "out");
+  require(parameter_signs(model.network).size() == 0,
+          "the last layer of a model with monotone features is not refitted: its minimiser has "
+          "other signs");
   Model refitted = model;
   const TrainingRecord& training = refitted.training;
   const Penalty penalty = penalty_of(training);

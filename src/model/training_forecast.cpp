@@ -29,18 +29,22 @@ struct Hidden {
   double features = 0;  // units of the last hidden layer
 };
 
-Hidden hidden_layers(double columns, double outputs, const std::vector<int>& units) {
-  Hidden hidden{.features = columns};
-  for (const int count : units) {
-    hidden.parameters += (hidden.features + 1) * count;
-    hidden.features = count;
+double outputs_of(const TrainingOptions& options, Index classes) {
+  return options.model == NetworkKind::softmax ? static_cast<double>(classes) : 1;
+}
+
+/// Of a nam each feature has its own units, which read that feature's alone.
+Hidden hidden_layers(const Schema& schema, double outputs, const TrainingOptions& options) {
+  Hidden hidden{.features = static_cast<double>(encoded_columns(schema))};
+  const double shares =
+      options.model == NetworkKind::nam ? static_cast<double>(schema.features.size()) : 1;
+  const bool is_deep = has_hidden_layers(options);
+  for (const int count : is_deep ? options.network.hidden : std::vector<int>{}) {
+    hidden.parameters += (hidden.features + shares) * count;
+    hidden.features = shares * count;
   }
   hidden.parameters += (hidden.features + 1) * outputs;
   return hidden;
-}
-
-double outputs_of(const TrainingOptions& options, Index classes) {
-  return options.model == NetworkKind::softmax ? static_cast<double>(classes) : 1;
 }
 
 /// The feature with the most columns.
@@ -84,8 +88,7 @@ TrainingForecast forecast_training(const Schema& schema, Index rows, Index class
   const auto columns = static_cast<double>(encoded_columns(schema));
   const double outputs = outputs_of(options, classes);
   const bool is_deep = has_hidden_layers(options);
-  const Hidden hidden =
-      hidden_layers(columns, outputs, is_deep ? options.network.hidden : std::vector<int>{});
+  const Hidden hidden = hidden_layers(schema, outputs, options);
   const double head = outputs * (hidden.features + 1);
   const auto chunks = static_cast<double>(row_chunks(rows).size());
   const double folds = options.folds.value_or(is_deep ? 0 : 5);
@@ -113,8 +116,7 @@ void require_feasible_training(const Schema& schema, Index rows, Index classes,
                                const TrainingOptions& options) {
   const Index columns = encoded_columns(schema);
   const bool is_deep = has_hidden_layers(options);
-  const Hidden hidden = hidden_layers(static_cast<double>(columns), outputs_of(options, classes),
-                                      is_deep ? options.network.hidden : std::vector<int>{});
+  const Hidden hidden = hidden_layers(schema, outputs_of(options, classes), options);
   const double head = outputs_of(options, classes) * (hidden.features + 1);
   if (head > most_parameters) {
     if (is_deep) {

@@ -12,9 +12,9 @@ struct TrainingForecast {
   double seconds = 0;  // on one core of an ordinary machine; good to a factor of three or so
 };
 
-/// A softmax model may have some or none; an mlp without any is refused.
+/// A softmax model may have some or none; an mlp or nam without any is refused.
 [[nodiscard]] inline bool has_hidden_layers(const TrainingOptions& options) {
-  return options.model == NetworkKind::mlp ||
+  return options.model == NetworkKind::mlp || options.model == NetworkKind::nam ||
          (options.model == NetworkKind::softmax && !options.network.hidden.empty());
 }
 

@@ -110,14 +110,18 @@ class FullFunction final : public RobustFunction {
       const Vector& a = pass_.input_of(l);
       const bool keep_zeros =
           wanted == Wanted::gradient && (l == 0 || layers[l - 1].activation != Activation::relu);
-      const Index bias = first + layers[l].weights.size();
-      for (Index j = 0; j < delta.size(); ++j, first += a.size()) {
-        if (delta(j) == 0 && !keep_all) continue;
-        for (Index i = 0; i < a.size(); ++i) {
-          if (a(i) != 0 || keep_zeros) add(first + i, delta(j) * a(i));
+      const Index bias = first + set_->network().weights_of(l);
+      set_->network().for_each_block(l, [&](const LayerBlock& block) {
+        for (Index j = block.first_unit; j < block.first_unit + block.units; ++j) {
+          if (delta(j) == 0 && !keep_all) continue;
+          const Index row = first + block.first_weight + (j - block.first_unit) * block.inputs;
+          for (Index i = 0; i < block.inputs; ++i) {
+            const double input = a(block.first_input + i);
+            if (input != 0 || keep_zeros) add(row + i, delta(j) * input);
+          }
+          add(bias + j, delta(j));
         }
-        add(bias + j, delta(j));
-      }
+      });
       first = bias + delta.size();
     }
     // Whole groups of four; an entry of 0 adds nothing.

@@ -32,9 +32,10 @@ void check_network_options(const StressSource& source) {
   require(hidden.size() + 1 == layers.size(), "the base has {} hidden layers, its options say {}",
           layers.size() - 1, hidden.size());
   for (std::size_t l = 0; l < hidden.size(); ++l) {
-    require(hidden[l] == layers[l].weights.rows(),
-            "hidden layer {} of the base has {} units, its options say {}", l + 1,
-            layers[l].weights.rows(), hidden[l]);
+    const Index units = layers[l].weights.rows() /
+                        static_cast<Index>(std::max<std::size_t>(source.base->groups.size(), 1));
+    require(hidden[l] == units, "hidden layer {} of the base has {} units, its options say {}",
+            l + 1, units, hidden[l]);
   }
 }
 

@@ -13,16 +13,6 @@ namespace ellice {
 
 namespace {
 
-void assign_parameters(VectorArg parameters, Network& network) {
-  const double* next = parameters.data();
-  for (Layer& layer : network.layers) {
-    layer.weights = Eigen::Map<const RowMatrix>(next, layer.weights.rows(), layer.weights.cols());
-    next += layer.weights.size();
-    layer.bias = Eigen::Map<const Vector>(next, layer.bias.size());
-    next += layer.bias.size();
-  }
-}
-
 /// l2 for each parameter that the penalty counts, times its factor, else 0.
 Vector penalty_weights(const Network& network, const Penalty& penalty) {
   if (penalty.factors.size() > 0) return penalty.diagonal(network.inputs());
@@ -78,7 +68,7 @@ class WeightDescent {
         ends.push_back(published
                            ? model_at(current, value)
                            : shortened(current, value, next, next_value, bounds_[ends.size()]));
-        assign_parameters(next, network_);
+        set_parameters(network_, next);
       }
       if (ends.size() == bounds_.size()) return ends;
       current.swap(next);
@@ -101,7 +91,7 @@ class WeightDescent {
     double rate = options_.learning_rate;
     for (int step = 0; step < options_.steps && rate > 1e-9 && logit >= enough_; ++step) {
       check_stop();
-      assign_parameters(current, network_);
+      set_parameters(network_, current);
       pass.forward(x);
       pass.backward();
       pass.parameter_gradient(jacobian);
@@ -130,7 +120,7 @@ class WeightDescent {
         rate /= 4;
       }
     }
-    assign_parameters(current, network_);
+    set_parameters(network_, current);
     model.network = network_;
   }
 
@@ -140,12 +130,12 @@ class WeightDescent {
   [[nodiscard]] static double goal_of(double bound) { return bound - margin(bound) / 2; }
 
   double value_at(VectorArg parameters) {
-    assign_parameters(parameters, network_);
+    set_parameters(network_, parameters);
     return objective_.value(network_);
   }
 
   StressModel model_at(VectorArg parameters, double value) {
-    assign_parameters(parameters, network_);
+    set_parameters(network_, parameters);
     return {.network = network_, .objective = value};
   }
 

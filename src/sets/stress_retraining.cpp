@@ -46,7 +46,7 @@ Network fit_resampled(const StressSource& source, const Random& random) {
   const LabelledRows drawn{.features = &features, .labels = &labels, .weights = &weights};
   if (source.base->is_linear()) return fit_linear(drawn, source);
   return fit_network(drawn, source.validation, source.loss, source.penalty, source.network,
-                     random.split(training_stream))
+                     random.split(training_stream), source.base->groups)
       .network;
 }
 
@@ -70,7 +70,7 @@ StressSet retrain_set(const StressSource& source, double bound, const StressOpti
       execution,
       [&](std::size_t k) {
         return fit_network(source.train, source.validation, source.loss, source.penalty,
-                           source.network, seeds.split(k))
+                           source.network, seeds.split(k), source.base->groups)
             .network;
       },
       set);

@@ -172,7 +172,7 @@ class Factory {
     }
     if (fitted.layers.size() > 1) {
       fitted = fit_network(shifted.train, shifted.validation, shifted.loss, shifted.penalty,
-                           shifted.network, seeds.split(base_stream))
+                           shifted.network, seeds.split(base_stream), fitted.groups)
                    .network;
     }
     const double base = base_objective(shifted);

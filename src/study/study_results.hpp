@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ellice/study/store.hpp"
+#include "report/figure.hpp"
 #include "study/cell.hpp"
-#include "study/figure.hpp"
 #include "study/paper_values.hpp"
 #include "study/plan.hpp"
 #include "study/result_table.hpp"

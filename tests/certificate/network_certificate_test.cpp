@@ -20,7 +20,10 @@ struct Case {
   SetKind set;
   std::optional<double> damping;
   Activation activation;
+  std::vector<InputGroup> groups = {};
 };
+
+const std::vector<InputGroup> of_features(4);
 
 class NetworkCertificate : public testing::TestWithParam<Case> {
  protected:
@@ -46,7 +49,9 @@ class NetworkCertificate : public testing::TestWithParam<Case> {
     return certificate_from_json(parse_json(to_text(json), "c.json"), model, "c.json");
   }
 
-  Model model = network_model({7, 5}, GetParam().activation, 11);
+  // An additive one of seed 11 accepts nobody.
+  Model model = network_model({7, 5}, GetParam().activation, GetParam().groups.empty() ? 11 : 4, 4,
+                              0.1, GetParam().groups);
   Model second = network_model({6}, GetParam().activation, 12);
   Model third = network_model({}, Activation::identity, 13);
   SetChoice choice;
@@ -152,16 +157,22 @@ TEST_P(NetworkCertificate, ClaimsOnlyWhatIsProved) {
             choice.kind != SetKind::isotropic);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sets, NetworkCertificate,
-                         testing::Values(Case{SetKind::last_layer, {}, Activation::relu},
-                                         Case{SetKind::last_layer, {}, Activation::tanh},
-                                         Case{SetKind::last_layer, 0.1, Activation::sigmoid},
-                                         Case{SetKind::full, {}, Activation::relu},
-                                         Case{SetKind::full, 0.02, Activation::tanh},
-                                         Case{SetKind::full, {}, Activation::sigmoid},
-                                         Case{SetKind::isotropic, {}, Activation::relu},
-                                         Case{SetKind::ensemble, {}, Activation::relu},
-                                         Case{SetKind::ensemble, 0.1, Activation::tanh}));
+INSTANTIATE_TEST_SUITE_P(
+    Sets, NetworkCertificate,
+    testing::Values(Case{SetKind::last_layer, {}, Activation::relu},
+                    Case{SetKind::last_layer, {}, Activation::tanh},
+                    Case{SetKind::last_layer, 0.1, Activation::sigmoid},
+                    Case{SetKind::full, {}, Activation::relu},
+                    Case{SetKind::full, 0.02, Activation::tanh},
+                    Case{SetKind::full, {}, Activation::sigmoid},
+                    Case{SetKind::isotropic, {}, Activation::relu},
+                    Case{SetKind::ensemble, {}, Activation::relu},
+                    Case{SetKind::ensemble, 0.1, Activation::tanh},
+                    Case{SetKind::last_layer, {}, Activation::relu, of_features},
+                    Case{SetKind::full, {}, Activation::relu, of_features},
+                    Case{SetKind::full, {}, Activation::tanh, of_features},
+                    Case{SetKind::isotropic, {}, Activation::relu, of_features},
+                    Case{SetKind::ensemble, {}, Activation::relu, of_features}));
 
 TEST(FirstOrderCertificate, StatesTheRealLogitAtTheWorstParameters) {
   const Model model = network_model({7, 5}, Activation::relu, 11);

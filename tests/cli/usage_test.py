@@ -17,7 +17,7 @@ class Usage(CliTestCase):
 
     def test_with_an_unknown_verb(self):
         self.expect_wrong(['no verb "trian"', 'did you mean "train"?', "`ellice --help`"], "trian", "loans.csv")
-        self.expect_wrong(['no verb "pinguin"', "there are: demo, schema, train, import, explain, verify, compare, frontier, epsilon, calibrate, serve, evaluate and 5 more"], "pinguin")
+        self.expect_wrong(['no verb "pinguin"', "there are: demo, schema, train, import, explain, verify, compare, frontier, shapes, epsilon, calibrate, serve and 6 more"], "pinguin")
 
     def test_with_an_unknown_option(self):
         self.expect_wrong(["--hold-out", 'did you mean "--holdout"?', "`ellice train --help`"],

@@ -29,6 +29,8 @@ MODELS = [
          again=False),  # and `recommended` of calibrations/diabetes.json
     Case("models/loans-network.json", "train inputs/loans.csv --schema inputs/loans.yaml --model mlp --hidden 3"
          " --activation tanh --learning-rate 0.02 --epochs 200 --l2 0.02 --refit --store-rows", again=False),
+    Case("models/loans-nam.json", "train inputs/loans.csv --schema inputs/loans.yaml --model nam --hidden 3,2"
+         " --learning-rate 0.02 --epochs 200 --l2 0.02 --refit --store-rows", again=False),
     Case("models/iris3-network.json", "train --dataset iris3 --model softmax --hidden 3 --activation sigmoid"
          " --learning-rate 0.02 --epochs 200 --refit", again=False),
 ]
@@ -128,6 +130,9 @@ NETWORKS = [
          " --row-starts 1 --max-iterations 10"),
     Case("recourse/loans-network-held.json", "explain @loans-network:applicant --epsilon 0.001 --cost mixed"
          " --discrete-nodes 0"),
+    Case("recourse/loans-nam.json", "explain @loans-nam:loans --epsilon 0.001"),
+    Case("recourse/loans-nam-last.json", "explain @loans-nam:applicant --epsilon 1% --set last-layer"),
+    Case("recourse/loans-nam-true.json", "explain @loans-nam:applicant --epsilon 1% --set true"),
     Case("recourse/loans-network-true.json", "explain @loans-network:loans --epsilon 1% --set true"),
 ]
 

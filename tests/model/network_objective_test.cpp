@@ -18,6 +18,7 @@ struct Setting {
   Activation activation;
   LossKind loss;
   bool penalize_bias;
+  std::vector<InputGroup> groups = {};
 };
 void PrintTo(const Setting& setting, std::ostream* out) {
   *out << setting.hidden.size() << " hidden layers, " << enum_name(setting.activation) << ", "
@@ -28,20 +29,30 @@ class NetworkObjectiveFor : public testing::TestWithParam<Setting> {};
 
 INSTANTIATE_TEST_SUITE_P(
     All, NetworkObjectiveFor,
-    testing::Values(Setting{{}, Activation::relu, LossKind::logistic, true},
-                    Setting{{7}, Activation::relu, LossKind::logistic, true},
-                    Setting{{7}, Activation::relu, LossKind::squared, false},
-                    Setting{{5, 3}, Activation::relu, LossKind::logistic, false},
-                    Setting{{4, 6, 3}, Activation::tanh, LossKind::logistic, true},
-                    Setting{{6, 2}, Activation::sigmoid, LossKind::squared, true},
-                    Setting{{3, 4}, Activation::identity, LossKind::logistic, true}));
+    testing::Values(
+        Setting{{}, Activation::relu, LossKind::logistic, true},
+        Setting{{7}, Activation::relu, LossKind::logistic, true},
+        Setting{{7}, Activation::relu, LossKind::squared, false},
+        Setting{{5, 3}, Activation::relu, LossKind::logistic, false},
+        Setting{{4, 6, 3}, Activation::tanh, LossKind::logistic, true},
+        Setting{{6, 2}, Activation::sigmoid, LossKind::squared, true},
+        Setting{{3, 4}, Activation::identity, LossKind::logistic, true},
+        Setting{{4}, Activation::relu, LossKind::logistic, true, {{.columns = 2}, {.columns = 3}}},
+        Setting{{4, 3},
+                Activation::tanh,
+                LossKind::squared,
+                false,
+                {{.columns = 1}, {.columns = 3}, {.columns = 1}}},
+        Setting{
+            {3, 2, 4}, Activation::relu, LossKind::logistic, false, std::vector<InputGroup>(5)}));
 
 // More than two blocks of rows, the last one partial.
 constexpr Index row_count = 301;
 
 TEST_P(NetworkObjectiveFor, ValueIsTheDefinitionRowByRow) {
   const auto data = problem_zoo::random_rows(row_count, 5, 3);
-  const Network network = random_network(5, GetParam().hidden, GetParam().activation, Random(11));
+  const Network network =
+      random_network(5, GetParam().hidden, GetParam().activation, Random(11), GetParam().groups);
   const double l2 = 0.07;
   NetworkObjective objective({.features = &data.features, .labels = &data.labels}, GetParam().loss,
                              {.l2 = l2, .penalize_bias = GetParam().penalize_bias});
@@ -66,7 +77,8 @@ TEST_P(NetworkObjectiveFor, ValueIsTheDefinitionRowByRow) {
 
 TEST_P(NetworkObjectiveFor, GradientAgreesWithFiniteDifferences) {
   const auto data = problem_zoo::random_rows(row_count, 5, 4);
-  const Network network = random_network(5, GetParam().hidden, GetParam().activation, Random(12));
+  const Network network =
+      random_network(5, GetParam().hidden, GetParam().activation, Random(12), GetParam().groups);
   NetworkObjective objective({.features = &data.features, .labels = &data.labels}, GetParam().loss,
                              {.l2 = 0.03, .penalize_bias = GetParam().penalize_bias});
   Vector gradient;
@@ -79,7 +91,8 @@ TEST_P(NetworkObjectiveFor, GradientAgreesWithFiniteDifferences) {
 
 TEST_P(NetworkObjectiveFor, ABatchIsTheObjectiveOfItsRowsAlone) {
   const auto data = problem_zoo::random_rows(row_count, 5, 5);
-  const Network network = random_network(5, GetParam().hidden, GetParam().activation, Random(13));
+  const Network network =
+      random_network(5, GetParam().hidden, GetParam().activation, Random(13), GetParam().groups);
   const Penalty penalty{.l2 = 0.02, .penalize_bias = GetParam().penalize_bias};
   NetworkObjective whole({.features = &data.features, .labels = &data.labels}, GetParam().loss,
                          penalty);

@@ -14,15 +14,19 @@ namespace {
 struct Shape {
   std::vector<Index> hidden;
   Activation activation;
+  std::vector<InputGroup> groups = {};
 };
 
-/// Every depth and every activation; away from kinks, as random points almost surely are.
+/// Every depth and every activation, also of additive models; away from kinks, as random points
+/// almost surely are.
 std::vector<Shape> shapes() {
   std::vector<Shape> result = {{{}, Activation::identity}};
   for (const Activation kind : {Activation::relu, Activation::tanh, Activation::sigmoid}) {
     result.push_back({{5}, kind});
     result.push_back({{7, 4}, kind});
     result.push_back({{3, 6, 2}, kind});
+    result.push_back({{3}, kind, {{.columns = 1}, {.columns = 2}, {.columns = 1}}});
+    result.push_back({{3, 2}, kind, {{.columns = 1}, {.columns = 1}, {.columns = 2}}});
   }
   return result;
 }
@@ -31,7 +35,8 @@ class NetworkDerivatives : public testing::TestWithParam<std::size_t> {
  protected:
   static constexpr Index inputs = 4;
   Shape shape = shapes()[GetParam()];
-  Network network = random_network(inputs, shape.hidden, shape.activation, Random(GetParam() + 1));
+  Network network =
+      random_network(inputs, shape.hidden, shape.activation, Random(GetParam() + 1), shape.groups);
   Vector x = Random(100 + GetParam()).normal_vector(inputs);
 };
 
@@ -140,7 +145,7 @@ TEST_P(NetworkDerivatives, DirectionalGradientAgreesWithDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, NetworkDerivatives,
-                         testing::Range(std::size_t{0}, std::size_t{10}));
+                         testing::Range(std::size_t{0}, shapes().size()));
 
 TEST(Network, ParametersComeBackInTheirOrder) {
   const Network network = random_network(3, {4, 2}, Activation::relu, Random(3));
@@ -151,6 +156,83 @@ TEST(Network, ParametersComeBackInTheirOrder) {
   EXPECT_EQ(theta(12), network.layers[0].bias(0));
   EXPECT_EQ(theta.tail(3), network.head());
   EXPECT_EQ(parameter_vector(with_parameters(network, theta)), theta);
+}
+
+TEST(AdditiveNetwork, HasNoParametersBetweenFeatures) {
+  const std::vector<InputGroup> groups = {{.columns = 2}, {.columns = 1}, {.columns = 1}};
+  const Network network = random_network(4, {3, 2}, Activation::tanh, Random(3), groups);
+  // Of three units each 2, 1 and 1 weights and a bias, of two units three and a bias; the head.
+  EXPECT_EQ(network.parameters(), 3 * (2 + 1 + 1) + 9 + 3 * 2 * 3 + 6 + 7);
+  const Vector theta = parameter_vector(network);
+  EXPECT_EQ(theta(1), network.layers[0].weights(0, 1));
+  EXPECT_EQ(theta(2), network.layers[0].weights(1, 0));
+  EXPECT_EQ(theta(6), network.layers[0].weights(3, 2));
+  EXPECT_EQ(theta(21 + 6), network.layers[1].weights(2, 3));
+  // All parameters may change, and every other weight stays 0.
+  const Network other = with_parameters(network, Vector::Ones(theta.size()));
+  for (std::size_t l = 0; l < 2; ++l) {
+    EXPECT_EQ((other.layers[l].weights.array() != 0).count(),
+              (network.layers[l].weights.array() != 0).count());
+    EXPECT_EQ((other.layers[l].weights.array() == 0).count(),
+              (network.layers[l].weights.array() == 0).count());
+  }
+  EXPECT_EQ(parameter_vector(other), Vector::Ones(theta.size()));
+}
+
+TEST(AdditiveNetwork, IsTheSumOfFunctionsOfOneFeatureEach) {
+  const std::vector<InputGroup> groups = {{.columns = 2}, {.columns = 1}, {.columns = 3}};
+  for (const Activation kind : {Activation::relu, Activation::tanh}) {
+    const Network network = random_network(6, {5, 4}, kind, Random(9), groups);
+    for (std::uint64_t k = 0; k < 100; ++k) {
+      const Vector x = 2 * Random(k).normal_vector(6);
+      // fⱼ by plain loops: the network at a row that has only the columns of feature j.
+      const double nothing = plain_logit(network, Vector::Zero(6));
+      double sum = nothing;
+      Index first = 0;
+      for (const InputGroup& group : groups) {
+        Vector alone = Vector::Zero(6);
+        alone.segment(first, group.columns) = x.segment(first, group.columns);
+        sum += plain_logit(network, alone) - nothing;
+        first += group.columns;
+      }
+      EXPECT_NEAR(network.logit(x), sum, 1e-12);
+    }
+  }
+}
+
+TEST(AdditiveNetwork, IsMonotoneWhereItsParametersHaveTheirSigns) {
+  const std::vector<InputGroup> groups = {{.monotone = Monotone::increase},
+                                          {.monotone = Monotone::any},
+                                          {.monotone = Monotone::decrease}};
+  for (const Activation kind : {Activation::relu, Activation::tanh, Activation::sigmoid}) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      Network network = random_network(3, {4, 5}, kind, Random(seed), groups);
+      const Vector signs = parameter_signs(network);
+      Vector theta = parameter_vector(network);
+      ASSERT_EQ(signs.size(), theta.size());
+      for (Index i = 0; i < theta.size(); ++i)
+        if (signs(i) != 0) theta(i) = signs(i) * std::abs(theta(i));
+      set_parameters(network, theta);
+      Vector x = Random(100 + seed).normal_vector(3);
+      double before[2] = {-1e300, 1e300};
+      bool moves[2] = {false, false};
+      for (int k = -60; k <= 60; ++k) {
+        for (const int j : {0, 2}) {
+          Vector at = x;
+          at(j) = 0.1 * k;
+          const double f = plain_logit(network, at);
+          const double slack = kind == Activation::relu ? 0 : 1e-13;  // exp is not monotone to bits
+          if (k > -60) {
+            EXPECT_GE(j == 0 ? f - before[0] : before[1] - f, -slack);
+            moves[j / 2] = moves[j / 2] || f != before[j / 2];
+          }
+          before[j / 2] = f;
+        }
+      }
+      EXPECT_TRUE(moves[0] && moves[1]);
+    }
+  }
+  EXPECT_EQ(parameter_signs(random_network(3, {4}, Activation::relu, Random(1))).size(), 0);
 }
 
 TEST(Network, HeadCanBeReplaced) {

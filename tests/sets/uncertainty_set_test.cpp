@@ -18,7 +18,10 @@ struct Case {
   Activation activation;
   SetKind set;
   std::optional<double> damping = {};
+  std::vector<InputGroup> groups = {};
 };
+
+const std::vector<InputGroup> of_features = {{.columns = 1}, {.columns = 2}, {.columns = 1}};
 
 std::vector<Case> cases() {
   std::vector<Case> result;
@@ -35,6 +38,10 @@ std::vector<Case> cases() {
       result.push_back({hidden, kind, SetKind::last_layer, 0.1});
       result.push_back({hidden, kind, SetKind::full, 0.03});
     }
+    for (const SetKind set : {SetKind::last_layer, SetKind::full, SetKind::isotropic}) {
+      result.push_back({{4}, kind, set, {}, of_features});
+      result.push_back({{4, 3}, kind, set, {}, of_features});
+    }
   }
   return result;
 }
@@ -50,7 +57,7 @@ class EverySet : public testing::TestWithParam<std::size_t> {
   }
 
   Case at = cases()[GetParam()];
-  Model model = network_model(at.hidden, at.activation, GetParam() + 1);
+  Model model = network_model(at.hidden, at.activation, GetParam() + 1, 4, 0.1, at.groups);
   Model second = network_model(at.hidden, at.activation, GetParam() + 101);  // other rows, so
   Model third = network_model({}, Activation::identity, GetParam() + 201);   // another encoder
   SetChoice choice;
@@ -192,8 +199,12 @@ Vector parameter_derivative(const Network& network, const Vector& x) {
       parameter_vector(network));
 }
 
-TEST(FullSet, HoldsForEverySampledNetworkAndIsAttained) {
-  const Model model = network_model({7, 5}, Activation::relu, 5);
+class SampledFullSet : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(DenseAndAdditive, SampledFullSet, testing::Bool());
+
+TEST_P(SampledFullSet, HoldsForEverySampledNetworkAndIsAttained) {
+  const Model model = GetParam() ? network_model({5, 4}, Activation::relu, 5, 4, 0.1, of_features)
+                                 : network_model({7, 5}, Activation::relu, 5);
   const GaussNewton& kept = *model.curvature.full;
   const Vector x = Random(8).normal_vector(4);
   const Vector j = parameter_derivative(model.network, x);

@@ -18,12 +18,12 @@ Matrix dense_gauss_newton(const Network& network, const RowMatrix& rows) {
 }
 
 Model network_model(const std::vector<Index>& hidden, Activation activation, std::uint64_t seed,
-                    Index inputs, double share) {
+                    Index inputs, double share, const std::vector<InputGroup>& groups) {
   const problem_zoo::Labelled labelled =
       problem_zoo::random_rows(80, inputs, static_cast<unsigned>(seed));
   const Dataset data = problem_zoo::numeric_dataset(labelled);
   Model model{.encoder = Encoder::fit(data),
-              .network = random_network(inputs, hidden, activation, Random(seed))};
+              .network = random_network(inputs, hidden, activation, Random(seed), groups)};
   const RowMatrix rows = model.encoder.encode(data.raw);
   model.decision.classes = data.classes;
   model.training = {.rows = data.rows(), .l2 = 1e-3, .loss = 0.4, .objective = 0.5};

@@ -16,6 +16,7 @@ Matrix dense_gauss_newton(const Network& network, const RowMatrix& rows);
 /// A model with an untrained network of random weights, and the curvature of random rows; whatever
 /// is proved of sets of models does not depend on how good their centre is.
 Model network_model(const std::vector<Index>& hidden, Activation activation, std::uint64_t seed,
-                    Index inputs = 4, double share = 0.1);
+                    Index inputs = 4, double share = 0.1,
+                    const std::vector<InputGroup>& groups = {});
 
 }  // namespace ellice

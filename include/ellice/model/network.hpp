@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -13,12 +14,19 @@ enum class NetworkKind {
   logistic,  // the head alone
   mlp,       // hidden layers, then the head: one logit
   softmax,   // a score for each of several classes, with or without hidden layers
+  nam,       // hidden layers of each feature apart, then the head: one logit
 };
+/// Which way the score goes when an input grows.
+enum class Monotone { any, increase, decrease };
 enum class Activation { relu, tanh, sigmoid, identity };
 
 template <>
 struct EnumNames<NetworkKind> {
-  static constexpr std::array<std::string_view, 3> names = {"logistic", "mlp", "softmax"};
+  static constexpr std::array<std::string_view, 4> names = {"logistic", "mlp", "softmax", "nam"};
+};
+template <>
+struct EnumNames<Monotone> {
+  static constexpr std::array<std::string_view, 3> names = {"any", "increase", "decrease"};
 };
 template <>
 struct EnumNames<Activation> {
@@ -31,15 +39,38 @@ struct Layer {
   Activation activation = Activation::identity;
 };
 
+/// Neighbouring inputs whose hidden layers are a network of their own.
+struct InputGroup {
+  Index columns = 1;
+  Monotone monotone = Monotone::any;
+
+  bool operator==(const InputGroup&) const = default;
+};
+
+/// A part of a layer whose weights are parameters: `units` rows from `first_unit` on, which read
+/// `inputs` columns from `first_input` on. Row by row they are the layer's weights from
+/// `first_weight` on in parameter_vector().
+struct LayerBlock {
+  Index first_unit = 0;
+  Index units = 0;
+  Index first_input = 0;
+  Index inputs = 0;
+  Index first_weight = 0;
+};
+
 /// What maps model space to a score,
 ///
 ///   a₀ = x,  z_l = W_l·a_{l−1} + b_l,  a_l = φ_l(z_l),  f = z_L
 ///
 /// (theory.md, Definition 3). The last layer is the head; a logistic model is a head alone. A
 /// softmax network has a row of the head for each class, and the class with the largest score wins.
+/// In a neural additive model (Definition 6) each group of inputs has an equal share of the units
+/// of every hidden layer, in the order of the groups, and these read that group's units alone: the
+/// other weights are 0 and no parameters.
 struct Network {
   NetworkKind kind = NetworkKind::logistic;
   std::vector<Layer> layers = {};
+  std::vector<InputGroup> groups = {};  // of a nam, else none
 
   [[nodiscard]] Index inputs() const { return layers.front().weights.cols(); }
   /// Rows of the head: 1, or the number of classes.
@@ -50,6 +81,11 @@ struct Network {
   [[nodiscard]] bool has_one_output() const { return outputs() == 1; }
   /// Weights and biases of all layers.
   [[nodiscard]] Index parameters() const;
+  /// Those weights of a layer that are parameters.
+  [[nodiscard]] Index weights_of(std::size_t layer) const;
+  /// Calls visit(block) for the blocks of a layer in their order; a dense layer is one block.
+  template <class Visit>
+  void for_each_block(std::size_t layer, Visit&& visit) const;
   /// The head's parameters θ = [w; b], class by class where there are several: [w₁; b₁; w₂; b₂; …].
   [[nodiscard]] Vector head() const;
   void set_head(VectorArg theta);
@@ -64,16 +100,40 @@ struct Network {
   [[nodiscard]] RowMatrix row_scores(RowMatrixArg rows) const;
 };
 
+template <class Visit>
+void Network::for_each_block(std::size_t layer, Visit&& visit) const {
+  const Matrix& weights = layers[layer].weights;
+  LayerBlock block{.units = weights.rows(), .inputs = weights.cols()};
+  if (groups.empty() || layer + 1 == layers.size()) {
+    visit(block);
+    return;
+  }
+  const auto count = static_cast<Index>(groups.size());
+  block.units = weights.rows() / count;
+  for (const InputGroup& group : groups) {
+    block.inputs = layer == 0 ? group.columns : weights.cols() / count;
+    visit(block);
+    block.first_unit += block.units;
+    block.first_input += block.inputs;
+    block.first_weight += block.units * block.inputs;
+  }
+}
+
 /// A network that is its head alone: x ↦ θᵀ[x; 1].
 [[nodiscard]] Network linear_network(VectorArg theta);
 /// The same for `classes` outputs, θ class by class as in Network::head().
 [[nodiscard]] Network softmax_network(VectorArg theta, Index classes);
 
-/// All parameters as one vector: layer by layer, the weights row by row (one row per output), then
-/// the bias. With one output the head's [w; b] is the last piece.
+/// All parameters as one vector: layer by layer, the weights row by row (one row per output; of a
+/// block its inputs only), then the bias. With one output the head's [w; b] is the last piece.
 [[nodiscard]] Vector parameter_vector(const Network& network);
 void set_parameters(Network& network, VectorArg parameters);
 /// The same network with other parameters.
 [[nodiscard]] Network with_parameters(const Network& network, VectorArg parameters);
+
+/// In the order of parameter_vector(): 1 for parameters that may not be negative, −1 for those that
+/// may not be positive, so that the score goes where groups say (theory.md, Result 71); 0 for all
+/// others. Empty where no group says anything.
+[[nodiscard]] Vector parameter_signs(const Network& network);
 
 }  // namespace ellice

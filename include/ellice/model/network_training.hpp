@@ -23,7 +23,8 @@ struct NetworkOptions {
 
   static void fields(auto& self, auto&& visit) {
     visit("hidden", self.hidden, at_least(1),
-          "units of the hidden layers, e.g. 16 or 32,32; a softmax model has none unless given");
+          "units of the hidden layers, e.g. 16 or 32,32, of a nam those of each feature; a softmax "
+          "model has none unless given");
     visit("activation", self.activation, any_value(), "of the hidden layers");
     visit("learning_rate", self.learning_rate, greater_than(0), "Adam's step length");
     visit("epochs", self.epochs, at_least(1), "passes over the rows at most");
@@ -45,13 +46,16 @@ struct NetworkFit {
   double validation_objective = 0;  // of the state that is returned; 0 without validation rows
 };
 
-/// Weights and biases uniform in ±1/√(inputs of the layer), then Adam (Kingma and Ba, 2015). With
+/// Weights and biases uniform in ±1/√(inputs of the unit), then Adam (Kingma and Ba, 2015). With
 /// validation rows, the state with the smallest validation objective is returned; where `patience`
 /// did not run out, only if `keep_best`, and the last state otherwise. The result depends on the
 /// rows, the options and `random` only. An empty `hidden` gives a model without hidden layers,
-/// fitted the same way.
+/// fitted the same way. With `groups`, which share out all columns, it is a neural additive model,
+/// `hidden` the units of each group; after every step the parameters are moved to the nearest with
+/// the signs that parameter_signs() asks for.
 [[nodiscard]] NetworkFit fit_network(LabelledRows rows, LabelledRows validation, LossKind kind,
-                                     Penalty penalty, const NetworkOptions& options, Random random);
+                                     Penalty penalty, const NetworkOptions& options, Random random,
+                                     const std::vector<InputGroup>& groups = {});
 
 /// Network k is fit_network with seeds.split(k): many small fits side by side, the same for any
 /// number of threads.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ struct TrainingOptions {
   /// Of linear models with binned features: the weight of a bin is penalised as the share of rows
   /// in it.
   bool bin_penalty = false;
+  /// Of a nam, by the name of a feature with an order: which way the score goes when it grows.
+  std::map<std::string, Monotone> monotone = {};
   double gradient_tolerance = 1e-10;
   int max_iterations = 200;
   std::optional<int> folds = {};

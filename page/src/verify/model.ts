@@ -48,7 +48,7 @@ export interface Model {
   scale: number[];
   min: number[];
   max: number[];
-  kind: 'logistic' | 'mlp' | 'softmax';
+  kind: 'logistic' | 'mlp' | 'softmax' | 'nam';
   hidden: Layer[];
   head: Layer;
   classes: string[];

@@ -1,4 +1,4 @@
-#include "study/figure.hpp"
+#include "report/figure.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include <limits>
 #include <string_view>
 
+#include "data/spelling.hpp"
 #include "report/svg.hpp"
 #include "report/text_table.hpp"
 
@@ -30,6 +31,7 @@ constexpr std::string_view style =
     "<style>.figure text{font:11px system-ui,sans-serif;fill:#222}.figure .axis{stroke:#888;"
     "stroke-width:1;fill:none}.figure .grid{stroke:#888;stroke-opacity:.2}.figure "
     ".title{font-weight:600;font-size:12px}.figure .note{fill:#888}"
+    "svg:root.figure{color-scheme:light dark}"
     "@media(prefers-color-scheme:dark){.figure text{fill:#ddd}}</style>";
 
 /// Where numbers of one axis lie.
@@ -83,6 +85,17 @@ std::vector<double> tick_places(const Figure::Axis& axis, const Extent& extent) 
   }
   if (places.size() < 2) places = {extent.low, extent.high};
   return places;
+}
+
+/// Words of at most `most` columns.
+std::string shortened(const std::string& words, std::size_t most) {
+  if (display_width(words) <= most) return words;
+  std::string result = words;
+  while (display_width(result) + 1 > most) {
+    do result.pop_back();
+    while (!result.empty() && (static_cast<unsigned char>(result.back()) & 0xC0) == 0x80);
+  }
+  return result + "…";
 }
 
 /// One of eight marks of some 7 pixels, so that lines can be told apart without colour.
@@ -209,15 +222,24 @@ class Canvas {
     up = ends(panel.y, up);
     const Scale x(across.low, across.high, x1, x2, panel.x.logarithmic);
     const Scale y(up.low, up.high, y1, y2, panel.y.logarithmic);
-    for (const double tick : tick_places(panel.x, across)) {
-      line(x(tick), y1, x(tick), y1 + 4, "class=\"axis\"");
-      text(x(tick), y1 + 15, "middle", rounded(tick, 3));
+    if (!panel.x.names.empty()) {
+      draw_names(panel.x.names, x, y1);
+    } else {
+      double end = -std::numeric_limits<double>::infinity();  // of the last number written
+      for (const double tick : tick_places(panel.x, across)) {
+        line(x(tick), y1, x(tick), y1 + 4, "class=\"axis\"");
+        const std::string number = display_rounded(tick, 3);
+        const double half = 3.1 * static_cast<double>(display_width(number));
+        if (x(tick) - half < end + 5) continue;
+        text(x(tick), y1 + 15, "middle", number);
+        end = x(tick) + half;
+      }
     }
     for (const double tick : tick_places(panel.y, up)) {
       line(x1, y(tick), x2, y(tick), "class=\"grid\"");
       text(x1 - 5, y(tick) + 4, "end", rounded(tick, 3));
     }
-    text((x1 + x2) / 2, y1 + 30, "middle", panel.x.label);
+    if (panel.x.names.empty()) text((x1 + x2) / 2, y1 + 30, "middle", panel.x.label);
     body_ += fmt::format(
         "<text transform=\"translate({:.1f} {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}"
         "</text>",
@@ -225,9 +247,29 @@ class Canvas {
     for (const Figure::Series& series : panel.series) draw_series(series, panel, x, y);
   }
 
+  /// As many as there is room for, aslant.
+  void draw_names(const std::vector<std::string>& names, const Scale& x, double y) {
+    constexpr double least_distance = 11;
+    double last = -std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      const double at = x(static_cast<double>(k));
+      line(at, y, at, y + 4, "class=\"axis\"");
+      if (at - last < least_distance) continue;
+      last = at;
+      body_ += fmt::format(
+          "<text transform=\"translate({:.1f} {:.1f}) rotate(-35)\" text-anchor=\"end\">{}"
+          "<title>{}</title></text>",
+          at + 4, y + 12, svg::escape(shortened(names[k], 9)), svg::escape(names[k]));
+    }
+  }
+
   void draw_series(const Figure::Series& series, const Figure::Panel& panel, const Scale& x,
                    const Scale& y) {
     const std::size_t kind = index(series.name);
+    if (series.is_band) {
+      draw_band(series, panel, x, y);
+      return;
+    }
     std::string path;
     std::string marks;
     for (const Figure::Point& point : series.points) {
@@ -248,8 +290,30 @@ class Canvas {
                       svg::escape(panel.x.label), rounded(point.x, 4), svg::escape(panel.y.label),
                       rounded(point.y, 4), mark(kind, px, py, colour(kind)));
     }
-    body_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\"/>{}",
-                         path, colour(kind), marks);
+    if (panel.x.names.empty()) {
+      body_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\"/>",
+                           path, colour(kind));
+    }
+    body_ += marks;
+  }
+
+  void draw_band(const Figure::Series& series, const Figure::Panel& panel, const Scale& x,
+                 const Scale& y) {
+    const std::string_view of_series = colour(index(series.name));
+    std::string path;
+    std::string upper;
+    std::string lower;
+    for (const Figure::Point& point : series.points) {
+      if (!is_drawn(point, panel)) continue;
+      const char* const to = path.empty() ? "M" : "L";
+      path += fmt::format("{}{:.1f} {:.1f}", to, x(point.x), y(point.y));
+      upper += fmt::format("{}{:.1f} {:.1f}", to, x(point.x), y(point.y + point.error));
+      lower = fmt::format("L{:.1f} {:.1f}", x(point.x), y(point.y - point.error)) + lower;
+    }
+    body_ += fmt::format(
+        "<path d=\"{}{}z\" fill=\"{}\" fill-opacity=\".22\"/><path d=\"{}\" fill=\"none\" "
+        "stroke=\"{}\" stroke-width=\"1.6\"/>",
+        upper, lower, of_series, path, of_series);
   }
 
   const Figure* figure_;

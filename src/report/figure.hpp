@@ -11,17 +11,20 @@ struct Figure {
   struct Point {
     double x = 0;
     double y = 0;
-    double error = 0;  // half the length of the bar around y
+    double error = 0;  // half the length of the bar around y, or half the width of the band
   };
   struct Series {
     std::string name = {};
     std::vector<Point> points = {};  // in the order in which they are joined
+    bool is_band = false;            // errors are a band around a line without marks
   };
   struct Axis {
     std::string label = {};
     std::optional<double> low = {};  // otherwise the data's
     std::optional<double> high = {};
     bool logarithmic = false;  // points that are not positive are left out
+    /// Of the places 0, 1, 2 …, in place of numbers; points of such a panel are not joined.
+    std::vector<std::string> names = {};
   };
   struct Panel {
     std::string title = {};

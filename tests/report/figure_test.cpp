@@ -1,4 +1,4 @@
-#include "study/figure.hpp"
+#include "report/figure.hpp"
 
 #include <gtest/gtest.h>
 
