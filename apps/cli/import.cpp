@@ -78,20 +78,68 @@ ExitStatus run_deployed(const ImportArguments& arguments, const std::string& tex
   return done;
 }
 
-/// Points, with the rows from which they were made.
+/// The lines that `import` prints of a model without rows, or the JSON document.
+std::string coefficients_report(const Model& model, const std::string& source, std::size_t terms,
+                                const std::string& event, const ImportArguments& arguments) {
+  const double epsilon = parse_epsilon_rule("auto").resolve(model);
+  if (arguments.format == OutputFormat::json) {
+    Json document = make_envelope("ellice.import", 1);
+    document["source"] = source;
+    document["kind"] = model.origin->kind;
+    document["terms"] = terms;
+    document["rows"] = model.training.rows;
+    document["loss"] = model.training.loss;
+    document["epsilon"] = epsilon;
+    document["model_sha256"] = model.sha256;
+    return to_text(document);
+  }
+  const Schema& schema = model.schema();
+  TextTable table({TextTable::Align::left, TextTable::Align::left});
+  table.row({"coefficients", fmt::format("{}, {} terms, fitted to {} rows", source, terms,
+                                         grouped(static_cast<std::size_t>(model.training.rows)))});
+  table.row({"features", fmt::format("{}, encoded as {} columns", schema.features.size(),
+                                     model.encoder.columns())});
+  const std::string& favourable = schema.target.favourable;
+  const bool is_turned = !event.empty() && event != favourable;
+  table.row({"event", is_turned
+                          ? fmt::format("{}; turned, so that they speak for {}", event, favourable)
+                          : favourable});
+  table.row({"loss", fmt::format("{} (logistic, mean)", rounded(model.training.loss))});
+  table.row(
+      {"epsilon", fmt::format("{} = {} % of the loss unless another is given", rounded(epsilon),
+                              rounded(100 * epsilon / model.training.objective, 3))});
+  table.row({"", "the models of the coefficients' 95 % confidence region"});
+  table.row({"model", fmt::format("{}  sha256 {}", arguments.output, model.sha256.substr(0, 16))});
+  return visible_lines(table.text());
+}
+
+/// Points, with the rows from which they were made, or with their covariance.
 ExitStatus run_scorecard(const ImportArguments& arguments, const Schema& schema,
                          const Console& console) {
-  require(arguments.file.empty() && arguments.coefficients.empty() &&
-              arguments.covariance.empty() && !arguments.rows && !arguments.log_likelihood &&
-              arguments.event.empty(),
-          "--scorecard takes --data, --l2, --store-rows and --tool of the other options");
-  const Model model =
-      import_scorecard(arguments.scorecard, schema, arguments.deployed, arguments.tool, console);
+  const bool has_covariance =
+      !arguments.covariance.empty() || arguments.rows || arguments.log_likelihood;
+  require(arguments.file.empty() && arguments.coefficients.empty() && arguments.event.empty(),
+          "--scorecard does not go with another file, --coefficients or --event");
+  require(!has_covariance || !is_given(arguments.deployed),
+          "--scorecard takes either --data, --l2 and --store-rows, or --covariance, --rows and "
+          "--log-likelihood");
+  std::string report;
+  Model model;
+  if (has_covariance) {
+    require(!arguments.covariance.empty() && arguments.rows && arguments.log_likelihood,
+            "--scorecard without --data needs --covariance, --rows and --log-likelihood");
+    Coefficients known{.rows = *arguments.rows, .log_likelihood = *arguments.log_likelihood};
+    read_covariance(arguments.covariance, known);
+    model = import_scorecard(arguments.scorecard, schema, known, arguments.tool);
+    report = coefficients_report(model, arguments.scorecard.file, known.covariance_terms.size(), "",
+                                 arguments);
+  } else {
+    model =
+        import_scorecard(arguments.scorecard, schema, arguments.deployed, arguments.tool, console);
+    report = deployed_report(model, arguments.scorecard.file, arguments.format, arguments.output);
+  }
   write_model(arguments.output, model);
-  report_beside(
-      arguments.output,
-      deployed_report(model, arguments.scorecard.file, arguments.format, arguments.output),
-      console);
+  report_beside(arguments.output, report, console);
   return done;
 }
 
@@ -99,8 +147,9 @@ ExitStatus run_import(const ImportArguments& arguments) {
   const Console console = begin(arguments.common);
   const Schema schema = read_schema(arguments.schema);
   if (!arguments.scorecard.file.empty()) return run_scorecard(arguments, schema, console);
-  require(!arguments.scorecard.pdo && !arguments.scorecard.score && !arguments.scorecard.odds,
-          "--pdo, --score and --odds say what a score of --scorecard means");
+  require(!arguments.scorecard.pdo && !arguments.scorecard.score && !arguments.scorecard.odds &&
+              !arguments.scorecard.cut_off,
+          "--pdo, --score, --odds and --cut-off say what a score of --scorecard means");
   if (!arguments.file.empty()) {
     const std::string text = read_file(arguments.file);
     if (needs_rows(text)) return run_deployed(arguments, text, schema, console);
@@ -111,39 +160,8 @@ ExitStatus run_import(const ImportArguments& arguments) {
   const Coefficients coefficients = read(arguments);
   const Model model = model_of(coefficients, schema);
   write_model(arguments.output, model);
-  const double epsilon = parse_epsilon_rule("auto").resolve(model);
-  std::string text;
-  if (arguments.format == OutputFormat::json) {
-    Json document = make_envelope("ellice.import", 1);
-    document["source"] = coefficients.source;
-    document["kind"] = model.origin->kind;
-    document["terms"] = coefficients.terms.size();
-    document["rows"] = coefficients.rows;
-    document["loss"] = model.training.loss;
-    document["epsilon"] = epsilon;
-    document["model_sha256"] = model.sha256;
-    text = to_text(document);
-  } else {
-    TextTable table({TextTable::Align::left, TextTable::Align::left});
-    table.row({"coefficients", fmt::format("{}, {} terms, fitted to {} rows", coefficients.source,
-                                           coefficients.terms.size(),
-                                           grouped(static_cast<std::size_t>(coefficients.rows)))});
-    table.row({"features", fmt::format("{}, encoded as {} columns", schema.features.size(),
-                                       model.encoder.columns())});
-    const std::string& favourable = schema.target.favourable;
-    const bool is_turned = !coefficients.event.empty() && coefficients.event != favourable;
-    table.row({"event", is_turned ? fmt::format("{}; turned, so that they speak for {}",
-                                                coefficients.event, favourable)
-                                  : favourable});
-    table.row({"loss", fmt::format("{} (logistic, mean)", rounded(model.training.loss))});
-    table.row(
-        {"epsilon", fmt::format("{} = {} % of the loss unless another is given", rounded(epsilon),
-                                rounded(100 * epsilon / model.training.objective, 3))});
-    table.row({"", "the models of the coefficients' 95 % confidence region"});
-    table.row(
-        {"model", fmt::format("{}  sha256 {}", arguments.output, model.sha256.substr(0, 16))});
-    text = visible_lines(table.text());
-  }
+  const std::string text = coefficients_report(
+      model, coefficients.source, coefficients.terms.size(), coefficients.event, arguments);
   report_beside(arguments.output, text, console);
   return done;
 }

@@ -5,6 +5,7 @@
 
 #include "ellice/model/model.hpp"
 #include "import_deployed.hpp"
+#include "model/scorecard.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {
@@ -15,7 +16,8 @@ struct ScorecardArguments {
   std::optional<double> pdo = {};
   std::optional<double> score = {};
   std::optional<double> odds = {};
-  std::string closed = "left";
+  std::optional<double> cut_off = {};
+  CardEnds closed = CardEnds::left;
 };
 
 void add_scorecard_options(Verb& verb, ScorecardArguments& arguments);
@@ -24,5 +26,9 @@ void add_scorecard_options(Verb& verb, ScorecardArguments& arguments);
 [[nodiscard]] Model import_scorecard(const ScorecardArguments& arguments, const Schema& schema,
                                      const DeployedArguments& rows, const std::string& tool,
                                      const Console& console);
+
+/// The same of a scorecard and the covariance of its points' logits.
+[[nodiscard]] Model import_scorecard(const ScorecardArguments& arguments, const Schema& schema,
+                                     const Coefficients& known, const std::string& tool);
 
 }  // namespace ellice::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "audit/audit_constraints.hpp"
 
@@ -25,7 +26,7 @@ void stay(FeatureValues& values) {
 
 /// Other values than the own, on one side and at least `by` away.
 void leave(FeatureValues& values, int side, double by) {
-  const std::optional<double> next = values.next(values.own, side);
+  const std::optional<double> next = values.next_number(values.own, side);
   if (!values.may_change || (values.is_discrete() && !next)) return forbid_all(values);
   values.keeps_own = false;
   const double least = values.own + side * by;
@@ -148,9 +149,14 @@ Box RowConstraints::around(const std::vector<FeatureValues>& all) const {
     if (!values.may_change || values.lower > values.upper) continue;
     const Index first = encoder_->first_column(j);
     if (values.bins != nullptr) {
-      // Between the own bin and those that can be reached.
+      // Between the own bin, where it may stay there, and those that can be reached.
+      bool is_first = !values.keeps_own;
       for (const double number : values.nearest_by_bin()) {
         const Vector there = encoder_->columns_of(j, number);
+        if (std::exchange(is_first, false)) {
+          box.lower.segment(first, there.size()) = there;
+          box.upper.segment(first, there.size()) = there;
+        }
         for (Index k = 0; k < there.size(); ++k) {
           box.lower(first + k) = std::min(box.lower(first + k), there(k));
           box.upper(first + k) = std::max(box.upper(first + k), there(k));

@@ -112,6 +112,17 @@ bool FeatureValues::admits(double value) const {
 }
 
 std::optional<double> FeatureValues::next(double value, int side) const {
+  if (bins == nullptr) return next_number(value, side);
+  std::optional<double> nearest;
+  for (const double candidate : nearest_by_bin()) {
+    const bool is_beyond = side > 0 ? candidate > value : candidate < value;
+    if (!is_beyond) continue;
+    if (!nearest || (side > 0 ? candidate < *nearest : candidate > *nearest)) nearest = candidate;
+  }
+  return nearest;
+}
+
+std::optional<double> FeatureValues::next_number(double value, int side) const {
   if (!may_change || !is_discrete()) return std::nullopt;
   std::optional<double> nearest;
   const auto consider = [&](double candidate) {
@@ -119,18 +130,15 @@ std::optional<double> FeatureValues::next(double value, int side) const {
     if (!is_beyond || candidate == own || !admits(candidate)) return;
     if (!nearest || (side > 0 ? candidate < *nearest : candidate > *nearest)) nearest = candidate;
   };
-  if (bins != nullptr) {
-    for (const double candidate : nearest_by_bin()) consider(candidate);
-    return nearest;
-  }
   if (listed) {
     for (const double candidate : *listed) consider(candidate);
     return nearest;
   }
-  // The own value may be one of the grid, and a quotient may round to either side.
+  // The own value may be one of the grid, a quotient may round to either side, and codes are none.
   const double from = side > 0 ? std::max(value, lower) : std::min(value, upper);
   const long double first = std::round((static_cast<long double>(from) - origin) / *step);
-  for (int k = -3; k <= 3; ++k) {
+  const int reach = 3 + static_cast<int>(bins == nullptr ? 0 : bins->special.size());
+  for (int k = -reach; k <= reach; ++k) {
     consider(static_cast<double>(origin + (first + k) * static_cast<long double>(*step)));
   }
   return nearest;
@@ -140,7 +148,7 @@ std::vector<double> FeatureValues::nearest_by_bin() const {
   std::vector<double> result;
   if (bins == nullptr || !may_change || lower > upper) return result;
   for (std::size_t interval = 0; interval <= bins->edges.size(); ++interval) {
-    if (!is_code(*bins, own) && lies_in(*bins, interval, own)) continue;
+    if (keeps_own && !is_code(*bins, own) && lies_in(*bins, interval, own)) continue;
     std::optional<double> nearest;
     const double low = interval == 0 ? -infinity : bins->edges[interval - 1];
     const double high = interval == bins->edges.size() ? infinity : bins->edges[interval];

@@ -49,7 +49,10 @@ struct FeatureValues {
   /// Of discrete values other than the own, the nearest strictly above (+1) or below (−1); of a
   /// binned feature the nearest ones of each bin stand for all.
   [[nodiscard]] std::optional<double> next(double value, int side) const;
-  /// Of a binned feature: of every other interval the admitted number that is nearest to the own.
+  /// The same without that: of all numbers.
+  [[nodiscard]] std::optional<double> next_number(double value, int side) const;
+  /// Of a binned feature: of every other interval, and of the own where the own number is not
+  /// kept, the admitted number that is nearest to the own.
   [[nodiscard]] std::vector<double> nearest_by_bin() const;
   /// Whether a discrete value other than the own is left.
   [[nodiscard]] bool has_others() const { return next(own, 1) || next(own, -1); }

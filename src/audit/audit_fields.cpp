@@ -33,7 +33,7 @@ constexpr std::array<Known, 12> of_the_file = {{{"model_sha256", recomputed},
 
 // Rows, ids and times are taken as they stand: nothing is claimed of them. Messages and what refits
 // showed are held against the record's hash alone, and are not checked in files without.
-constexpr std::array<Known, 38> of_a_record = {{{"query_index", consistent},
+constexpr std::array<Known, 39> of_a_record = {{{"query_index", consistent},
                                                 {"plan", consistent},
                                                 {"status", proved},
                                                 {"id", not_checked},
@@ -44,6 +44,7 @@ constexpr std::array<Known, 38> of_a_record = {{{"query_index", consistent},
                                                 {"held", consistent},
                                                 {"counterfactual", proved},
                                                 {"changes", recomputed},
+                                                {"score", recomputed},
                                                 {"distance", recomputed},
                                                 {"logit", recomputed},
                                                 {"robust_logit", proved},

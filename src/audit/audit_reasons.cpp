@@ -118,6 +118,9 @@ std::optional<std::size_t> ReasonAudit::check_item(JsonObject item, const RawRow
   if (!agree(stored, contribution, contributions.lpNorm<1>()))
     return fault(fmt::format("contribution is {}, recomputed {}", stored, contribution));
   if (!(stored < 0)) return fault("it does not count against the person");
+  if (own.points &&
+      (!item.has("points") || !agree(item.number("points"), *own.points, std::abs(*own.points))))
+    return fault(fmt::format("points are not {}", *own.points));
   if (item.at("value") != std::visit([](const auto& v) { return Json(v); }, query[*j]))
     return fault("value is not the query's");
   if (!agree(item.number("reference"), own.reference, 0))
@@ -127,6 +130,8 @@ std::optional<std::size_t> ReasonAudit::check_item(JsonObject item, const RawRow
   const std::string text = item.string("text");
   if (item.has("code")) {
     (void)item.string("code");
+  } else if (own.code) {
+    return fault(fmt::format("code {} is missing", *own.code));
   } else if (text != own.text) {
     return fault(fmt::format("text is not \"{}\"", own.text));
   }

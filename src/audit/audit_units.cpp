@@ -119,7 +119,9 @@ bool Units::is_counted(std::size_t feature) const {
 }
 
 bool Units::is_change(std::size_t unit, int option) const {
-  return option < 0 || !units_[unit].values[static_cast<std::size_t>(option)].move.isZero(0);
+  const Unit& one = units_[unit];
+  return option < 0 || one.values[static_cast<std::size_t>(option)].raw !=
+                           asked_->constraints->query_raw()(static_cast<Index>(one.feature));
 }
 
 std::int64_t Units::changes(const Decisions& decisions) const {

@@ -6,6 +6,7 @@
 
 #include "audit/audit_attack.hpp"
 #include "audit/audit_cost.hpp"
+#include "audit/audit_score.hpp"
 #include "audit/audit_survival.hpp"
 #include "certificate/verification_check.hpp"
 #include "ellice/core/error.hpp"
@@ -143,6 +144,7 @@ void Auditor::check_with_query(JsonObject& answer, std::span<const AnswerAudit> 
         result.failures.push_back(fmt::format("held: there is no feature {}", name));
     }
   }
+  audit::check_score(*model_, asked_.threshold, query, answer, result.failures);
   if (answer.has("counterfactual")) check_row(answer, query, constraints, earlier, result);
   if (answer.has("infeasible")) check_proof(answer.object("infeasible"), constraints, result);
 }
@@ -268,6 +270,7 @@ std::size_t Auditor::check_changes(JsonObject& answer, const RawRow& query, cons
       break;
     }
     next = *j + 1;
+    audit::check_points(*model_, query, row.values[*j], *j, change, result.failures);
     change.finish();
   }
   if (answer.has("held")) {

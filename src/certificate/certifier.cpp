@@ -158,21 +158,27 @@ std::optional<Certificate> Certifier::certify(const RawRow& point, const WorstHe
 
 std::optional<Certificate> Certifier::certify(const RawRow& point, const Vector& encoded,
                                               const WorstHead* nearby) const {
-  if (model_->deployed && !accepts_deployed(encoded)) return std::nullopt;
+  if (model_->deployed && !accepts_deployed(*model_, encoded, threshold_)) return std::nullopt;
+  // Each member decides by its own parameters, from its own threshold on.
+  for (const Model* member : choice_.members) {
+    const double own = std::max(threshold_, member->decision.threshold);
+    if (member->deployed && !accepts_deployed(*member, member->encoder.encode(point), own))
+      return std::nullopt;
+  }
   return question_ ? certify_parts(point, encoded, nearby) : certify_first_order(point, encoded);
 }
 
-bool Certifier::accepts_deployed(const Vector& encoded) const {
-  const Deployed& deployed = *model_->deployed;
-  Network network = model_->network;
+bool Certifier::accepts_deployed(const Model& model, const Vector& encoded, double threshold) {
+  const Deployed& deployed = *model.deployed;
+  Network network = model.network;
   network.set_head(deployed.head);
   const ExtendedPass pass =
       extended_pass(network, parameter_vector(network).cast<long double>(), encoded);
-  return reaches(pass.logit, pass.scale) && rounding_bound(*model_, encoded) <= deployed.margin;
+  return reaches(pass.logit, pass.scale, threshold) &&
+         rounding_bound(model, encoded) <= deployed.margin;
 }
 
-bool Certifier::reaches(long double logit, long double scale) const {
-  const long double threshold = threshold_;
+bool Certifier::reaches(long double logit, long double scale, long double threshold) {
   return logit >= threshold + 1e-12L * (scale + std::abs(threshold));
 }
 

@@ -51,10 +51,14 @@ class Certifier {
                                                          const WorstHead* nearby) const;
   [[nodiscard]] std::optional<Certificate> certify_first_order(const RawRow& point,
                                                                const Vector& encoded) const;
-  /// Whether the parameters that decide elsewhere reach the threshold, whatever their arithmetic
-  /// (docs/theory.md, Result 57).
-  [[nodiscard]] bool accepts_deployed(const Vector& encoded) const;
-  [[nodiscard]] bool reaches(long double logit, long double scale) const;
+  /// Whether the parameters of a model that decide elsewhere reach a threshold, whatever their
+  /// arithmetic (docs/theory.md, Result 57).
+  [[nodiscard]] static bool accepts_deployed(const Model& model, const Vector& encoded,
+                                             double threshold);
+  [[nodiscard]] bool reaches(long double logit, long double scale) const {
+    return reaches(logit, scale, threshold_);
+  }
+  [[nodiscard]] static bool reaches(long double logit, long double scale, long double threshold);
 
   const Model* model_;
   SetChoice choice_;                          // damping as certificates state it

@@ -76,13 +76,14 @@ std::string true_text(const Model& model, const SetChoice& choice, const std::st
 }
 
 /// What is said of parameters that decide elsewhere.
-std::string deployed_text(const Model& model) {
+std::string deployed_text(const Model& model, const std::string& whose) {
   if (!model.deployed) return "";
   const Deployed& deployed = *model.deployed;
   return fmt::format(
-      " The deployed parameters, {} above the minimum, give it this logit as well; their own "
+      " The deployed parameters{}, {} above the minimum, give it this logit as well; their own "
       "threshold is {}, and the difference bounds what {} arithmetic loses of their score.",
-      number_text(deployed.excess), number_text(deployed.threshold), enum_name(deployed.precision));
+      whose, number_text(deployed.excess), number_text(deployed.threshold),
+      enum_name(deployed.precision));
 }
 
 std::string set_text(const Model& model, const SetChoice& choice, double epsilon, double threshold);
@@ -105,7 +106,10 @@ SetChoice with_stated_damping(const SetChoice& choice, const Model& model) {
 
 std::string claim_text(const Model& model, const SetChoice& choice, double epsilon,
                        double threshold) {
-  return set_text(model, choice, epsilon, threshold) + deployed_text(model);
+  std::string text = set_text(model, choice, epsilon, threshold) + deployed_text(model, "");
+  for (std::size_t k = 0; k < choice.members.size(); ++k)
+    text += deployed_text(*choice.members[k], fmt::format(" of model {}", k + 2));
+  return text;
 }
 
 namespace {

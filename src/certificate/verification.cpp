@@ -335,6 +335,10 @@ Verification Verifier::verify(const Certificate& certificate) const {
         check_head(model, EliminatedHessian(hessian_of(model, certificate.damping)),
                    encode(model, certificate.point), own, member.worst_model, result.failures);
     result.robust_logit = std::min(result.robust_logit, one.robust_logit);
+    if (model.deployed) {
+      own.threshold = std::max(own.threshold, model.decision.threshold);
+      check_deployed(model, encode(model, certificate.point), own, result.failures);
+    }
   }
   if (with_stated_damping(choice, *model_).damping != certificate.damping ||
       certificate.claim !=

@@ -9,6 +9,7 @@
 
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
+#include "ellice/core/number_text.hpp"
 #include "ellice/data/encoder.hpp"
 #include "ellice/data/lending.hpp"
 
@@ -346,6 +347,12 @@ Dataset prepare(const Recipe& recipe, const std::string& path) {
       data.raw(static_cast<Index>(i), static_cast<Index>(j)) =
           raw_value(table, rows[i], sources[j]);
     }
+  }
+  // Files of people have the codes, too: read as empty cells, they become what they were here.
+  for (const double code : recipe.missing_codes) {
+    data.schema.missing = MissingPolicy::median;
+    data.schema.missing_values.push_back(number_text(code));
+    for (const Feature& feature : data.schema.features) data.fill[feature.name] = recipe.fill;
   }
   if (rows.size() < table.rows()) {
     data.dropped.emplace(

@@ -6,12 +6,13 @@ namespace ellice {
 
 namespace {
 
-/// Of a bin there is one nearest number; with a rule any of its numbers could be the one.
+/// Of a bin there is one nearest number; with a linear rule any of its numbers could be the one.
 void refuse_binned(const YamlEntry& item, const std::string& text, const Feature& feature) {
   if (!feature.is_binned()) return;
   item.fault(
-      "rule \"{}\": found feature \"{}\" of kind binned, which no rule may name: a plan has the "
-      "nearest number of a bin; use min, max, direction or allowed",
+      "rule \"{}\": found feature \"{}\" of kind binned, which no linear rule may name: a plan "
+      "has the nearest number of a bin, and the rule may need another one of the same bin; use "
+      "min, max, direction, allowed, or a rule with \"if\"",
       text, feature.name);
 }
 
@@ -24,7 +25,6 @@ void check_move(const YamlEntry& item, const std::string& text, const Move& move
                suggestion(move.feature, feature_names(schema)));
   }
   const Feature& feature = schema.features[*found];
-  refuse_binned(item, text, feature);
   const bool ordered = has_order(feature);
   switch (move.kind) {
     case Move::Kind::rises:

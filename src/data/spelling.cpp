@@ -76,6 +76,10 @@ std::string display_with_unit(const Feature& feature, const Value& value) {
   return display_value(feature, value) + (feature.unit.empty() ? "" : " " + feature.unit);
 }
 
+std::string display_points(double points) {
+  return display_number(std::round(points * 100) / 100 + 0.0);
+}
+
 std::string display_percent(double share) {
   if (share > 0 && share < 0.0005) return "< 0.1 %";
   if (share < 1 && share >= 0.9995) return "> 99.9 %";

@@ -27,6 +27,9 @@ namespace ellice {
 /// With the feature's unit, if it has one: 26 500 EUR/year.
 [[nodiscard]] std::string display_with_unit(const Feature& feature, const Value& value);
 
+/// Points of a scorecard, to two digits behind the point: 1 512, 37.25.
+[[nodiscard]] std::string display_points(double points);
+
 /// 0.312 as 31.2 %; what rounds to 0 or 100 % without being it becomes < 0.1 % or > 99.9 %.
 [[nodiscard]] std::string display_percent(double share);
 

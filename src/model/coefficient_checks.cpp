@@ -14,6 +14,8 @@ namespace {
 constexpr double written_tolerance = 1e-3;
 // Of the curvature, by the digits of the covariance.
 constexpr double identity_tolerance = 1e-5;
+// Of the logits' mean square, by points that were rounded.
+constexpr double logit_tolerance = 1e-2;
 
 class Check {
  public:
@@ -33,6 +35,25 @@ class Check {
                   "same model, and were it {} rows?",
                   coefficients_->source, number_text(found), number_text(least), number_text(most),
                   coefficients_->rows);
+  }
+
+  /// Σwη² of the rows' logits η, weighted by w = p(1 − p), cannot be larger than w itself allows.
+  void logits() const {
+    const auto p = static_cast<Index>(coefficients_->terms.size());
+    Eigen::Matrix<long double, Eigen::Dynamic, 1> estimates(p);
+    for (Index t = 0; t < p; ++t)
+      estimates(t) = coefficients_->terms[static_cast<std::size_t>(t)].estimate;
+    const double whole = at(matched_->intercept, matched_->intercept);
+    const double square = static_cast<double>(estimates.dot(*curvature_ * estimates)) / whole;
+    const double most = 1 / (2 + 2 * std::cosh(std::sqrt(square)));
+    require_input(
+        whole <= most * (1 + logit_tolerance),
+        "{}: by these estimates and this covariance the rows' logits have a mean square "
+        "of {} where p(1 - p) is large, and its mean, {}, could not be more than {}; do "
+        "estimates and covariance name their terms alike, are both in the same units, and "
+        "were it {} rows?",
+        coefficients_->source, number_text(square), number_text(whole), number_text(most),
+        coefficients_->rows);
   }
 
   /// x² = x for an indicator, and of one feature two are never 1 together.
@@ -101,6 +122,7 @@ void check_curvature(const LongMatrix& curvature, double loss, const Coefficient
                      const MatchedTerms& matched, const Encoder& encoder) {
   const Check check(curvature, coefficients, matched);
   check.intercept(loss);
+  check.logits();
   for (std::size_t t = 0; t < matched.column.size(); ++t) {
     if (!matched.column[t]) continue;
     if (matched.is_indicator[t]) {

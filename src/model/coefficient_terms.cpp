@@ -4,8 +4,10 @@
 #include <array>
 #include <cctype>
 
+#include "core/infinity.hpp"
 #include "core/utf8.hpp"
 #include "ellice/core/error.hpp"
+#include "ellice/data/csv.hpp"
 
 namespace ellice {
 
@@ -55,9 +57,48 @@ bool is_whole_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+/// A text without blanks, letters small.
+std::string folded(std::string_view text) {
+  std::string result = lower_case(text);
+  std::erase(result, ' ');
+  return result;
+}
+
+/// The end of an interval; ±∞ as programs write it.
+std::optional<double> end_of(std::string_view text) {
+  if (text == "-inf" || text == "-infinity") return -infinity;
+  if (text == "inf" || text == "+inf" || text == "infinity") return infinity;
+  double value = 0;
+  if (!parse_number(text, value)) return std::nullopt;
+  return value;
+}
+
+/// Whether a term's word for a bin is that bin: an interval with its ends, «(0.30, 0.6]», or a
+/// code.
+bool is_bin(std::string_view word, const Bins& bins, std::size_t bin) {
+  const std::string text = folded(word);
+  if (bin >= bins.intervals()) {
+    double code = 0;
+    return parse_number(text, code) && bins.special[bin - bins.intervals()].number == code;
+  }
+  const std::size_t comma = text.find(',');
+  const bool is_interval = text.size() > 3 && (text.front() == '(' || text.front() == '[') &&
+                           (text.back() == ')' || text.back() == ']') && comma != std::string::npos;
+  if (!is_interval) return false;
+  const std::string_view ends = std::string_view(text).substr(1, text.size() - 2);
+  // Which end belongs to it is no matter at infinity.
+  const bool is_right = bins.closed == Bins::Closed::right;
+  const bool opens_well = bin == 0 || text.front() == (is_right ? '(' : '[');
+  const bool closes_well = bin + 1 == bins.intervals() || text.back() == (is_right ? ']' : ')');
+  return opens_well && closes_well && end_of(ends.substr(0, comma - 1)) == bins.lower(bin) &&
+         end_of(ends.substr(comma)) == bins.upper(bin);
+}
+
 /// Whether a term's word for a level is that level: as it is written, or, where that is the text of
 /// no level, as the same whole number («2.0» of a column that pandas holds as floats, for «2»).
-bool is_level(std::string_view word, const Feature& feature, const std::string& level) {
+bool is_level(std::string_view word, const Feature& feature, std::size_t index) {
+  if (feature.is_binned()) return is_bin(word, feature.bins, index);
+  const std::string& level = feature.levels[index];
   if (word == level) return true;
   constexpr std::string_view fraction = ".0";
   if (!word.ends_with(fraction) || !is_whole_number(level)) return false;
@@ -66,8 +107,8 @@ bool is_level(std::string_view word, const Feature& feature, const std::string& 
 }
 
 /// Whether a term is what some program calls the indicator of a level.
-bool names_level(std::string_view term, const Feature& feature, const std::string& level) {
-  if (!feature.one_hot.empty()) return unquoted(term) == level;
+bool names_level(std::string_view term, const Feature& feature, std::size_t level) {
+  if (!feature.one_hot.empty()) return unquoted(term) == feature.levels[level];
   if (const std::optional<Treatment> treatment = as_treatment(term))
     return treatment->feature == feature.name && is_level(treatment->level, feature, level);
   for (const std::string_view before : {"{}", "`{}`", "factor({})", "as.factor({})"}) {
@@ -154,15 +195,14 @@ class Matching {
     for (std::size_t j = 0; j < schema_->features.size(); ++j) {
       const Feature& feature = schema_->features[j];
       match(j, column);
-      column += feature.kind == FeatureKind::categorical ? static_cast<Index>(feature.levels.size())
-                                                         : Index{1};
+      column += feature.has_indicators() ? static_cast<Index>(entries_of(feature)) : Index{1};
     }
   }
 
   /// Everything but categories: by the feature's name.
   void match_name(std::size_t j, Index column) {
     const Feature& feature = schema_->features[j];
-    if (feature.kind == FeatureKind::categorical) return;
+    if (feature.has_indicators()) return;
     const std::optional<std::size_t> term =
         find([&](const std::string& name) { return unquoted(name) == feature.name; },
              fmt::format("\"{}\"", feature.name));
@@ -179,13 +219,13 @@ class Matching {
 
   void match_levels(std::size_t j, Index column) {
     const Feature& feature = schema_->features[j];
-    if (feature.kind == FeatureKind::categorical) match_category(feature, column);
+    if (feature.has_indicators()) match_category(feature, column);
     if (feature.kind != FeatureKind::binary) return;
     if (std::find(result_.column.begin(), result_.column.end(), std::optional(column)) !=
         result_.column.end())
       return;
     for (const std::size_t level : {1, 0}) {
-      const std::optional<std::size_t> term = find_level(feature, feature.levels[level]);
+      const std::optional<std::size_t> term = find_level(feature, level);
       if (!term) continue;
       take(*term, column, feature);
       result_.is_negated[*term] = level == 0;
@@ -195,19 +235,27 @@ class Matching {
                       feature.levels[1]));
   }
 
-  std::optional<std::size_t> find_level(const Feature& feature, const std::string& level) const {
+  [[nodiscard]] static std::size_t entries_of(const Feature& feature) {
+    return feature.is_binned() ? feature.bins.count() : feature.levels.size();
+  }
+  [[nodiscard]] static std::string entry_name(const Feature& feature, std::size_t entry) {
+    return feature.is_binned() ? feature.bins.name(entry) : feature.levels[entry];
+  }
+
+  std::optional<std::size_t> find_level(const Feature& feature, std::size_t level) const {
     return find([&](const std::string& name) { return names_level(name, feature, level); },
-                fmt::format("the level \"{}\" of \"{}\"", level, feature.name));
+                fmt::format("the {} \"{}\" of \"{}\"", feature.is_binned() ? "bin" : "level",
+                            entry_name(feature, level), feature.name));
   }
 
   void match_category(const Feature& feature, Index first) {
     std::vector<Index> without;
     std::vector<std::size_t> terms;
     std::vector<Index> group;
-    for (std::size_t k = 0; k < feature.levels.size(); ++k) {
+    for (std::size_t k = 0; k < entries_of(feature); ++k) {
       const Index column = first + static_cast<Index>(k);
       group.push_back(column);
-      if (const std::optional<std::size_t> term = find_level(feature, feature.levels[k])) {
+      if (const std::optional<std::size_t> term = find_level(feature, k)) {
         take(*term, column, feature);
         terms.push_back(*term);
       } else {
@@ -216,16 +264,16 @@ class Matching {
     }
     if (without.size() != 1) {
       const auto level = [&](std::size_t k) {
-        return feature.levels[static_cast<std::size_t>(without[k] - first)];
+        return entry_name(feature, static_cast<std::size_t>(without[k] - first));
       };
+      const std::string_view kind = feature.is_binned() ? "bin" : "level";
       lacks(
           without.empty()
-              ? fmt::format("every level of \"{}\" has a term; one must be the reference, without "
-                            "any",
-                            feature.name)
-              : fmt::format("\"{0}\": the levels \"{1}\" and \"{2}\" have no term (such as "
+              ? fmt::format("every {} of \"{}\" has a term; one must be the reference, without any",
+                            kind, feature.name)
+              : fmt::format("\"{0}\": the {3}s \"{1}\" and \"{2}\" have no term (such as "
                             "{0}={2}); one, the reference, has none",
-                            feature.name, level(0), level(1)));
+                            feature.name, level(0), level(1), kind));
       return;
     }
     for (const std::size_t term : terms) result_.reference_of[term] = without.front();
@@ -241,8 +289,7 @@ class Matching {
   void take(std::size_t term, Index column, const Feature& feature) {
     taken_[term] = true;
     result_.column[term] = column;
-    result_.is_indicator[term] =
-        feature.kind == FeatureKind::binary || feature.kind == FeatureKind::categorical;
+    result_.is_indicator[term] = feature.kind == FeatureKind::binary || feature.has_indicators();
   }
 
   const std::vector<std::string>* terms_;

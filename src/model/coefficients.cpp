@@ -73,6 +73,55 @@ ColumnStatistics of_number(const Feature& feature, const Coefficient& term, cons
   return result;
 }
 
+/// Of a number that the model sees by its bins: as if it were spread evenly within each of them,
+/// the bins with the weights that the covariance shows, or all alike where it shows none.
+ColumnStatistics of_bins(const Feature& feature, const std::vector<double>& weights,
+                         const std::string& source) {
+  const Bins& bins = feature.bins;
+  require_input(feature.immutable || (feature.min && feature.max),
+                "{}: nothing says which values \"{}\" takes: give `min` and `max` in the schema",
+                source, feature.name);
+  const double first = bins.edges.empty() ? 0 : bins.edges.front();
+  const double last = bins.edges.empty() ? 0 : bins.edges.back();
+  const double room = std::max(last - first, 1.0);
+  ColumnStatistics result{.min = feature.min.value_or(first - room),
+                          .max = feature.max.value_or(last + room)};
+  double total = 0;
+  double sum = 0;
+  double squares = 0;
+  for (std::size_t k = 0; k < bins.intervals(); ++k) {
+    const double low = std::clamp(bins.lower(k), result.min, result.max);
+    const double high = std::clamp(bins.upper(k), result.min, result.max);
+    const double weight = weights.empty() ? 1 : std::max(weights[k], 0.0);
+    total += weight;
+    sum += weight * (low + high) / 2;
+    squares += weight * (low * low + low * high + high * high) / 3;
+  }
+  result.mean = total > 0 ? sum / total : (result.min + result.max) / 2;
+  const double variance = total > 0 ? squares / total - result.mean * result.mean : 0;
+  result.scale = variance > 0 ? std::sqrt(variance) : 1;
+  return result;
+}
+
+/// The weights of a feature's bins by p(1 − p); none where bins have values.
+std::vector<double> bin_weights(const LongMatrix& curvature, const MatchedTerms& matched,
+                                const Feature& feature, Index first) {
+  if (!feature.has_indicators()) return {};
+  const auto i = static_cast<Index>(matched.intercept);
+  std::vector<double> result(feature.bins.count(), -1);
+  double others = 0;
+  for (std::size_t t = 0; t < matched.column.size(); ++t) {
+    if (!matched.column[t]) continue;
+    const Index bin = *matched.column[t] - first;
+    if (bin < 0 || bin >= static_cast<Index>(result.size())) continue;
+    const auto weight = static_cast<double>(curvature(i, static_cast<Index>(t)) / curvature(i, i));
+    result[static_cast<std::size_t>(bin)] = weight;
+    others += weight;
+  }
+  std::replace(result.begin(), result.end(), -1.0, 1 - others);
+  return result;
+}
+
 ColumnStatistics of_ordinal(const Feature& feature) {
   const auto levels = static_cast<double>(feature.levels.size());
   return {.mean = (levels - 1) / 2,
@@ -88,9 +137,17 @@ Encoder encoder_of(const Coefficients& coefficients, const Schema& schema,
                 "`missing: error` or `missing: level` there",
                 coefficients.source);
   std::map<std::string, ColumnStatistics> known;
+  Index column = 0;
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
     const Feature& feature = schema.features[j];
-    if (feature.is_number()) {
+    const Index first = column;
+    column += !feature.has_indicators() ? Index{1}
+              : feature.is_binned()     ? static_cast<Index>(feature.bins.count())
+                                        : static_cast<Index>(feature.levels.size());
+    if (feature.is_binned()) {
+      known[feature.name] =
+          of_bins(feature, bin_weights(curvature, matched, feature, first), coefficients.source);
+    } else if (feature.is_number()) {
       const std::size_t term = *matched.number[j];
       known[feature.name] = of_number(feature, coefficients.terms[term],
                                       moments_of(curvature, matched, term), coefficients.source);
@@ -271,11 +328,6 @@ Model model_of(const Coefficients& coefficients, const Schema& schema) {
   require_input(schema.target.classes.empty(),
                 "{}: the schema has several classes; coefficients give the log-odds of one label",
                 source);
-  for (const Feature& feature : schema.features) {
-    require_input(!feature.is_binned(),
-                  "{}: feature \"{}\" is binned, and coefficients are those of numbers and levels",
-                  source, feature.name);
-  }
   std::vector<std::string> names;
   for (const Coefficient& term : coefficients.terms) names.push_back(term.term);
   const MatchedTerms matched = match_terms(names, schema, source);

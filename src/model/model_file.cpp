@@ -11,6 +11,7 @@
 #include "ellice/core/sha256.hpp"
 #include "ellice/solver/cholesky.hpp"
 #include "model/network_file.hpp"
+#include "model/score_points.hpp"
 #include "model/softmax_objective.hpp"
 
 namespace ellice {
@@ -27,7 +28,7 @@ int version_of(const Model& model) {
   const std::vector<Feature>& features = model.schema().features;
   const bool has_bins = std::any_of(features.begin(), features.end(),
                                     [](const Feature& feature) { return feature.is_binned(); });
-  const bool is_first = !model.origin && !model.deployed && !training.weights &&
+  const bool is_first = !model.origin && !model.deployed && !model.points && !training.weights &&
                         training.penalty_factors.size() == 0 && !has_bins &&
                         model.network.kind != NetworkKind::nam;
   return is_first ? first_version : model_version;
@@ -354,6 +355,8 @@ Model read_document(const Json& value, const std::string& source) {
     model.deployed =
         deployed_from_json(object.object("deployed"), model.network, model.decision.threshold);
   }
+  if (object.has("scorecard"))
+    model.points = score_points_from_json(object.object("scorecard"), model);
   if (object.has("recommended")) model.recommended = object.object("recommended").value();
   if (object.has("rows")) {
     model.rows = rows_from_json(object.object("rows"), columns, model.training.rows,
@@ -379,6 +382,7 @@ Json to_json(const Model& model) {
     result["origin"] = origin_to_json(*model.origin);
   }
   if (model.deployed) result["deployed"] = deployed_to_json(*model.deployed);
+  if (model.points) result["scorecard"] = to_json(*model.points, model.schema());
   if (model.recommended) result["recommended"] = **model.recommended;
   if (model.rows) {
     result["rows"] = {{"encoded", to_json_rows(model.rows->encoded)},

@@ -39,7 +39,6 @@ class PmmlScorecard {
     for (const xml_node child : model.child("Characteristics").children("Characteristic"))
       card.characteristics.push_back(read_characteristic(child, ++count));
     require_input(!card.characteristics.empty(), "{}: <Scorecard>: no <Characteristic>", *source_);
-    card.closed = closed_.value_or(Bins::Closed::left);
     return card;
   }
 
@@ -88,26 +87,48 @@ class PmmlScorecard {
       }
       predicate = child;
     }
+    return read_parts(predicate, bin, feature);
+  }
+
+  std::vector<ScorecardBin> read_parts(xml_node predicate, const ScorecardBin& bin,
+                                       std::string& feature) {
     const std::string_view kind = predicate.name();
     if (kind == "SimpleSetPredicate") return read_set(predicate, bin, feature);
     ScorecardBin result = bin;
     if (kind == "SimplePredicate") {
       apply(predicate, result, feature);
-    } else if (kind == "CompoundPredicate") {
-      require_input(predicate.attribute("booleanOperator").value() == std::string_view("and"),
-                    "{}: <CompoundPredicate>: booleanOperator: found \"{}\", expected \"and\"",
-                    bin.place, predicate.attribute("booleanOperator").value());
-      for (const xml_node part : predicate.children()) {
-        require_input(part.name() == std::string_view("SimplePredicate"),
-                      "{}: <CompoundPredicate>: found <{}>, expected <SimplePredicate>", bin.place,
-                      part.name());
-        apply(part, result, feature);
-      }
-    } else {
+      return {result};
+    }
+    if (kind != "CompoundPredicate") {
       fail(ErrorCode::input,
            "{}: found {}, expected <SimplePredicate>, <CompoundPredicate> or <SimpleSetPredicate>",
            bin.place, kind.empty() ? std::string("no predicate") : fmt::format("<{}>", kind));
     }
+    const std::string_view operation = predicate.attribute("booleanOperator").value();
+    if (operation == "or") {
+      std::vector<ScorecardBin> parts;
+      for (const xml_node part : predicate.children()) {
+        require_input(part.name() != std::string_view("CompoundPredicate") ||
+                          part.attribute("booleanOperator").value() != std::string_view("or"),
+                      "{}: <CompoundPredicate>: found \"or\" within \"or\", expected one of them",
+                      bin.place);
+        for (ScorecardBin& one : read_parts(part, bin, feature)) parts.push_back(std::move(one));
+      }
+      require_input(!parts.empty(), "{}: <CompoundPredicate>: found nothing in it", bin.place);
+      return parts;
+    }
+    require_input(operation == "and",
+                  "{}: <CompoundPredicate>: booleanOperator: found \"{}\", expected \"and\" or "
+                  "\"or\"",
+                  bin.place, operation);
+    for (const xml_node part : predicate.children()) {
+      require_input(part.name() == std::string_view("SimplePredicate"),
+                    "{}: <CompoundPredicate>: found <{}>, expected <SimplePredicate>", bin.place,
+                    part.name());
+      apply(part, result, feature);
+    }
+    require_input(result.from || result.to || !result.level.empty(),
+                  "{}: <CompoundPredicate>: found nothing in it", bin.place);
     return {result};
   }
 
@@ -126,6 +147,10 @@ class PmmlScorecard {
     const std::string text = predicate.attribute("value").value();
     double value = 0;
     const bool is_number = parse_number(text, value);
+    if (operation == "isMissing") {
+      bin.is_missing = true;
+      return;
+    }
     if (operation == "equal") {
       if (is_number) {
         bin.from = bin.to = value;
@@ -136,22 +161,16 @@ class PmmlScorecard {
     }
     const bool is_lower = operation == "greaterThan" || operation == "greaterOrEqual";
     const bool is_upper = operation == "lessThan" || operation == "lessOrEqual";
-    require_input(
-        is_lower || is_upper,
-        "{}: operator: found \"{}\", expected equal, lessThan, lessOrEqual, greaterThan or "
-        "greaterOrEqual; for missing numbers use a code",
-        bin.place, operation);
+    require_input(is_lower || is_upper,
+                  "{}: operator: found \"{}\", expected equal, lessThan, lessOrEqual, greaterThan, "
+                  "greaterOrEqual or isMissing",
+                  bin.place, operation);
     require_input(is_number, "{}: value: found \"{}\", expected a number", bin.place, text);
     std::optional<double>& end = is_lower ? bin.from : bin.to;
     require_input(!end, "{}: two {} ends, expected one", bin.place, is_lower ? "lower" : "upper");
     end = value;
-    const bool is_left = operation == "greaterOrEqual" || operation == "lessThan";
-    const Bins::Closed closed = is_left ? Bins::Closed::left : Bins::Closed::right;
-    require_input(!closed_ || *closed_ == closed,
-                  "{}: ends belong to the bin below them here and to the one above elsewhere; "
-                  "expected the same in the whole scorecard",
-                  bin.place);
-    closed_ = closed;
+    (is_lower ? bin.has_from : bin.has_to) =
+        operation == "greaterOrEqual" || operation == "lessOrEqual";
   }
 
   std::vector<ScorecardBin> read_set(xml_node predicate, const ScorecardBin& bin,
@@ -202,7 +221,6 @@ class PmmlScorecard {
   const std::string* source_;
   pugi::xml_document document_;
   xml_node root_;
-  std::optional<Bins::Closed> closed_ = {};
 };
 
 }  // namespace

@@ -8,20 +8,24 @@
 #include <vector>
 
 #include "ellice/data/dataset.hpp"
+#include "ellice/model/coefficients.hpp"
 #include "ellice/model/model.hpp"
 
 namespace ellice {
 
-/// One row of a scorecard: an interval, a code (from = to) or a level.
+/// One row of a scorecard: an interval, a single number (from = to) or a level.
 struct ScorecardBin {
   std::optional<double> from = {};  // none: −∞
   std::optional<double> to = {};    // none: ∞
-  std::string level = {};           // of a category; beside a code its meaning
+  bool has_from = true;             // whether the end itself belongs to it
+  bool has_to = false;
+  std::string level = {};   // of a category; beside a single number its meaning as a code
+  bool is_missing = false;  // of an empty cell
   double points = 0;
   std::string reason = {};  // code of an adverse action
   std::string place = {};   // in the file, for messages
 
-  [[nodiscard]] bool is_code() const { return from && to && *from == *to; }
+  [[nodiscard]] bool is_single() const { return from && to && *from == *to; }
 };
 
 struct Characteristic {
@@ -33,47 +37,56 @@ struct Characteristic {
 struct Scorecard {
   std::string source = "scorecard";  // for messages
   std::vector<Characteristic> characteristics = {};
-  double initial = 0;                        // points that everybody has
-  Bins::Closed closed = Bins::Closed::left;  // to which interval a common end belongs
+  double initial = 0;  // points that everybody has
   std::string tool = {};
   std::string sha256 = {};
 };
 
-/// What a score means: at `score` points the odds of the favourable answer are `odds` to one, and
-/// they double every `pdo` points.
-struct ScoreScale {
-  double pdo = 20;
-  double score = 600;
-  double odds = 1;
-
-  /// Points for each unit of the logit.
-  [[nodiscard]] double factor() const;
+/// To which bins the ends of rows with `from` and `to` belong.
+enum class CardEnds {
+  left,   // `from` does, `to` does not
+  right,  // the other way round
+  both,   // of whole numbers: 0 to 11, 12 to 23
 };
 
-/// A CSV file with the columns feature, from, to, points, and where it has them level and reason
-/// (`from` belongs to a bin and `to` does not; a row of the feature «base» has the points of
-/// everybody), or the <Scorecard> of a PMML file. Throws Error{input} naming the line or element:
-/// what is no number, bins that stand twice, overlap or leave a gap.
-[[nodiscard]] Scorecard read_scorecard(const std::string& path, Bins::Closed closed);
+template <>
+struct EnumNames<CardEnds> {
+  static constexpr std::array<std::string_view, 3> names = {"left", "right", "both"};
+};
+
+/// A CSV file with the columns feature, points and from, to (or bin: «[0.3,0.6)»), and where it has
+/// them level and reason (a row of the feature «base» has the points of everybody), or the
+/// <Scorecard> of a PMML file. Throws Error{input} naming the line or element for what is no such
+/// table.
+[[nodiscard]] Scorecard read_scorecard(const std::string& path, CardEnds ends);
 [[nodiscard]] Scorecard parse_scorecard_pmml(const std::string& text, const std::string& source);
 
+/// Whether a row is about empty cells: it says so, or its level is «missing» and none of the
+/// feature's own.
+[[nodiscard]] bool is_about_missing(const ScorecardBin& bin, const Feature& feature);
+
 /// The schema with the scorecard's bins: numbers that it names become binned. Throws Error{input}
-/// for features and levels that do not fit.
+/// naming the line or element: features and levels that do not fit, bins that stand twice, overlap
+/// or leave a gap.
 [[nodiscard]] Schema schema_of(const Scorecard& card, const Schema& schema);
 
-/// The logit's parameters [w; b] on the columns of an encoder of that schema; features that the
-/// scorecard does not name have 0.
-[[nodiscard]] Vector parameters_of(const Scorecard& card, const ScoreScale& scale,
-                                   const Encoder& encoder);
+/// The points by feature of that schema, bin and level.
+[[nodiscard]] ScorePoints points_of(const Scorecard& card, const ScoreScale& scale,
+                                    std::optional<double> cut_off, const Schema& schema);
 
 /// The scorecard as a model that decides elsewhere (docs/theory.md, Result 56), with the rows that
 /// it was made from, read by schema_of(). The objective is that of additive models: λ·π of each bin
-/// and level, π the share of rows in it.
-[[nodiscard]] Model model_of(const Scorecard& card, const ScoreScale& scale, const Dataset& data,
-                             double l2, bool store_rows);
+/// and level, π the share of rows in it. Accepted is who has the points of the cut-off, or else
+/// even odds.
+[[nodiscard]] Model model_of(const Scorecard& card, const ScoreScale& scale,
+                             std::optional<double> cut_off, const Dataset& data, double l2,
+                             bool store_rows);
 
-/// «base» and for each feature and bin its reason code, as the reason table of `explain` is written
-/// (YAML); empty where the scorecard has none.
-[[nodiscard]] std::string reason_table(const Scorecard& card);
+/// The same without any row: points are the estimates of a logistic regression on the bins, of
+/// which `known` has the covariance, the number of rows and the log-likelihood (docs/theory.md,
+/// Result 52). Of each feature the covariance leaves one bin or level out, the reference.
+[[nodiscard]] Model model_of(const Scorecard& card, const ScoreScale& scale,
+                             std::optional<double> cut_off, const Coefficients& known,
+                             const Schema& schema);
 
 }  // namespace ellice

@@ -58,6 +58,24 @@ std::string signed_number(double value) {
   return fmt::format("{}{:.2f}", value < 0 ? "−" : "+", std::abs(value));
 }
 
+std::string signed_points(double points) {
+  return (points > 0 ? "+" : "") + display_points(points);
+}
+
+std::string points_text(double points) {
+  const std::string text = signed_points(points);
+  return text + (text == "+1" || text == "-1" ? " point" : " points");
+}
+
+std::string score_text(const Score& score) {
+  return fmt::format("{} points now{}; {} {} needed", display_points(score.now),
+                     score.after && *score.after != score.now
+                         ? fmt::format(", {} with these changes", display_points(*score.after))
+                         : "",
+                     (score.is_upper ? "at most " : "") + display_points(score.needed),
+                     score.is_upper ? "is" : "are");
+}
+
 std::string display_contribution(double contribution) {
   if (std::abs(contribution) >= 0.005) return signed_number(contribution);
   return (contribution < 0 ? "−" : "+") + display_rounded(std::abs(contribution), 1);

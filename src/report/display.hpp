@@ -26,6 +26,12 @@ namespace ellice {
 /// A logit with its sign and two digits behind the point: −0.83, +1.20.
 [[nodiscard]] std::string signed_number(double value);
 
+/// What a change adds to a score: «+45», «+45 points».
+[[nodiscard]] std::string signed_points(double points);
+[[nodiscard]] std::string points_text(double points);
+/// «512 points now, 588 with these changes; 560 are needed».
+[[nodiscard]] std::string score_text(const Score& score);
+
 /// What a reason takes off the logit: −0.83, or −0.0004 where two digits would show nothing.
 [[nodiscard]] std::string display_contribution(double contribution);
 

@@ -93,7 +93,9 @@ TemplateFields letter_fields() {
   reason.lists["coded"].texts = {"code"};
   fields.lists["why"].lists = {{"listed", {}}, {"reasons", std::move(reason)}};
   TemplateFields plan{.texts = {"until", "how_checked", "certificate"}};
-  plan.lists = {{"steps", {.texts = {"text", "feature", "from", "to"}}}, {"conditions", text}};
+  plan.lists = {{"steps", {.texts = {"text", "feature", "from", "to"}}},
+                {"score", text},
+                {"conditions", text}};
   fields.lists["plan"] = std::move(plan);
   fields.lists["no_plan"] = text;
   return fields;
@@ -219,6 +221,12 @@ TemplateValues LetterWriter::step(const Change& change) const {
   entry.texts = {{"feature", title}, {"from", from}, {"to", to}};
   entry.texts["text"] =
       messages_.text(step_key(about, change), {{"feature", title}, {"from", from}, {"to", to}});
+  if (change.points) {
+    const std::string points =
+        (*change.points > 0 ? "+" : "") + messages_.number(display_points(*change.points));
+    entry.texts["text"] =
+        messages_.text("step_points", {{"step", entry.texts["text"]}, {"points", points}});
+  }
   return entry;
 }
 
@@ -264,6 +272,15 @@ TemplateValues LetterWriter::plan(const Answer& answer) const {
       messages_.text(answer.certificate->epsilon > 0 ? "checked" : "checked_present");
   for (const Change& change : by_ease(answer, model.encoder, request_->problem.cost))
     entry.lists["steps"].push_back(step(change));
+  if (answer.score && answer.score->after) {
+    const auto points = [&](double number) { return messages_.number(display_points(number)); };
+    entry.lists["score"] = {
+        {.texts = {
+             {"text", messages_.text(answer.score->is_upper ? "score_at_most" : "score_at_least",
+                                     {{"now", points(answer.score->now)},
+                                      {"after", points(*answer.score->after)},
+                                      {"needed", points(answer.score->needed)}})}}}};
+  }
   for (const std::string& condition : conditions(answer))
     entry.lists["conditions"].push_back({.texts = {{"text", condition}}});
   return entry;

@@ -60,17 +60,35 @@ std::string heading(const Answer& answer, const TextOptions& options) {
 }
 
 /// The rows of a schema's features with arrows where they differ.
+/// A scorecard's changes have points.
 std::string change_table(const Schema& schema, const RawRow& from, const RawRow& to,
-                         const TextOptions& options) {
-  TextTable table({left, right, left, right, left});
-  table.header({"feature", "now", "→", "change to", "unit"});
+                         const TextOptions& options, const std::vector<Change>& changes = {}) {
+  const auto points = [&](const std::string& feature) -> std::string {
+    for (const Change& change : changes) {
+      if (change.feature == feature && change.points) return signed_points(*change.points);
+    }
+    return "";
+  };
+  const bool has_points = std::any_of(changes.begin(), changes.end(),
+                                      [](const Change& change) { return change.points; });
+  std::vector<TextTable::Align> columns = {left, right, left, right, left};
+  std::vector<std::string> header = {"feature", "now", "→", "change to", "unit"};
+  if (has_points) {
+    columns.push_back(right);
+    header.emplace_back("points");
+  }
+  TextTable table(columns);
+  table.header(header);
   std::vector<bool> dimmed = {false, false};  // header and its rule
   for (std::size_t j = 0; j < schema.features.size(); ++j) {
     const Feature& feature = schema.features[j];
     const bool same = from[j] == to[j];
     if (same && !options.all_features) continue;
-    table.row({feature_label(feature), display_start(feature, from[j], to[j]), same ? "" : "→",
-               same ? "–" : display_value(feature, to[j]), feature.unit});
+    std::vector<std::string> cells = {feature_label(feature),
+                                      display_start(feature, from[j], to[j]), same ? "" : "→",
+                                      same ? "–" : display_value(feature, to[j]), feature.unit};
+    if (has_points) cells.push_back(points(feature.name));
+    table.row(cells);
     dimmed.push_back(same && options.colour);
   }
   return indented(table.text(), dimmed);
@@ -97,12 +115,13 @@ std::string reasons_text(const Answer& answer, const Schema& schema) {
   if (!answer.reasons || answer.plan > 0) return "";
   std::vector<std::string> parts;
   for (const Reason& reason : answer.reasons->items) {
-    parts.push_back(fmt::format("{}{} {}", reason.code ? "[" + *reason.code + "] " : "",
-                                title_of(schema, reason.feature),
-                                display_contribution(reason.contribution)));
+    parts.push_back(fmt::format(
+        "{}{} {}", reason.code ? "[" + *reason.code + "] " : "", title_of(schema, reason.feature),
+        reason.points ? points_text(*reason.points) : display_contribution(reason.contribution)));
   }
   std::string text =
-      fmt::format("  declined, principal reasons (logit, base model): {}\n",
+      fmt::format("  declined, principal reasons ({}): {}\n",
+                  answer.score ? "points, scorecard" : "logit, base model",
                   parts.empty() ? "none beyond the comparison's" : visible(joined(parts)));
   if (const std::vector<std::string> named = protected_reasons(*answer.reasons, schema);
       !named.empty()) {
@@ -181,9 +200,11 @@ std::string body(const Answer& answer, const Appraiser& appraiser, const TextOpt
   if (!is_listed) text += reasons_text(answer, appraiser.schema());
   text += fmt::format("  {}\n", visible(sentence(answer, appraiser.schema())));
   if (!answer.reason.empty() && !is_listed) text += fmt::format("  {}\n", visible(answer.reason));
+  if (answer.score) text += fmt::format("  score: {}\n", score_text(*answer.score));
   if (answer.counterfactual) {
     if (!answer.changes.empty() || options.all_features) {
-      text += change_table(appraiser.schema(), answer.query, *answer.counterfactual, options);
+      text += change_table(appraiser.schema(), answer.query, *answer.counterfactual, options,
+                           answer.changes);
     }
     text += standings(answer, appraiser) + endurance_text(answer);
   }

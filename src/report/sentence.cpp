@@ -64,7 +64,8 @@ std::vector<PlanStep> plan_steps(const Answer& answer, const Schema& schema) {
                      .from = display_start(feature, change.from, change.to),
                      .to = display_value(feature, change.to),
                      .unit = feature.unit,
-                     .within = within(feature, change)});
+                     .within = within(feature, change),
+                     .points = change.points ? points_text(*change.points) : ""});
   }
   return steps;
 }
@@ -81,10 +82,13 @@ std::string joined(const std::vector<std::string>& parts) {
 std::string plan_phrase(const Answer& answer, const Schema& schema) {
   std::vector<std::string> parts;
   for (const PlanStep& step : plan_steps(answer, schema)) {
+    std::vector<std::string> remarks;
+    if (!step.within.empty()) remarks.push_back("anything " + step.within);
+    if (!step.points.empty()) remarks.push_back(step.points);
     parts.push_back(
         fmt::format("{} {} from {} to {}", step.verb, step.feature, step.from, step.to) +
         (step.unit.empty() ? "" : " " + step.unit) +
-        (step.within.empty() ? "" : fmt::format(" (anything {})", step.within)));
+        (remarks.empty() ? "" : fmt::format(" ({})", fmt::join(remarks, "; "))));
   }
   return joined(parts);
 }

@@ -132,6 +132,7 @@ void write_counterfactual(JsonOutput& out, const Answer& answer, const Schema& s
     write_value(out, change.from);
     out.key("to");
     write_value(out, change.to);
+    out.put_if("points", change.points);
     out.end_object();
   }
   out.end_array();
@@ -156,6 +157,15 @@ void write_counterfactual(JsonOutput& out, const Answer& answer, const Schema& s
   }
   put(out, "survival_interval", answer.survival_interval);
   put(out, "survival_spread", answer.survival_spread);
+}
+
+void write(JsonOutput& out, const Score& score) {
+  out.begin_object();
+  out.put("now", score.now);
+  out.put_if("after", score.after);
+  out.put("needed", score.needed);
+  if (score.is_upper) out.put("less_is_better", true);
+  out.end_object();
 }
 
 void write(JsonOutput& out, const Attack& attack) {
@@ -196,6 +206,10 @@ void write_members(JsonOutput& out, const Answer& answer, const Schema& schema) 
     write_json(out, *answer.reasons);
   }
   if (!answer.held.empty()) out.put("held", answer.held);
+  if (answer.score) {
+    out.key("score");
+    write(out, *answer.score);
+  }
   if (answer.counterfactual) write_counterfactual(out, answer, schema);
   out.put_if("gap", answer.gap);
   out.put_if("attained_epsilon", answer.attained_epsilon);

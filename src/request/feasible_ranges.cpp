@@ -137,6 +137,16 @@ std::vector<NamedConstraint> FeasibleSet::constraints() const {
 }
 
 FeatureRange FeasibleSet::build_range(std::size_t j, const NamedConstraint* besides) const {
+  const Feature& feature = encoder_->schema().features[j];
+  FeatureRange range = number_range(j, besides);
+  if (range.fixed) return range;
+  if (feature.is_binned()) list_bins(j, range);
+  if (feature.kind != FeatureKind::numeric)
+    range.held = range.beyond(range.query, 1) || range.beyond(range.query, -1);
+  return range;
+}
+
+FeatureRange FeasibleSet::number_range(std::size_t j, const NamedConstraint* besides) const {
   using Kind = NamedConstraint::Kind;
   const Feature& feature = encoder_->schema().features[j];
   const FeatureLimits& limits = own_limits_[j];
@@ -154,9 +164,6 @@ FeatureRange FeasibleSet::build_range(std::size_t j, const NamedConstraint* besi
   limit(j, limits, besides, range);
   put_on_grid(j, besides, range);
   apply_decisions(j, range);
-  if (feature.is_binned()) list_bins(j, range);
-  if (feature.kind != FeatureKind::numeric)
-    range.held = range.beyond(range.query, 1) || range.beyond(range.query, -1);
   return range;
 }
 
@@ -190,7 +197,7 @@ void FeasibleSet::list_bins(std::size_t j, FeatureRange& range) const {
     return std::nullopt;
   };
   for (std::size_t bin = 0; bin < bins.intervals() && range.lower <= range.upper; ++bin) {
-    if (bin == own) continue;
+    if (bin == own && range.keeps) continue;
     const double up = std::max({bins.lower(bin), range.lower, range.query});
     const double down = std::min({bins.upper(bin), range.upper, range.query});
     std::optional<double> nearest = walk(bin, up, 1);
@@ -204,7 +211,7 @@ void FeasibleSet::list_bins(std::size_t j, FeatureRange& range) const {
   range.allowed.clear();
   for (const Number& number : numbers) {
     const bool is_beaten =
-        number.columns == query ||
+        (number.columns == query && range.keeps) ||
         std::any_of(numbers.begin(), numbers.end(), [&](const Number& other) {
           return other.columns == number.columns &&
                  (away(other.value) < away(number.value) ||

@@ -157,7 +157,7 @@ std::vector<FeasibleSet> FeasibleSet::branches() const {
       };
       FeasibleSet without = decided(false);
       // Where the condition cannot come true, its being false restricts nothing.
-      const bool is_idle = without.ranges_[condition] == part.ranges_[condition];
+      const bool is_idle = without.number_range(condition) == part.number_range(condition);
       if (!without.is_empty()) split.push_back(std::move(without));
       if (is_idle) continue;
       FeasibleSet with = decided(true);

@@ -235,9 +235,13 @@ std::vector<std::string> FeasibleSet::violations(VectorArg raw) const {
   std::vector<std::string> result;
   for (std::size_t j = 0; j < ranges_.size(); ++j) {
     const double value = raw(static_cast<Index>(j));
-    const FeatureRange& range = ranges_[j];
-    if (range.contains(value)) continue;
-    const std::string& name = schema.features[j].name;
+    const Feature& feature = schema.features[j];
+    // Of a bin any number will do, not the nearest alone.
+    const FeatureRange range = feature.is_binned() ? number_range(j) : ranges_[j];
+    const bool is_code =
+        feature.is_binned() && value != range.query && feature.bins.code(value) != nullptr;
+    if (range.contains(value) && !is_code) continue;
+    const std::string& name = feature.name;
     if (range.fixed) {
       result.push_back(fmt::format("{}: changed from {} although it may not change", name,
                                    value_text(j, range.query)));

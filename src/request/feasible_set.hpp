@@ -156,11 +156,14 @@ class FeasibleSet {
   /// What the feature's constraints leave of its values; `besides` is lifted, too.
   [[nodiscard]] FeatureRange build_range(std::size_t feature,
                                          const NamedConstraint* besides = nullptr) const;
+  /// The same before a binned feature is told by its bins: all its numbers, codes among them.
+  [[nodiscard]] FeatureRange number_range(std::size_t feature,
+                                          const NamedConstraint* besides = nullptr) const;
   void limit(std::size_t feature, const FeatureLimits& limits, const NamedConstraint* besides,
              FeatureRange& range) const;
   void put_on_grid(std::size_t feature, const NamedConstraint* besides, FeatureRange& range) const;
-  /// Of a binned feature: the nearest number of each bin that the range leaves (theory.md, Result
-  /// 60).
+  /// Of a binned feature: the nearest number of each bin that the range leaves, of the own bin
+  /// where a branch demands a change (theory.md, Result 60).
   void list_bins(std::size_t feature, FeatureRange& range) const;
   /// Lower and upper end of the training range, enlarged to contain the query.
   [[nodiscard]] std::pair<double, double> training_range(std::size_t feature) const;

@@ -5,6 +5,7 @@
 
 #include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
+#include "model/score_points.hpp"
 #include "request/farthest.hpp"
 #include "request/model_rules.hpp"
 #include "sets/ellipsoid.hpp"
@@ -117,13 +118,20 @@ Assembler::Assembler(const Problem& problem)
 Answer Assembler::begin(const Query& query, const FeasibleSet& feasible) const {
   const Encoder& encoder = problem_->model->encoder;
   const std::optional<Contest>& contest = problem_->set.contest;
-  return {.query_index = query.index,
-          .id = query.id,
-          .target =
-              contest ? problem_->model->decision.classes[static_cast<std::size_t>(contest->winner)]
-                      : "",
-          .query = encoder.values({query.raw.data(), static_cast<std::size_t>(query.raw.size())}),
-          .query_violations = feasible.query_violations()};
+  Answer answer{
+      .query_index = query.index,
+      .id = query.id,
+      .target = contest
+                    ? problem_->model->decision.classes[static_cast<std::size_t>(contest->winner)]
+                    : "",
+      .query = encoder.values({query.raw.data(), static_cast<std::size_t>(query.raw.size())}),
+      .query_violations = feasible.query_violations()};
+  if (const std::optional<ScorePoints>& card = problem_->model->points) {
+    answer.score = {.now = points_of(*card, encoder.schema(), answer.query),
+                    .needed = points_needed(*problem_->model, problem_->threshold),
+                    .is_upper = card->scale.pdo < 0};
+  }
+  return answer;
 }
 
 bool Assembler::already_robust(Answer& answer, const FeasibleSet& feasible) const {
@@ -205,6 +213,15 @@ void Assembler::measure(Answer& answer, Candidate row, const FeasibleSet& feasib
     answer.changes.push_back({.feature = encoder.schema().features[j].name,
                               .from = answer.query[j],
                               .to = row.values[j]});
+  }
+  if (const std::optional<ScorePoints>& card = problem_->model->points; card && answer.score) {
+    const Schema& schema = encoder.schema();
+    answer.score->after = points_of(*card, schema, row.values);
+    for (Change& change : answer.changes) {
+      const std::size_t j = *schema.find(change.feature);
+      change.points =
+          points_of(*card, schema, j, change.to) - points_of(*card, schema, j, change.from);
+    }
   }
   answer.counterfactual = std::move(row.values);
   const PlacedRow from{.z = &feasible.query(), .raw = &feasible.query_raw()};

@@ -12,6 +12,7 @@
 #include "ellice/request/answer.hpp"
 #include "model/attribution.hpp"
 #include "model/deciding.hpp"
+#include "model/score_points.hpp"
 #include "request/answer_json.hpp"
 
 namespace ellice {
@@ -195,6 +196,7 @@ void write_json(JsonOutput& out, const Reasons& reasons) {
     write_value(out, reason.value);
     out.put("reference", reason.reference);
     out.put("contribution", reason.contribution);
+    out.put_if("points", reason.points);
     out.put_if("code", reason.code);
     out.put("text", reason.text);
     out.end_object();
@@ -268,6 +270,11 @@ Reason Reasoner::reason(std::size_t feature, const Value& value, double contribu
   if (const ReasonCode* const code = codes_.find(about, value, result.reference)) {
     result.code = code->code;
     if (!code->text.empty()) result.text = code->text;
+  }
+  if (const std::optional<ScorePoints>& card = model_->points) {
+    result.points = contribution * card->scale.factor();
+    const std::string code = reason_of(*card, encoder.schema(), feature, value);
+    if (!result.code && !code.empty()) result.code = code;
   }
   return result;
 }

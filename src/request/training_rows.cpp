@@ -45,6 +45,9 @@ TrainingRows load_training_rows(const std::string& recipe, const Model& model) {
   Dataset data = load_recipe(recipe);
   // A softmax model of two classes lists them in its schema, where the recipe does not.
   if (model.network.kind == NetworkKind::softmax) data.schema.target.classes = data.classes;
+  // How cells of people are read is no matter of the rows.
+  data.schema.missing = model.schema().missing;
+  data.schema.missing_values = model.schema().missing_values;
   require_input(data.schema == model.schema(), "`dataset: {}`: its schema is not the model's",
                 recipe);
   TrainingRows rows = training_rows_of(data, model);

@@ -84,6 +84,22 @@ void bring_near(MixedProblem& mixed) {
   }
 }
 
+/// Groups that must change begin where none of their options is: another number of the own bin is
+/// a change, too, and the solver tells changes by the columns.
+void begin_elsewhere(MixedProblem& mixed) {
+  for (const MixedUnit& unit : mixed.units) {
+    auto own = mixed.query.segment(unit.column, unit.width);
+    const bool is_there =
+        std::any_of(unit.options.begin(), unit.options.end(),
+                    [&](const MixedOption& option) { return option.values == own; });
+    if (unit.stays || !is_there) continue;
+    double least = 0;
+    for (const MixedOption& option : unit.options)
+      least = std::min(least, option.values.minCoeff());
+    own.setConstant(unit.width > 1 ? 0 : least - 1);
+  }
+}
+
 bool can_change(const FeatureRange& range) {
   if (range.fixed) return false;
   return range.has_grid() ? range.beyond(range.query, 1) || range.beyond(range.query, -1)
@@ -217,6 +233,7 @@ MixedProblem MixedExact::problem_for(const Layout& layout, const FeasibleSet& fe
     if (set.size() == plan.size()) mixed.forbidden.push_back(std::move(set));
   }
   for (const ModelRule& rule : feasible.rules()) mixed.rules.push_back(rule.rule);
+  begin_elsewhere(mixed);
   if (starts_near_) bring_near(mixed);
   return mixed;
 }
@@ -229,7 +246,7 @@ Vector MixedExact::row(const Layout& layout, const FeasibleSet& feasible,
     const MixedUnit& unit = layout.units[u];
     const auto j = static_cast<Index>(layout.features[u]);
     const auto now = point.segment(unit.column, unit.width);
-    if (now == feasible.query().segment(unit.column, unit.width)) continue;
+    if (unit.stays && now == feasible.query().segment(unit.column, unit.width)) continue;
     if (unit.is_group()) {
       for (std::size_t k = 0; k < unit.options.size(); ++k) {
         if (unit.options[k].values == now) raw(j) = layout.levels[u][k];
@@ -327,7 +344,7 @@ MixedExact::Found MixedExact::search_branch(const FeasibleSet& unrounded,
   for (std::size_t u = 0; u < grids.units.size(); ++u) {
     MixedUnit& unit = grids.units[u];
     const auto now = found.result.point.segment(unit.column, unit.width);
-    const bool stays = now == feasible.query().segment(unit.column, unit.width);
+    const bool stays = unit.stays && now == feasible.query().segment(unit.column, unit.width);
     if (unit.is_group()) {
       for (std::size_t k = unit.options.size(); k-- > 0;) {
         if (!stays && unit.options[k].values == now) continue;

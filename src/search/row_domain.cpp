@@ -31,6 +31,9 @@ void tighten(FeatureRange& range) {
 }  // namespace
 
 bool RowDomain::Cell::moves() const {
+  // What does not stay moves to whatever is left, another number of the own bin included.
+  if (!stays)
+    return is_category() ? !levels.empty() : !others.fixed && others.lower <= others.upper;
   if (is_category())
     return std::any_of(levels.begin(), levels.end(), [&](double v) { return v != others.query; });
   return !others.fixed && others.lower <= others.upper &&
@@ -73,7 +76,7 @@ void RowDomain::take_bins(Cell& cell, const FeatureRange& range) const {
   };
   FeatureRange& others = cell.others;
   others = {.query = seen(range.query), .keeps = range.keeps, .fixed = range.fixed};
-  cell.numbers.emplace_back(others.query, range.query);
+  if (cell.stays) cell.numbers.emplace_back(others.query, range.query);
   others.lower = infinity;
   others.upper = -infinity;
   if (!range.fixed) {
@@ -259,7 +262,7 @@ Vector RowDomain::row(VectorArg point, VectorArg plane) const {
     } else {
       raw(i) = value_near(cell, point(cell.column), plane(cell.column));
     }
-    if (raw(i) == cell.others.query) continue;
+    if (cell.stays && raw(i) == cell.others.query) continue;
     if (!most_changes_) continue;
     if (cell.counted) {
       if (room > 0) --room;
@@ -303,7 +306,7 @@ RowDomain RowDomain::holding(VectorArg row) const {
     const double value = in_cell(cell, row(static_cast<Index>(cell.feature)));
     if (cell.is_category()) {
       cell.levels = {value};
-      cell.stays = value == cell.others.query;
+      cell.stays = cell.stays && value == cell.others.query;
       cell.counted = cell.counted || !cell.stays;
     } else if (value == cell.others.query && cell.stays) {
       // With a limit of changes what does not change stays, and so does what is discrete or apart.

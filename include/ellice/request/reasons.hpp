@@ -58,7 +58,8 @@ struct Reason {
   /// Of a number its value in the reference, of an ordinal level the mean position (from 0), of any
   /// other level its share of the reference.
   double reference = 0;
-  double contribution = 0;  // to the logit, < 0
+  double contribution = 0;            // to the logit, < 0
+  std::optional<double> points = {};  // of a scorecard: the same to the score
   std::optional<std::string> code = {};
   std::string text = {};
 };
