@@ -14,18 +14,13 @@
 #include "model/row_weights.hpp"
 #include "problem_arguments.hpp"
 #include "report/text_table.hpp"
-#include "sets/epsilon_rule.hpp"
 #include "study/answer_file.hpp"
-#include "study/evaluation.hpp"
-#include "study/evaluation_file.hpp"
+#include "study/judgement.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {
 
 namespace {
-
-// Stream of the seed from which the intervals draw; evaluators have theirs.
-constexpr std::uint64_t interval_stream = 410;
 
 struct EvaluateArguments {
   CommonOptions common = {};
@@ -35,14 +30,8 @@ struct EvaluateArguments {
   std::string queries = {};
   RowArguments rows = {};
   std::string shift_data = {};
-  std::vector<std::string> evaluators = {"retrain", "bootstrap", "dropout", "awp", "ellipsoid"};
-  std::vector<std::string> metrics = {};
-  std::string epsilon = {};
   std::string threshold = {};
-  EvaluatorOptions options = {};
-  PlausibilityOptions plausibility = {};
-  IntervalOptions intervals = {};
-  ExplainedRows explained = ExplainedRows::declined;
+  JudgementQuestion question = {};
   MissingAnswers missing = MissingAnswers::error;
   OutputFormat format = OutputFormat::table;
   std::string output = "-";
@@ -55,14 +44,6 @@ bool is_json(const std::string& path) {
   char first = 0;
   return !(stream >> first) || first == '{' || first == '[';
 }
-
-/// Where answers are not certified for any: that of the paper's tables.
-constexpr const char* usual_epsilon = "10%";
-
-struct JudgedAnswers {
-  AnswerBatch batch = {};              // one for every query
-  std::optional<double> epsilon = {};  // for which they are certified
-};
 
 JudgedAnswers read_answers(const std::string& path, const EvaluateArguments& arguments,
                            const Model& model, double threshold, const Console& console) {
@@ -83,8 +64,8 @@ JudgedAnswers read_answers(const std::string& path, const EvaluateArguments& arg
     file = answers_from_table(table, *queries, model);
   }
   if (queries) {
-    complete_answers(file, *queries, model, threshold, arguments.explained, arguments.missing,
-                     source);
+    complete_answers(file, *queries, model, threshold, arguments.question.explained,
+                     arguments.missing, source);
   } else {
     require_all_answers(file, source);
   }
@@ -100,8 +81,9 @@ JudgedAnswers read_answers(const std::string& path, const EvaluateArguments& arg
                     source, rounded(*file.threshold), rounded(threshold)));
   }
   require_input(!file.answers.empty(), "{}: there are no answers in it", source);
-  JudgedAnswers judged{.batch = answer_batch(file.answers, model, threshold, arguments.explained),
-                       .epsilon = file.epsilon};
+  JudgedAnswers judged{
+      .batch = answer_batch(file.answers, model, threshold, arguments.question.explained),
+      .epsilon = file.epsilon};
   require_input(judged.batch.size() > 0,
                 "{}: there is nobody to judge: the model accepts all {} people as they are; "
                 "--rows all counts them too",
@@ -153,117 +135,37 @@ StoredRows other_rows(const EvaluateArguments& arguments, const Model& model,
   return rows.holdout.rows;
 }
 
-void check_validation(const std::vector<EvaluatorKind>& kinds, const Model& model,
-                      const TrainingRows& rows) {
-  const bool stops_early = model.training.selection.validation.value_or(0) > 0;
-  if (!stops_early || !rows.validation.rows.labels.empty()) return;
-  for (const EvaluatorKind kind : kinds) {
-    const bool trains = kind == EvaluatorKind::retrain || kind == EvaluatorKind::bootstrap ||
-                        kind == EvaluatorKind::shift;
-    require(!trains,
-            "the evaluator {} trains as the model was trained, which needs its validation rows: "
-            "give --data or --dataset",
-            enum_name(kind));
-  }
-}
-
-OutlierFactor make_plausibility(const PlausibilityOptions& options, const StoredRows& fitted,
-                                const Execution& execution) {
-  if (options.lof_reference == OutlierReference::all) {
-    return {fitted.encoded, options.lof_neighbours, execution};
-  }
-  std::vector<Index> rows;
-  for (std::size_t i = 0; i < fitted.labels.size(); ++i) {
-    if (fitted.labels[i] == 1) rows.push_back(static_cast<Index>(i));
-  }
-  const RowMatrix favourable = fitted.encoded(rows, Eigen::all);
-  return {favourable, options.lof_neighbours, execution};
-}
-
 ExitStatus run_evaluate(const EvaluateArguments& arguments) {
   const Console console = begin(arguments.common);
-  const std::vector<EvaluatorKind> kinds = parse_evaluators(arguments.evaluators);
-  EvaluationSetup setup{.variant = arguments.options.variant,
-                        .intervals = arguments.intervals,
-                        .seeds = Random(arguments.common.seed).split(interval_stream)};
-  if (!arguments.metrics.empty()) setup.measures = parse_measures(arguments.metrics);
+  JudgementQuestion question = arguments.question;
+  question.seed = arguments.common.seed;
+  const bool has_shift = asks_for_other_rows(question);
   const Model model = read_model(arguments.model);
-  setup.model = &model;
-  setup.threshold =
+  question.threshold =
       arguments.threshold.empty() ? model.decision.threshold : parse_threshold(arguments.threshold);
   const JudgedAnswers judged =
-      read_answers(arguments.file, arguments, model, setup.threshold, console);
-  const AnswerBatch& batch = judged.batch;
-  const std::string own_epsilon =
-      judged.epsilon.value_or(0) > 0 ? number_text(*judged.epsilon) : std::string(usual_epsilon);
-  const EpsilonRule rule =
-      parse_epsilon_rule(arguments.epsilon.empty() ? own_epsilon : arguments.epsilon);
-  std::optional<AnswerBatch> other_batch;
+      read_answers(arguments.file, arguments, model, question.threshold, console);
+  std::optional<AnswerBatch> against;
   if (!arguments.against.empty()) {
-    other_batch = read_answers(arguments.against, arguments, model, setup.threshold, console).batch;
+    against = read_answers(arguments.against, arguments, model, question.threshold, console).batch;
   }
-
-  const std::shared_ptr<const TrainingRows> known =
+  const std::shared_ptr<const TrainingRows> rows =
       read_needed_rows(arguments.rows, model, console, "evaluate");
-  const TrainingRows& rows = *known;
-  check_validation(kinds, model, rows);
-  const bool has_validation = !rows.validation.rows.labels.empty();
-  const bool has_shift = std::find(kinds.begin(), kinds.end(), EvaluatorKind::shift) != kinds.end();
-  const StoredRows other = has_shift ? other_rows(arguments, model, rows, console) : StoredRows{};
-  const EvaluationSource source{.model = &model,
-                                .fitted = &rows.fitted.rows,
-                                .validation = has_validation ? &rows.validation.rows : nullptr,
-                                .other = has_shift ? &other : nullptr,
-                                .threshold = setup.threshold};
-  const Execution execution{.threads = arguments.common.threads, .progress = console.progress()};
-  EvaluationRequest request{
-      .model_sha256 = model.sha256,
-      .epsilon = rule.resolve(
-          model, {},
-          {.rows = &rows.fitted.rows, .execution = {.threads = arguments.common.threads}}),
-      .epsilon_rule = rule.text,
-      .base_objective = base_objective(source),
-      .columns = model.encoder.columns(),
-      .features = model.schema().features.size(),
-      .evaluators = arguments.options,
-      .plausibility = arguments.plausibility,
-      .intervals = arguments.intervals,
-      .explained = arguments.explained,
-      .seed = arguments.common.seed,
-      .accepted = batch.accepted,
-      .unreadable = batch.unreadable,
-      .further_plans = batch.further_plans};
-
-  std::optional<OutlierFactor> plausibility;
-  if (std::find(setup.measures.begin(), setup.measures.end(), Measure::lof) !=
-      setup.measures.end()) {
-    plausibility.emplace(make_plausibility(arguments.plausibility, rows.fitted.rows, execution));
-    setup.plausibility = &*plausibility;
-    if (plausibility->neighbours() < arguments.plausibility.lof_neighbours) {
-      request.lof_neighbours_asked = arguments.plausibility.lof_neighbours;
-      request.plausibility.lof_neighbours = plausibility->neighbours();
-    }
-  }
-  setup.evaluators = make_evaluators(source, kinds, {request.epsilon}, arguments.options,
-                                     Random(arguments.common.seed), execution);
-  const EvaluationResult result = evaluate(batch, setup, execution);
-  std::vector<Comparison> comparisons;
-  if (other_batch) {
-    comparisons =
-        compare(result, evaluate(*other_batch, setup, execution), setup.intervals, setup.seeds);
-  }
+  const StoredRows other = has_shift ? other_rows(arguments, model, *rows, console) : StoredRows{};
+  const Judgement judgement =
+      judge(model, {.known = rows.get(), .other = has_shift ? &other : nullptr}, judged,
+            against ? &*against : nullptr, question,
+            {.threads = arguments.common.threads, .progress = console.progress()});
 
   std::string text;
   if (arguments.format == OutputFormat::json) {
-    Json document = to_json(result, request);
-    if (other_batch) document["comparison"] = to_json(comparisons);
-    text = to_text(document);
+    text = to_text(judgement.to_json());
   } else {
-    text = visible_lines(evaluation_text(result, request));
-    if (other_batch) {
+    text = visible_lines(evaluation_text(judgement.result, judgement.request));
+    if (against) {
       text += fmt::format("\n{} minus {}, by row\n\n{}", input_name(arguments.file),
                           input_name(arguments.against),
-                          comparison_text(comparisons, arguments.intervals.confidence));
+                          comparison_text(judgement.comparisons, question.intervals.confidence));
       text = visible_lines(text);
     }
   }
@@ -288,23 +190,23 @@ void add_evaluate(Verb& program, Job& job) {
   verb.add_option("--against", arguments->against,
                   "a second file of answers to the same people: differences by row, with tests")
       ->type_name("FILE");
-  verb.add_option("--evaluators", arguments->evaluators,
+  verb.add_option("--evaluators", arguments->question.evaluators,
                   fmt::format("models that judge: {}", join_names(EnumNames<EvaluatorKind>::names)))
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,...")
       ->capture_default_str();
-  verb.add_option("--target-epsilon", arguments->epsilon,
+  verb.add_option("--target-epsilon", arguments->question.epsilon,
                   fmt::format("{} (default: that of the answers, or {} where they have none)",
                               epsilon_help, usual_epsilon))
       ->type_name("E");
   verb.add_option(
-          "--metrics", arguments->metrics,
+          "--metrics", arguments->question.metrics,
           fmt::format("what is measured (default: all): {}", join_names(EnumNames<Measure>::names)))
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,...");
-  add_choice(verb, "--rows", arguments->explained,
+  add_choice(verb, "--rows", arguments->question.explained,
              "whose answers count: of those whom the model declines, or all");
   add_choice(verb, "--missing", arguments->missing,
              "a query without an answer is an error, or counts as not found");
@@ -317,9 +219,9 @@ void add_evaluate(Verb& program, Job& job) {
                   "(default: the rows of train --holdout)")
       ->type_name("FILE")
       ->group("Training rows");
-  add_flags(verb, arguments->options, {}, "Evaluators");
-  add_flags(verb, arguments->plausibility, {}, "Metrics");
-  add_flags(verb, arguments->intervals, {}, "Metrics");
+  add_flags(verb, arguments->question.options, {}, "Evaluators");
+  add_flags(verb, arguments->question.plausibility, {}, "Metrics");
+  add_flags(verb, arguments->question.intervals, {}, "Metrics");
   add_format(verb, arguments->format);
   add_output(verb, arguments->output);
   add_flags(verb, arguments->common);

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ._tables import _cell
+from . import _core
+from ._tables import _cell, plain
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Fold:
         raise ValueError(
             f'step "{name}" is a {kind}: what it makes of a column cannot be undone column by column; supported are '
             "ColumnTransformer, StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, OneHotEncoder, OrdinalEncoder, "
-            "SimpleImputer and selections of columns"
+            "KBinsDiscretizer, SimpleImputer and selections of columns"
         )
 
     def _Pipeline(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
@@ -119,6 +121,21 @@ class Fold:
             self._levels(step, name, term, j, "ordinal")
         return terms
 
+    def _KBinsDiscretizer(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
+        found: list[Term] = []
+        for term, edges in zip(terms, step.bin_edges_, strict=True):
+            if not term.is_raw:
+                raise ValueError(f'step "{name}" bins what another step has changed already; let it be the first of its column')
+            entry = {"kind": "binned", "edges": [float(edge) for edge in edges[1:-1]], "closed": "left"}
+            if step.encode == "ordinal":
+                entry["values"] = [float(place) for place in range(len(edges) - 1)]
+                found.append(term)
+            else:
+                found += [Term(term.feature, level) for level in bin_names(term.feature, entry)]
+            if self.kinds.setdefault(term.feature, entry) != entry:
+                raise ValueError(f'column "{term.feature}" is encoded twice, and differently')
+        return found
+
     def _levels(self, step: Any, name: str, term: Term, j: int, kind: str) -> list[str]:
         """The levels of a column, by an encoder that must be the first to read it."""
         if not term.is_raw:
@@ -126,27 +143,24 @@ class Fold:
         categories = step.categories_[j]
         if any(_is_nothing(level) for level in categories):
             raise ValueError(f'step "{name}": missing cells are a level of column "{term.feature}"; fill them before')
-        levels = [_cell(term.feature, k, _plain(level)) for k, level in enumerate(categories)]
+        levels = [_cell(term.feature, k, plain(level)) for k, level in enumerate(categories)]
         entry = {"kind": kind, "levels": levels}
         if self.kinds.setdefault(term.feature, entry) != entry:
             raise ValueError(f'column "{term.feature}" is encoded twice, and differently')
         return levels
 
 
+def bin_names(feature: str, entry: dict[str, Any]) -> list[str]:
+    """How the library names the bins of a column."""
+    schema = {"target": {"column": "", "favourable": "1"}, "features": {feature: entry}}
+    return list(_core.bin_names(json.dumps(schema), feature))
+
+
 def evaluate(terms: list[Term], layers: list[dict[str, Any]], columns: dict[str, Any], kinds: dict[str, dict[str, Any]]) -> Any:
     """What the folded model gives rows: the check against the pipeline's own score."""
     inputs = []
     for term in terms:
-        values = columns[term.feature]
-        levels = kinds.get(term.feature, {}).get("levels")
-        if levels is not None:
-            texts = [_cell(term.feature, row, _plain(value)) for row, value in enumerate(values)]
-            if term.level is not None:
-                number = np.array([float(text == term.level) for text in texts])
-            else:
-                number = np.array([float(levels.index(text)) for text in texts])
-        else:
-            number = np.asarray(values, dtype=float)
+        number = _number(term, columns[term.feature], kinds.get(term.feature, {}))
         inputs.append((number - term.offset) / term.scale)
     x = np.column_stack(inputs)
     for layer in layers:
@@ -159,6 +173,22 @@ def evaluate(terms: list[Term], layers: list[dict[str, Any]], columns: dict[str,
         elif name == "sigmoid":
             x = 1 / (1 + np.exp(-x))
     return x[:, 0]
+
+
+def _number(term: Term, values: Any, entry: dict[str, Any]) -> Any:
+    """What a term sees of a column, before it is shifted and scaled."""
+    if entry.get("kind") == "binned":
+        places = np.searchsorted(entry["edges"], np.asarray(values, dtype=float), side="right")
+        if term.level is None:
+            return np.asarray(entry["values"])[places]
+        return (places == bin_names(term.feature, entry).index(term.level)).astype(float)
+    levels = entry.get("levels")
+    if levels is None:
+        return np.asarray(values, dtype=float)
+    texts = [_cell(term.feature, row, plain(value)) for row, value in enumerate(values)]
+    if term.level is not None:
+        return np.array([float(text == term.level) for text in texts])
+    return np.array([float(levels.index(text)) for text in texts])
 
 
 def require_fitted(step: Any, name: str) -> None:
@@ -177,10 +207,6 @@ def _scaled(terms: list[Term], offsets: Any, scales: Any) -> list[Term]:
     offsets = zeros if offsets is None else offsets
     scales = ones if scales is None else scales
     return [term.shifted(o, s) for term, o, s in zip(terms, offsets, scales, strict=True)]
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
 
 
 def _is_nothing(value: Any) -> bool:

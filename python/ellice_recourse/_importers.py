@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 from . import _core
 from ._model import Model, Schema, constrain, label_text, schema_text
+from ._progress import Progress, callback_of
+from ._tables import frame_of
 
 
 def from_statsmodels(
@@ -52,7 +55,7 @@ def from_statsmodels(
         "rows": int(results.nobs),
         "log_likelihood": float(results.llf),
         "event": label_text(favourable),
-        "tool": _tool("statsmodels", kind),
+        "tool": tool_text("statsmodels", kind),
     }
     if data is not None:
         numbers = [name for name, entry in wanted["features"].items() if entry["kind"] in ("numeric", "integer")]
@@ -75,10 +78,70 @@ def _speaks_of(term: str, column: str) -> bool:
     return bare == column or bare.startswith((column + "[", column + ")", column + ","))
 
 
-def _tool(package: str, kind: str) -> str:
+def tool_text(package: str, kind: str) -> str:
+    """What fitted a model, for the record."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
         return f"{package} {version(package)}, {kind}"
     except PackageNotFoundError:
         return f"{package}, {kind}"
+
+
+def from_onnx(
+    model: Any,
+    data: Any,
+    *,
+    schema: Schema | None = None,
+    target: str | None = None,
+    favourable: Any = None,
+    l2: float,
+    progress: Progress = None,
+    loss: str = "logistic",
+    penalize_bias: bool = False,
+    weights: str = "",
+    class_weight: str = "none",
+    event: Any = None,
+    tool: str = "",
+    store_rows: bool = False,
+    **constraints: Any,
+) -> Model:
+    """An ONNX file (its path, its bytes, or what onnx.load gives), with ``data``, the labelled rows of its training.
+
+    Operators are recognised, never run; plans keep the margin that single precision needs. The file says neither loss
+    nor penalty: ``l2`` is λ of (λ/2)·Σw² beside the mean loss, 1/(C·rows) of scikit-learn, 0 where there was none.
+    Without ``schema`` one has the columns of ``data`` in their order, and ``target`` and ``favourable`` are needed.
+    ``event`` is the label of its second class, where its labels are not those of the data.
+    """
+    source = "model"
+    if isinstance(model, (bytes, bytearray)):
+        content = bytes(model)
+    elif hasattr(model, "SerializeToString"):
+        content = model.SerializeToString()
+    else:
+        source = os.fspath(model)
+        with open(source, "rb") as file:
+            content = file.read()
+    frame = frame_of(data, [])
+    if schema is None:
+        if target is None or favourable is None:
+            raise TypeError("from_onnx needs a schema, or target and favourable to draft one")
+        from ._deployed import columns_of
+        from ._drafting import feature_of_values
+
+        columns = columns_of(data)
+        if target not in columns:
+            raise ValueError(f'target = "{target}" is no column of data; there are {", ".join(columns)}')
+        features = {name: feature_of_values(name, values) for name, values in columns.items() if name not in (target, weights)}
+        schema = {"target": {"column": target, "favourable": label_text(favourable)}, "features": features}
+    wanted = json.loads(schema_text(schema))
+    constrain(wanted, constraints)
+    options: dict[str, Any] = {
+        "loss": loss, "l2": l2, "penalize_bias": penalize_bias, "weights": weights, "class_weight": class_weight,
+        "event": "" if event is None else label_text(event), "tool": tool, "store_rows": store_rows,
+    }  # fmt: skip
+    callback, close = callback_of(progress)
+    try:
+        return Model(_core.of_onnx(content, source, frame, json.dumps(wanted), options, callback))
+    finally:
+        close()

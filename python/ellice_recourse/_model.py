@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _core
 from ._options import TrainOptions
 from ._progress import Progress, callback_of
-from ._tables import frame_of
+from ._tables import frame_of, plain
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Schema = Mapping[str, Any] | str | os.PathLike[str]
 
@@ -46,6 +47,11 @@ class Model:
         return list(self._core.classes)
 
     @property
+    def excess(self) -> float | None:
+        """Of a model that decides elsewhere: by how much its objective exceeds the minimum, from which epsilon counts."""
+        return self._core.excess
+
+    @property
     def objective(self) -> float:
         """What training minimised, of which a share such as epsilon="1%" is taken."""
         return self._core.objective
@@ -57,6 +63,8 @@ class Model:
 
     def predict_proba(self, table: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
         """The probability of each class, in the order of ``classes``."""
+        import numpy as np
+
         scores = self._core.scores(frame_of(table, self.features))
         if scores.shape[1] == 1:
             scores = np.hstack([np.zeros_like(scores), scores])
@@ -174,9 +182,8 @@ def draft_schema(table: Any, target: str, favourable: Any) -> dict[str, Any]:
 
 def label_text(label: Any) -> str:
     """A label as a cell would have it."""
-    if isinstance(label, (bool, np.bool_)):
-        return "True" if label else "False"
-    if isinstance(label, (float, np.floating)) and float(label).is_integer():
+    label = plain(label)
+    if isinstance(label, float) and label.is_integer():
         return str(int(label))
     return str(label)
 
@@ -223,6 +230,8 @@ def from_coefficients(
 
     ``statistics`` may have ``mean``, ``scale``, ``min`` and ``max`` of the columns, by name.
     """
+    import numpy as np
+
     document: dict[str, Any] = {
         "terms": list(coefficients),
         "estimates": [float(value) for value in coefficients.values()],

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from . import _core
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Column = tuple[Any, ...]
 
@@ -24,7 +25,11 @@ def frame_of(table: Any, names: Sequence[str]) -> _core.Frame:
         return _of_pandas(table)
     if hasattr(table, "__arrow_c_stream__"):
         return _core.frame_of_arrow(table.__arrow_c_stream__())
-    if isinstance(table, np.ndarray):
+    if hasattr(table, "collect") and not hasattr(table, "__len__"):
+        raise TypeError(
+            f"a {type(table).__name__} of {type(table).__module__.partition('.')[0]} has no rows yet: collect() it first"
+        )
+    if _is_array(table):
         return _of_array(table, names)
     if isinstance(table, Mapping):
         return _of_mapping(table)
@@ -34,6 +39,15 @@ def frame_of(table: Any, names: Sequence[str]) -> _core.Frame:
         f"a table of type {type(table).__name__} cannot be read; expected a pandas or polars data frame, "
         "an Arrow table, a numpy array, a dict of columns or a list of dicts"
     )
+
+
+def _is_array(values: Any) -> bool:
+    return type(values).__module__.partition(".")[0] == "numpy" and hasattr(values, "ndim")
+
+
+def plain(value: Any) -> Any:
+    """A number, boolean or text of numpy as one of Python."""
+    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
 
 
 def _is_pandas(table: Any) -> bool:
@@ -62,6 +76,8 @@ def _name(name: Any) -> str:
 
 
 def _pandas_column(name: str, series: Any) -> Column:
+    import numpy as np
+
     dtype = series.dtype
     if str(dtype) == "category":
         levels = [_cell(name, row, level) for row, level in enumerate(series.cat.categories)]
@@ -74,6 +90,8 @@ def _pandas_column(name: str, series: Any) -> Column:
 
 
 def _array_column(name: str, values: np.ndarray[Any, Any]) -> Column:
+    import numpy as np
+
     if values.ndim != 1:
         raise ValueError(f'table: column "{name}" has {values.ndim} dimensions; expected one')
     kind = values.dtype.kind
@@ -91,6 +109,8 @@ def _array_column(name: str, values: np.ndarray[Any, Any]) -> Column:
 def _list_column(name: str, values: Iterable[Any]) -> Column:
     values = list(values)
     if values and all(isinstance(value, bool) for value in values):
+        import numpy as np
+
         return (name, np.asarray(values, dtype=np.bool_))
     return (name, [_cell(name, row, value) for row, value in enumerate(values)])
 
@@ -101,15 +121,15 @@ def _cell(name: str, row: int, value: Any) -> str:
         return value
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return ""
-    if isinstance(value, (bool, np.bool_)):
+    value = plain(value)
+    if isinstance(value, bool):
         return "True" if value else "False"
-    if isinstance(value, (int, np.integer)):
-        return str(int(value))
-    if isinstance(value, (float, np.floating)):
-        number = float(value)
-        if math.isnan(number):
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        if math.isnan(value):
             return ""
-        return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     raise ValueError(
         f'table: row {row}, column "{name}": {value!r} is of type {type(value).__name__}; '
         "expected a number, a boolean or a text"
@@ -137,7 +157,7 @@ def _of_mapping(table: Mapping[str, Any]) -> _core.Frame:
             raise ValueError(f'table: column "{name}" is {values!r}; expected a list of values')
         if _is_series(values):
             column = _pandas_column(_name(name), values)
-        elif isinstance(values, np.ndarray):
+        elif _is_array(values):
             column = _array_column(_name(name), values)
         else:
             column = _list_column(_name(name), values)

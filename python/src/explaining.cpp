@@ -20,15 +20,10 @@ namespace {
 
 /// Labelled rows as those of the model's training.
 std::shared_ptr<const TrainingRows> training_rows(const HeldFrame& frame, const Model& model) {
-  return with_rows([&] {
-    const std::string weights = model.training.weights ? model.training.weights->column : "";
-    FrameSource source(frame.frame, model.schema());
-    source.hash_rows();
-    Dataset data = read_dataset(source, model.schema(), {}, ClassValues::of_schema, weights);
-    data.sha256 = source.sha256();
-    data.source = source.name();
-    return std::make_shared<const TrainingRows>(training_rows_of(data, model));
-  });
+  const std::string weights = model.training.weights ? model.training.weights->column : "";
+  const Dataset data = read_frame(frame, model.schema(), weights, ClassValues::of_schema, {});
+  return with_rows(
+      [&] { return std::make_shared<const TrainingRows>(training_rows_of(data, model)); });
 }
 
 /// A column as numpy's or as texts, None where there is nothing.

@@ -169,6 +169,17 @@ void take_keywords(nb::dict& keywords, T& options) {
   });
 }
 
+/// Options of which every keyword must be a field; TypeError names the nearest.
+template <class T>
+void read_only(nb::dict keywords, const char* where, T& options) {
+  nb::dict open;
+  for (const auto& [key, value] : keywords) open[key] = value;
+  take_keywords(open, options);
+  std::vector<std::string> known;
+  for (const FieldDescription& field : describe_fields<T>()) known.push_back(field.name);
+  for (const auto& [key, value] : open) unknown_keyword(where, nb::cast<std::string>(key), known);
+}
+
 /// Visits the options of explaining as visit(group, keyword, value, range, text). Each keyword
 /// stands once: what several methods have is that of `exact`, and a name that is taken has its
 /// group before it.

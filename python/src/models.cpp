@@ -7,8 +7,6 @@
 #include "data/draft.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/dataset.hpp"
-#include "ellice/model/coefficients.hpp"
-#include "ellice/model/deployed.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
 #include "ellice/request/query_reader.hpp"
@@ -18,8 +16,6 @@
 
 namespace ellice::python {
 
-namespace {
-
 HeldModel held(Model model) {
   return {.model = std::make_shared<const Model>(std::move(model))};
 }
@@ -27,6 +23,20 @@ HeldModel held(Model model) {
 Schema schema_of(const std::string& text) {
   return parse_schema(text, "schema");
 }
+
+Dataset read_frame(const HeldFrame& frame, const Schema& schema, const std::string& weights,
+                   ClassValues classes, const Progress& progress) {
+  return with_rows([&] {
+    FrameSource source(frame.frame, schema);
+    source.hash_rows();
+    Dataset data = read_dataset(source, schema, progress, classes, weights);
+    data.sha256 = source.sha256();
+    data.source = source.name();
+    return data;
+  });
+}
+
+namespace {
 
 List training_keywords() {
   KeywordTable table;
@@ -81,40 +91,10 @@ HeldModel train_frame(const HeldFrame& frame, const std::string& schema, const K
   run_whole(progress, threads, [&](const Execution& execution) {
     const Schema known = schema_of(schema);
     const bool many = options.model == NetworkKind::softmax;
-    with_rows([&] {
-      FrameSource source(frame.frame, known);
-      source.hash_rows();
-      Dataset data =
-          read_dataset(source, known, execution.progress,
-                       many ? ClassValues::all : ClassValues::of_schema, options.weights);
-      data.sha256 = source.sha256();
-      model = train(data, selection, options, execution).model;
-    });
-  });
-  return held(std::move(*model));
-}
-
-HeldModel of_coefficients(const std::string& text, const std::string& schema) {
-  return held(model_of(parse_coefficients(text, "coefficients"), schema_of(schema)));
-}
-
-/// A model that decides elsewhere (the JSON form of docs/import.md), with the rows of its training.
-HeldModel of_deployed(const std::string& text, const HeldFrame& frame, const std::string& schema,
-                      bool store_rows, const nb::object& progress) {
-  std::optional<Model> model;
-  run_whole(progress, 1, [&](const Execution& execution) {
-    DeployedModel given = parse_deployed(text, "model");
-    given.store_rows = store_rows;
-    const Schema known = schema_of(schema);
-    const std::string weights = given.weights ? given.weights->column : "";
-    with_rows([&] {
-      FrameSource source(frame.frame, known);
-      source.hash_rows();
-      Dataset data =
-          read_dataset(source, known, execution.progress, ClassValues::of_schema, weights);
-      data.sha256 = source.sha256();
-      model = model_of(given, data);
-    });
+    const Dataset data =
+        read_frame(frame, known, options.weights, many ? ClassValues::all : ClassValues::of_schema,
+                   execution.progress);
+    model = with_rows([&] { return train(data, selection, options, execution).model; });
   });
   return held(std::move(*model));
 }
@@ -183,6 +163,11 @@ void bind_models(nb::module_& module) {
       .def_prop_ro("classes", [](const HeldModel& held) { return held.model->decision.classes; })
       .def_prop_ro("threshold",
                    [](const HeldModel& held) { return held.model->decision.threshold; })
+      .def_prop_ro("excess",
+                   [](const HeldModel& held) -> std::optional<double> {
+                     if (!held.model->deployed) return std::nullopt;
+                     return held.model->deployed->excess;
+                   })
       .def_prop_ro("objective",
                    [](const HeldModel& held) { return held.model->training.objective; })
       .def_prop_ro("training_rows", [](const HeldModel& held) { return held.model->training.rows; })
@@ -222,9 +207,6 @@ void bind_models(nb::module_& module) {
   module.def("train", &train_frame, nb::arg("frame"), nb::arg("schema"), nb::arg("keywords"),
              nb::arg("threads"), nb::arg("progress").none());
   module.def("training_keywords", &training_keywords);
-  module.def("of_coefficients", &of_coefficients, nb::arg("text"), nb::arg("schema"));
-  module.def("of_deployed", &of_deployed, nb::arg("text"), nb::arg("frame"), nb::arg("schema"),
-             nb::arg("store_rows"), nb::arg("progress").none());
   module.def("draft", &draft, nb::arg("frame"), nb::arg("target"), nb::arg("favourable"));
 }
 

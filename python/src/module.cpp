@@ -45,6 +45,7 @@ NB_MODULE(_core, module) {  // NOLINT: the macro's names
   module.def("set_stopped", &set_stopped_type, nb::arg("type"));
   bind_tables(module);
   bind_models(module);
+  bind_importing(module);
   bind_explaining(module);
   bind_judging(module);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "answers.hpp"
+#include "ellice/data/dataset.hpp"
 #include "ellice/explain/explainer.hpp"
 #include "ellice/model/model.hpp"
 #include "frame.hpp"
@@ -54,8 +55,16 @@ struct Asked {
 
 [[nodiscard]] ExplainRequest request_of(const HeldModel& model, const Asked& asked);
 
+[[nodiscard]] HeldModel held(Model model);
+[[nodiscard]] Schema schema_of(const std::string& text);
+/// Labelled rows, with their hash. Errors name rows.
+[[nodiscard]] Dataset read_frame(const HeldFrame& frame, const Schema& schema,
+                                 const std::string& weights, ClassValues classes,
+                                 const Progress& progress);
+
 void bind_tables(nb::module_& module);
 void bind_models(nb::module_& module);
+void bind_importing(nb::module_& module);
 void bind_explaining(nb::module_& module);
 void bind_judging(nb::module_& module);
 

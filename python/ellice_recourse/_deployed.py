@@ -1,0 +1,159 @@
+"""Models that decide elsewhere, with the labelled rows of their training: what all importers of them share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._drafting import feature_of_values
+from ._fold import Fold, Term, evaluate
+from ._model import Model, Schema, constrain, label_text, schema_text
+from ._progress import Progress, callback_of
+from ._tables import _is_pandas, frame_of
+
+WEIGHTS = "(weight)"
+_CHECKED = 1000
+
+
+class Rows:
+    """The rows of a training: columns by name, and the label of each row."""
+
+    def __init__(self, X: Any, y: Any, names: Any = None) -> None:
+        self.columns = columns_of(X, names)
+        self.labels = [label_text(label) for label in np.asarray(y).tolist()]
+        lengths = {len(values) for values in self.columns.values()}
+        if lengths != {len(self.labels)}:
+            raise ValueError(f"X has {min(lengths, default=0)} rows, but y has {len(self.labels)}")
+        if not self.labels:
+            raise ValueError("X has no rows; expected those that the model was fitted on")
+        self.weights: Any = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def table(self, target: str) -> Any:
+        """All of it as a frame of the library."""
+        table: dict[str, Any] = {**self.columns, target: self.labels}
+        if self.weights is not None:
+            table[WEIGHTS] = self.weights
+        return frame_of(table, [])
+
+
+def columns_of(X: Any, names: Any = None) -> dict[str, Any]:
+    """The columns of a frame or an array by name; ``names`` are those of an array."""
+    if hasattr(X, "collect") and not hasattr(X, "__len__"):
+        raise TypeError(f"X is a {type(X).__name__} of {type(X).__module__.partition('.')[0]}, which has no rows yet: collect() it")
+    if hasattr(X, "to_pandas") and hasattr(X, "columns"):
+        X = X.to_pandas()
+    if _is_pandas(X):
+        if X.columns.nlevels > 1:
+            raise ValueError("X: its columns have several levels (a MultiIndex); give each column one name")
+        known = [str(name) for name in X.columns]
+        repeated = [name for name in known if known.count(name) > 1]
+        if repeated:
+            raise ValueError(f'X: there are two columns "{repeated[0]}"')
+        return {name: X.iloc[:, j] for j, name in enumerate(known)}
+    if hasattr(X, "toarray"):
+        raise ValueError("X is sparse: give the columns from before they were encoded")
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise ValueError(f"X has {array.ndim} dimensions; expected rows and columns")
+    known = [f"x{j}" for j in range(array.shape[1])] if names is None else [str(name) for name in names]
+    if len(known) != array.shape[1]:
+        raise ValueError(f"X has {array.shape[1]} columns, but {len(known)} are known by name: {', '.join(known)}")
+    return {name: array[:, j] for j, name in enumerate(known)}
+
+
+def fold_steps(steps: list[tuple[str, Any]], rows: Rows) -> tuple[list[Term], dict[str, dict[str, Any]]]:
+    """What a model behind fitted transformers reads of the columns, and the kinds of these; fills what imputers fill."""
+    fold = Fold()
+    terms = [Term(column) for column in rows.columns]
+    for name, transformer in steps:
+        terms = fold.through(transformer, name, terms)
+    seen = set()
+    for term in terms:
+        if (term.feature, term.level) in seen:
+            raise ValueError(f'the classifier reads column "{term.feature}" twice; let it go through one step only')
+        seen.add((term.feature, term.level))
+    for column, value in fold.fills.items():
+        rows.columns[column] = _filled(rows.columns[column], value)
+    features = {term.feature: None for term in terms}
+    if not features:
+        raise ValueError("the classifier reads no column")
+    kinds = {column: fold.kinds.get(column) or feature_of_values(column, rows.columns[column]) for column in features}
+    for term in terms:
+        if term.feature not in fold.kinds and kinds[term.feature]["kind"] in ("categorical", "ordinal"):
+            raise ValueError(f'the classifier reads column "{term.feature}" as numbers, but it holds levels; encode it')
+    return terms, kinds
+
+
+def _filled(values: Any, value: Any) -> Any:
+    return values.fillna(value) if hasattr(values, "fillna") else np.where(np.isnan(values), value, values)
+
+
+def require_same_scores(
+    own: Any, layers: Any, terms: list[Term], rows: Rows, kinds: dict[str, Any], *, probabilities: bool = False, tolerance: float = 1e-6
+) -> None:
+    """The folded model against the program's own scores of the first rows, which are logits or probabilities."""
+    own = np.asarray(own, dtype=float)
+    few = {name: values[: len(own)] for name, values in rows.columns.items()}
+    mine = evaluate(terms, layers, few, kinds)
+    if probabilities:
+        with np.errstate(over="ignore"):
+            mine = 1 / (1 + np.exp(-mine))
+    worst = float(np.max(np.abs(own - mine)))
+    if not worst <= tolerance * max(1.0, float(np.max(np.abs(own)))):
+        raise ValueError(f"the model scores rows of X differently from what was read of it, by up to {worst:.3g}")
+
+
+def first_rows(X: Any) -> Any:
+    """As many as are checked."""
+    return X.iloc[:_CHECKED] if hasattr(X, "iloc") else X[:_CHECKED]
+
+
+def finish_schema(
+    kinds: Mapping[str, Any], rows: Rows, classes: list[str], *, favourable: Any, target: str, schema: Schema | None, constraints: dict[str, Any]
+) -> dict[str, Any]:
+    """The schema that was given, or one of the columns; with the constraints."""
+    wanted_label = classes[1] if favourable is None else label_text(favourable)
+    if wanted_label not in classes:
+        raise ValueError(f"favourable = {favourable!r} is none of the classes, {', '.join(classes)}")
+    if schema is None:
+        if target in rows.columns:
+            raise ValueError(f'X has a column "{target}"; give the labels another name by target=')
+        wanted: dict[str, Any] = {"target": {"column": target, "favourable": wanted_label}, "features": dict(kinds)}
+        unused = [column for column in rows.columns if column not in kinds]
+        if unused:
+            wanted["drop"] = unused
+    else:
+        wanted = json.loads(schema_text(schema))
+    for keyword in ("immutable", "protected"):  # what the classifier does not read changes nothing
+        if keyword in constraints and not isinstance(constraints[keyword], str):
+            constraints[keyword] = [column for column in constraints[keyword] if column not in wanted.get("drop", [])]
+    constrain(wanted, constraints)
+    return wanted
+
+
+def of_layers(document: dict[str, Any], terms: list[Term], rows: Rows, wanted: dict[str, Any], store_rows: bool, progress: Progress) -> Model:
+    """The model of layers over terms (the JSON form of docs/import.md)."""
+    document = {
+        "format": "ellice.deployed",
+        "version": 1,
+        **document,
+        "inputs": [
+            {"feature": t.feature, **({} if t.level is None else {"level": t.level}), "offset": t.offset, "scale": t.scale}
+            for t in terms
+        ],
+    }
+    if rows.weights is not None:
+        document["weights"] = {"column": WEIGHTS}
+    callback, close = callback_of(progress)
+    try:
+        table = rows.table(wanted["target"]["column"])
+        return Model(_core.of_deployed(json.dumps(document), table, json.dumps(wanted), store_rows, callback))
+    finally:
+        close()

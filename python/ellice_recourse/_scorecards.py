@@ -1,0 +1,238 @@
+"""Points for bins and levels, which add up to a score: scorecards and additive models, with the rows they were made from."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import pathlib
+import tempfile
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._deployed import Rows, finish_schema
+from ._drafting import feature_of_values
+from ._importers import tool_text
+from ._model import Model, Schema, label_text
+from ._progress import Progress, callback_of
+from ._tables import _cell
+
+_COLUMNS = ("feature", "from", "to", "level", "points", "reason")
+# More bins in all than this make tables of curvature that no machine likes.
+_MOST_BINS = 1500
+
+
+def from_scorecard(
+    card: Any,
+    X: Any,
+    y: Any,
+    *,
+    pdo: float | None = None,
+    score: float | None = None,
+    odds: float | None = None,
+    closed: str = "left",
+    l2: float = 1e-3,
+    favourable: Any = None,
+    target: str = "target",
+    schema: Schema | None = None,
+    store_rows: bool = False,
+    progress: Progress = None,
+    **constraints: Any,
+) -> Model:
+    """A scorecard with the rows that it was made from: a CSV or PMML file, a frame, or a fitted one of optbinning.
+
+    A table has the columns ``feature``, ``from``, ``to``, ``points``, and where there are any ``level`` and ``reason``;
+    the feature ``base`` has everybody's points. ``closed`` says which bin an end belongs to. At ``score`` points the odds
+    of the ``favourable`` label are ``odds`` to one, and they double every ``pdo`` points; a scorecard of optbinning
+    (scaling ``pdo_odds`` or none) says so itself. ``l2`` is the weight of the penalty with which nearly as good models
+    are sought (docs/import.md).
+    """
+    tool = ""
+    if hasattr(card, "binning_process_"):
+        if (pdo, score, odds) != (None, None, None):
+            raise TypeError("a scorecard of optbinning says itself what points mean: leave out pdo, score and odds")
+        lines, (pdo, score, odds), is_event = _of_optbinning(card)
+        tool = tool_text("optbinning", "Scorecard")
+        closed = "left"
+        labels = [label_text(label) for label in np.unique(np.asarray(y)).tolist()]
+        meant = labels[-1] if is_event else labels[0]
+        if favourable is not None and label_text(favourable) != meant:
+            raise ValueError(f"favourable = {favourable!r}: points of this scorecard speak for {meant!r}")
+        favourable = meant
+    elif isinstance(card, (str, os.PathLike)):
+        lines = None
+    else:
+        lines = _of_table(card)
+    missing = [name for name, value in (("pdo", pdo), ("score", score), ("odds", odds)) if value is None]
+    if missing:
+        raise TypeError(f"from_scorecard needs {' and '.join(missing)}: what a score means")
+    assert pdo is not None and score is not None and odds is not None
+    rows = Rows(X, y)
+    given = {"favourable": favourable, "target": target, "schema": schema, "constraints": constraints}
+    scale = (float(pdo), float(score), float(odds))
+    if lines is None:
+        return _of_file(os.fspath(card), rows, scale, closed, l2, tool, store_rows, progress, **given)
+    return _of_lines(lines, rows, scale, closed, l2, tool, store_rows, progress, **given)
+
+
+def from_ebm(
+    ebm: Any,
+    X: Any,
+    y: Any,
+    *,
+    l2: float = 1e-3,
+    favourable: Any = None,
+    target: str = "target",
+    schema: Schema | None = None,
+    store_rows: bool = False,
+    progress: Progress = None,
+    **constraints: Any,
+) -> Model:
+    """An ExplainableBoostingClassifier of interpret with the rows of its training, by the scores of its bins.
+
+    Main effects alone: fit with ``interactions=0``. Many bins make large tables: ``max_bins=32`` will do.
+    """
+    if not hasattr(ebm, "term_features_"):
+        raise ValueError(f"the {type(ebm).__name__} is not fitted")
+    classes = [label_text(label) for label in ebm.classes_]
+    if len(classes) != 2:
+        raise ValueError(f"the {type(ebm).__name__} has {len(classes)} classes; supported are two")
+    together = [term for term in ebm.term_features_ if len(term) > 1]
+    if together:
+        names = " and ".join(str(ebm.feature_names_in_[j]) for j in together[0])
+        raise ValueError(
+            f"{len(together)} of its terms are interactions, the first of {names}: a plan could not be found feature by "
+            "feature; fit with interactions=0"
+        )
+    lines: list[dict[str, Any]] = [{"feature": "base", "points": float(np.ravel(ebm.intercept_)[0])}]
+    for (j,), scores in zip(ebm.term_features_, ebm.term_scores_, strict=True):
+        lines += _term_lines(str(ebm.feature_names_in_[j]), ebm.bins_[j][0], np.asarray(scores, dtype=float))
+    if len(lines) > _MOST_BINS:
+        raise ValueError(f"it has {len(lines) - 1} bins in all, more than {_MOST_BINS}; fit with max_bins=32")
+    rows = Rows(X, y, ebm.feature_names_in_)
+    wanted = classes[1] if favourable is None else label_text(favourable)
+    if wanted not in classes:
+        raise ValueError(f"favourable = {favourable!r} is none of the classes, {', '.join(classes)}")
+    if wanted == classes[0]:
+        for line in lines:
+            line["points"] = -line["points"]
+    return _of_lines(
+        lines, rows, (math.log(2), 0.0, 1.0), "left", l2, tool_text("interpret-core", type(ebm).__name__), store_rows, progress,
+        favourable=wanted, target=target, schema=schema, constraints=constraints,
+    )  # fmt: skip
+
+
+def _term_lines(feature: str, bins: Any, scores: Any) -> list[dict[str, Any]]:
+    """The bins of a term; the first score is that of missing cells, the last that of levels nobody knew."""
+    if isinstance(bins, dict):
+        return [{"feature": feature, "level": _cell(feature, 0, level), "points": scores[place]} for level, place in bins.items()]
+    ends = [None, *(float(cut) for cut in bins), None]
+    return [{"feature": feature, "from": a, "to": b, "points": s} for a, b, s in zip(ends, ends[1:], scores[1:-1], strict=False)]
+
+
+def _of_table(card: Any) -> list[dict[str, Any]]:
+    """The lines of a frame, a dict of columns or a list of dicts."""
+    if hasattr(card, "to_dict"):
+        card = card.to_dict("records") if hasattr(card, "iloc") else card.to_dicts()
+    if not isinstance(card, Iterable) or isinstance(card, (str, bytes)):
+        raise TypeError(f"card is of type {type(card).__name__}; expected a path, a frame or a list of dicts")
+    lines = []
+    for place, line in enumerate(card):
+        unknown = sorted(set(line) - set(_COLUMNS))
+        if unknown:
+            raise ValueError(f'card: row {place} has a column "{unknown[0]}"; expected {", ".join(_COLUMNS)}')
+        lines.append({name: None if _is_nothing(value) else value for name, value in line.items()})
+    return lines
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and not math.isfinite(value))
+
+
+def _of_optbinning(card: Any) -> tuple[list[dict[str, Any]], tuple[float, float, float], bool]:
+    """Lines, (pdo, score, odds), and whether points speak for the event, which is the second label."""
+    method = card.scaling_method
+    if method not in (None, "pdo_odds"):
+        raise ValueError(f'the scaling "{method}" of the scorecard does not say what its points mean; supported is "pdo_odds"')
+    table = card.table(style="detailed")
+    if method is None:
+        scale = (math.log(2), 0.0, 1.0)
+        base = float(np.ravel(card.estimator_.intercept_)[0]) + float(card.intercept_)
+    else:
+        given = card.scaling_method_params
+        scale = (float(given["pdo"]), float(given["scorecard_points"]), float(given["odds"]))
+        base = float(card.intercept_)
+    lines: list[dict[str, Any]] = [{"feature": "base", "points": base}]
+    for name in dict.fromkeys(table["Variable"]):
+        binned = card.binning_process_.get_binned_variable(name)
+        of_feature = table[table["Variable"] == name]
+        points = [float(value) for value in of_feature["Points"]]
+        feature = str(name)
+        if binned.dtype == "categorical":
+            for levels, given_points in zip(of_feature["Bin"], points, strict=True):
+                if isinstance(levels, str):
+                    continue  # special and missing
+                lines += [{"feature": feature, "level": _cell(feature, 0, level), "points": given_points} for level in levels]
+        else:
+            ends = [None, *(float(split) for split in binned.splits), None]
+            lines += [{"feature": feature, "from": a, "to": b, "points": p} for a, b, p in zip(ends, ends[1:], points, strict=False)]
+    # Points of "pdo_odds" grow as the event becomes less likely, unless the scorecard is reversed.
+    return lines, scale, method is None or bool(getattr(card, "reverse_scorecard", False))
+
+
+def _of_lines(lines: list[dict[str, Any]], rows: Rows, *how: Any, **given: Any) -> Model:
+    """The model of a table, by way of a file: one reader for all."""
+    features = {str(line["feature"]): None for line in lines if line["feature"] != "base"}
+    unknown = [name for name in features if name not in rows.columns]
+    if unknown:
+        raise ValueError(f'the scorecard has a feature "{unknown[0]}", which is no column of X')
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "scorecard.csv"
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, _COLUMNS, restval="")
+            writer.writeheader()
+            for line in lines:
+                writer.writerow({k: "" if v is None else repr(float(v)) if k in ("from", "to", "points") else v for k, v in line.items()})
+        try:
+            return _of_file(str(path), rows, *how, levels=_levels_of(lines), **given)
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(path), "scorecard")) from None
+
+
+def _levels_of(lines: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The kinds of the features, as the lines tell them."""
+    kinds: dict[str, dict[str, Any]] = {}
+    for line in lines:
+        name = str(line["feature"])
+        if name == "base":
+            continue
+        if line.get("level") is not None and line.get("from") is None and line.get("to") is None:
+            kinds.setdefault(name, {"kind": "categorical", "levels": []})["levels"].append(str(line["level"]))
+        else:
+            kinds[name] = {"kind": "numeric"}
+    return kinds
+
+
+def _of_file(
+    path: str, rows: Rows, scale: tuple[float, float, float], closed: str, l2: float, tool: str, store_rows: bool, progress: Progress,
+    *, favourable: Any, target: str, schema: Schema | None, constraints: dict[str, Any], levels: dict[str, dict[str, Any]] | None = None,
+) -> Model:  # fmt: skip
+    classes = [label_text(label) for label in np.unique(rows.labels).tolist()]
+    if len(classes) != 2:
+        raise ValueError(f"y has {len(classes)} different labels; supported are two")
+    kinds = {name: feature_of_values(name, values) for name, values in rows.columns.items() if levels is None or name in levels}
+    for name, entry in (levels or {}).items():
+        if entry["kind"] == "categorical" or kinds[name]["kind"] not in ("numeric", "integer"):
+            kinds[name] = entry
+    wanted = finish_schema(kinds, rows, classes, favourable=favourable, target=target, schema=schema, constraints=constraints)
+    callback, close = callback_of(progress)
+    try:
+        import json
+
+        table = rows.table(wanted["target"]["column"])
+        return Model(_core.of_scorecard(path, closed, *scale, table, json.dumps(wanted), l2, tool, store_rows, callback))
+    finally:
+        close()
