@@ -19,4 +19,9 @@ namespace ellice {
   return feature.is_number() || feature.kind == FeatureKind::ordinal;
 }
 
+/// Whether its column is (raw − mean)/scale.
+[[nodiscard]] inline bool is_standardised(const Feature& feature) {
+  return has_order(feature) && !feature.is_binned();
+}
+
 }  // namespace ellice

@@ -122,7 +122,6 @@ void check_curvature(const LongMatrix& curvature, double loss, const Coefficient
                      const MatchedTerms& matched, const Encoder& encoder) {
   const Check check(curvature, coefficients, matched);
   check.intercept(loss);
-  check.logits();
   for (std::size_t t = 0; t < matched.column.size(); ++t) {
     if (!matched.column[t]) continue;
     if (matched.is_indicator[t]) {
@@ -131,6 +130,7 @@ void check_curvature(const LongMatrix& curvature, double loss, const Coefficient
       check.number(t, encoder.min()(*matched.column[t]), encoder.max()(*matched.column[t]));
     }
   }
+  check.logits();
 }
 
 }  // namespace ellice

@@ -84,7 +84,9 @@ std::vector<Coefficient> read_estimates(CsvReader& file) {
 
 void read_square(CsvReader& file, Coefficients& into) {
   const std::vector<std::string>& header = file.header();
-  const std::size_t p = into.terms.size();
+  // Of a scorecard the covariance alone says which terms there were.
+  const std::size_t p =
+      into.terms.empty() ? std::max<std::size_t>(header.size(), 2) - 1 : into.terms.size();
   require_input(header.size() == p + 1,
                 "{}: found {} columns, expected {}: the terms, then one column for each of them",
                 file.name(), header.size(), p + 1);

@@ -52,6 +52,22 @@ double points_of(const Scorecard& card, const Schema& schema, std::span<const do
   return points;
 }
 
+/// From which logit on people are accepted. Points that are written as decimals add up to decimals:
+/// below the cut-off there is room for what rounding does to who has it exactly.
+double threshold_of(const ScorePoints& points) {
+  constexpr double decimals = 1e6;
+  constexpr double room = 1e-8;
+  const auto is_decimal = [](double value) {
+    return std::abs(value * decimals - std::nearbyint(value * decimals)) <= 1e-3;
+  };
+  bool are_decimals = is_decimal(points.initial) && is_decimal(points.cut_off);
+  for (const ScorePoints::Characteristic& one : points.characteristics) {
+    are_decimals = are_decimals && std::all_of(one.points.begin(), one.points.end(), is_decimal);
+  }
+  return points.scale.logit(points.cut_off) -
+         (are_decimals ? room / std::abs(points.scale.factor()) : 0);
+}
+
 double share_of(const Dataset& data, std::size_t feature, double value) {
   const auto column = data.raw.col(static_cast<Index>(feature));
   const Feature& about = data.schema.features[feature];
@@ -73,7 +89,7 @@ Model model_of(const Scorecard& card, const ScoreScale& scale, std::optional<dou
   const Schema& schema = data.schema;
   ScorePoints points = points_of(card, scale, cut_off, schema);
   DeployedModel given{.source = card.source,
-                      .threshold = scale.logit(points.cut_off),
+                      .threshold = threshold_of(points),
                       .kind = "scorecard",
                       .tool = card.tool,
                       .sha256 = card.sha256,
@@ -163,7 +179,7 @@ Model model_of(const Scorecard& card, const ScoreScale& scale, std::optional<dou
     given.terms.push_back({.term = known.covariance_terms[t], .estimate = estimates[t]});
   Model model = model_of(given, binned);
   model.origin->kind = "scorecard";
-  model.decision.threshold = scale.logit(points.cut_off);
+  model.decision.threshold = threshold_of(points);
   model.points = std::move(points);
   model.sha256 = model_sha256(model);
   return model;

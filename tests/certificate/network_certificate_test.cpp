@@ -322,6 +322,39 @@ TEST(EnsembleCertificate, ItsVerifiedLogitIsTheSmallestOfAllModels) {
   EXPECT_EQ(other_is_worse, 1);
 }
 
+/// What a member decides by need not lie in its set: each row is held against it.
+TEST(EnsembleCertificate, HoldsRowsAgainstWhatItsMembersDecideBy) {
+  const Model model = network_model({6}, Activation::relu, 21);
+  Model second = network_model({5}, Activation::relu, 22);
+  const RawRow row = {0.5, -0.2, 1.0, 0.3};
+  second.deployed = Deployed{.head = second.network.head(),
+                             .threshold = -1e6,
+                             .margin = 1e-3,
+                             .offsets = Vector::Zero(second.encoder.columns())};
+  second.decision.threshold = -1e6 + 1e-3;
+  const SetChoice choice{.kind = SetKind::ensemble, .members = {&second}};
+  const auto certificate = Certifier(model, choice, 0.01, -1e6).certify(row);
+  ASSERT_TRUE(certificate);
+  EXPECT_NE(certificate->claim.find("deployed parameters of model 2"), std::string::npos);
+  EXPECT_TRUE(Verifier(model, {&second}).verify(*certificate).holds());
+
+  // The same set, and another decision: by parameters far off, or from a higher score on.
+  Model declines = second;
+  declines.deployed->head.tail(1)(0) -= 2e6;
+  Model asks_more = second;
+  asks_more.deployed->threshold = 1e3;
+  asks_more.decision.threshold = 1e3 + 1e-3;
+  for (Model* other : {&declines, &asks_more}) {
+    const SetChoice with{.kind = SetKind::ensemble, .members = {other}};
+    EXPECT_FALSE(Certifier(model, with, 0.01, -1e6).certify(row));
+    const Verification verdict = Verifier(model, {other}).verify(*certificate);
+    EXPECT_FALSE(verdict.holds());
+    EXPECT_TRUE(std::any_of(
+        verdict.failures.begin(), verdict.failures.end(),
+        [](const std::string& failure) { return failure.find("deployed") != std::string::npos; }));
+  }
+}
+
 TEST(NetworkCertificateFile, RefusesWhatBelongsToAnotherSet) {
   const Model model = network_model({6}, Activation::relu, 21);
   const auto json = [&](SetKind kind) {

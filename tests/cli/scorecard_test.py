@@ -142,7 +142,8 @@ class ScorecardTest(CliTestCase):
         text = self.ellice("explain", "m.json", "q.csv", "--id", "id", "--epsilon", "0.1%", "--nearest")
         self.assertIn("principal reasons (points, scorecard)", text)
         self.assertRegex(text, r"score: [0-9.]+ points now, [0-9.]+ with these changes; 500 are needed")
-        self.assertRegex(text, r"raise months from 3 to 12 .*\(anything at least 12 and below 36; \+37 points\)")
+        self.assertRegex(text, r"raise months from 8 to 12 \(anything at least 12 and below 36; \+37 points\)")
+        self.assertNotRegex(text, r"declined[^\n]*\n[^\n]*\n  score: 500 points now")  # who has the cut-off is accepted
         results = self.explained("--declined", "--lender", "A Bank", "--date", "2026-01-05", "--letters", "letters", "--reasons")
         codes = {reason["code"] for result in results for reason in result["reasons"]["items"] if "code" in reason}
         self.assertLessEqual({"U2", "M1"}, codes)
@@ -263,11 +264,11 @@ class ScorecardTest(CliTestCase):
         self.expect_failure(BAD_INPUT, ["utilisation", "-9", "no term"], *[a if a != "cov.csv" else "few.csv" for a in without])
 
     BROKEN_TABLES = [
-        ("months,10,20,,7,", ":12"), ("months,36,,,40,", ":12"), ("months,50,a,,40,", ":12: to"), ("months,b,50,,40,", ":12: from"),
-        ("months,,,,40,", ":12"), ("months,,,old,40,", ":12"), ("month,,12,,4,", ":12"), (",,12,,4,", ":12: feature"),
-        ("months,12,24,,,", ":12: points"), ("months,12,24,,x,", ":12: points"), ("base,,,,3,", ":12"), ("housing,,,villa,3,", ":12"),
-        ("housing,,,own,3,", ":12"), ("housing,1,2,,3,", ":12"), ("utilisation,-9,-9,again,3,", ":12"), ("utilisation,0.5,0.4,,3,", ":12"),
-        ("months,inf,,,3,", ":12: from"), ("months,,-inf,,3,", ":12: to"), ("months,12", ":12"), ("income,,,,3,", ":12"),
+        ("months,10,20,,7,", ":13"), ("months,36,,,40,", ":13"), ("months,50,a,,40,", ":13: to"), ("months,b,50,,40,", ":13: from"),
+        ("months,,,,40,", ":13"), ("months,,,old,40,", ":13"), ("month,,12,,4,", ":13"), (",,12,,4,", ":13: feature"),
+        ("months,12,24,,,", ":13: points"), ("months,12,24,,x,", ":13: points"), ("base,,,,3,", ":13"), ("housing,,,villa,3,", ":13"),
+        ("housing,,,own,3,", ":13"), ("housing,1,2,,3,", ":13"), ("utilisation,-9,-9,again,3,", ":13"), ("utilisation,0.5,0.4,,3,", ":13"),
+        ("months,inf,,,3,", ":13: from"), ("months,,-inf,,3,", ":13: to"), ("months,12", ": line 13"), ("income,,,,3,", ":13"),
     ]
     BROKEN_CARDS = [
         ("", "card"), ("feature,from,to\nmonths,,12\n", "found the columns"), ("feature,points\nmonths,3\n", "found the columns"),

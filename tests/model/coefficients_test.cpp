@@ -14,6 +14,7 @@
 #include "ellice/model/training.hpp"
 #include "support/messages.hpp"
 #include "support/numeric_dataset.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -301,6 +302,47 @@ TEST(Coefficients, BecomeAFileThatIsReadBackAsItIs) {
   const Model again = model_from_json(document, "m.json");
   EXPECT_EQ(to_text(to_json(again)), to_text(document));
   EXPECT_EQ(again.sha256, model.sha256);
+}
+
+// Result 52 (v): two numbers of one range, which nothing else tells apart.
+TEST(Coefficients, BesideTheCovarianceOfOthersGiveLogitsThatAreTooLarge) {
+  Schema schema;
+  schema.target = {.column = "approved", .favourable = "yes"};
+  schema.features = {{.name = "income", .min = 0, .max = 9000},
+                     {.name = "debt", .min = 0, .max = 9000}};
+  int refused = 0;
+  for (const std::uint64_t seed : testing_support::seeds(1, 20)) {
+    Random random(seed);
+    RowMatrix design(500, 3);
+    std::vector<int> labels;
+    for (Index i = 0; i < design.rows(); ++i) {
+      const double income = 4000 + 4000 * random.uniform();
+      const double debt = 3000 * random.uniform();
+      design.row(i) << income, debt, 1;
+      const double score = (income - 6000) / 700 - (debt - 1500) / 600;
+      labels.push_back(random.uniform() < 1 / (1 + std::exp(-score)) ? 1 : 0);
+    }
+    const Fit fitted = fit(design, labels);
+    Coefficients good{.terms = {{.term = "income", .estimate = fitted.beta(0)},
+                                {.term = "debt", .estimate = fitted.beta(1)},
+                                {.term = "const", .estimate = fitted.beta(2)}},
+                      .covariance = fitted.covariance,
+                      .rows = 500,
+                      .log_likelihood = fitted.log_likelihood,
+                      .sha256 = std::string(64, 'a')};
+    EXPECT_NO_THROW((void)model_of(good, schema));
+    const auto refuses = [&](const auto& alter) {
+      Coefficients other = good;
+      alter(other);
+      expect_input_error([&] { return model_of(other, schema); }, {"logits have a mean square"});
+      ++refused;
+    };
+    refuses([](Coefficients& one) { one.covariance_terms = {"debt", "income", "const"}; });
+    refuses([](Coefficients& one) { one.terms[0].estimate *= 1000; });
+    refuses([](Coefficients& one) { one.terms[1].estimate *= -1; });
+    refuses([](Coefficients& one) { one.terms[2].estimate = 0; });
+  }
+  EXPECT_GT(refused, 40);
 }
 
 TEST(Coefficients, ThatDoNotFitAreRefusedByName) {
