@@ -11,6 +11,7 @@
 #include "ellice/core/number_text.hpp"
 #include "ellice/core/parallel.hpp"
 #include "ellice/data/csv.hpp"
+#include "explain/fewer_changes.hpp"
 #include "flag_text.hpp"
 #include "methods/method_table.hpp"
 #include "report/asked.hpp"
@@ -121,23 +122,24 @@ AnswersAt answers_at(const Explainer& explainer, int threads) {
   };
 }
 
-AnswerSink::AnswerSink(const Request& request, SinkOptions options)
-    : request_(&request),
+AnswerSink::AnswerSink(const Explainer& explainer, SinkOptions options)
+    : request_(&explainer.resolved()),
+      file_model_(explainer.request().model.get()),
       options_(std::move(options)),
       file_(options_.output),
       guard_(options_.table.spreadsheet_safe),
-      writer_(request),
-      appraiser_(*request.problem.model, request.problem.epsilon, request.problem.threshold,
-                 request.problem.set),
-      summary_(request.problem.model->schema(), rounds_for_display(options_.format)) {
-  const Schema& schema = request.problem.model->schema();
+      writer_(*request_),
+      appraiser_(explainer.model(), explainer.epsilon(), explainer.problem().threshold,
+                 explainer.problem().set),
+      summary_(explainer.model().schema(), rounds_for_display(options_.format)) {
+  const Schema& schema = explainer.model().schema();
   if (options_.format == AnswerFormat::json) file_.write(writer_.begin());
   if (options_.format == AnswerFormat::csv) {
     file_.write(recourse_csv_header(schema, columns(), guard_));
   }
   if (options_.format == AnswerFormat::html) {
     recourse_ = writer_.begin();
-    frontier_ = std::make_unique<Frontier>(request.problem);
+    frontier_ = std::make_unique<Frontier>(explainer.problem());
   }
 }
 
@@ -301,12 +303,8 @@ void AnswerSink::write_trade_off(std::vector<Answer> plans) {
     file_.write("\n");
     return;
   }
-  for (Answer& plan : plans) {
-    // What a trade-off for people says of its plans is no statement of the file.
-    if (!plan.message.empty() && !plan.reason.empty()) plan.message += "; ";
-    plan.message += std::exchange(plan.reason, {});
-    recourse_ += writer_.answer(plan);
-  }
+  reasons_to_messages(plans);
+  for (const Answer& plan : plans) recourse_ += writer_.answer(plan);
 }
 
 bool AnswerSink::interrupt() {
@@ -324,8 +322,7 @@ void AnswerSink::finish() {
   if (options_.format == AnswerFormat::json) file_.write(writer_.end());
   if (options_.format == AnswerFormat::html) {
     recourse_ += writer_.end();
-    file_.write(
-        to_html(*request_->problem.model, page_options(*request_, options_), recourse_, curves_));
+    file_.write(to_html(*file_model_, page_options(*request_, options_), recourse_, curves_));
   }
   file_.commit();
 }

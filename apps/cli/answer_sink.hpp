@@ -89,8 +89,8 @@ struct SinkOptions {
 
 class AnswerSink {
  public:
-  /// `request` must outlive the sink.
-  AnswerSink(const Request& request, SinkOptions options);
+  /// `explainer`, whose answers these are, must outlive the sink.
+  AnswerSink(const Explainer& explainer, SinkOptions options);
 
   /// The answers of one block, which are merged with the rows that could not be read.
   void add(std::vector<Answer> answers, const std::vector<Answer>& invalid);
@@ -122,6 +122,7 @@ class AnswerSink {
   void count_protected(const Answer& answer);
 
   const Request* request_;
+  const Model* file_model_;  // as its file has it: without wishes of the run
   SinkOptions options_;
   OutputFile file_;
   FormulaGuard guard_;

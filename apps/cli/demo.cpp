@@ -82,20 +82,19 @@ ExitStatus run_demo(const DemoArguments& arguments) {
           100 * trained.summary.cross_validated_accuracy.value_or(trained.summary.train_accuracy),
           people.size(), to_text(horizon), arguments.epsilon, "epsilon",
           rounded(explainer.epsilon(), 3)));
-  AnswerSink terminal(explainer.resolved(), {.format = AnswerFormat::table,
-                                             .has_id = true,
-                                             .colour = ::isatty(STDOUT_FILENO) == 1,
-                                             .trade_off = explainer.shows_trade_off()});
+  AnswerSink terminal(explainer, {.format = AnswerFormat::table,
+                                  .has_id = true,
+                                  .colour = ::isatty(STDOUT_FILENO) == 1,
+                                  .trade_off = explainer.shows_trade_off()});
   terminal.add(answers, {});
   terminal.finish();
-  AnswerSink page(explainer.resolved(),
-                  {.format = AnswerFormat::html,
-                   .has_id = true,
-                   .output = arguments.output,
-                   .title = "Recourse for declined loan applications",
-                   .answers_at = answers_at(explainer, arguments.common.threads),
-                   .trade_off = explainer.shows_trade_off(),
-                   .rows = explainer.request().rows});
+  AnswerSink page(explainer, {.format = AnswerFormat::html,
+                              .has_id = true,
+                              .output = arguments.output,
+                              .title = "Recourse for declined loan applications",
+                              .answers_at = answers_at(explainer, arguments.common.threads),
+                              .trade_off = explainer.shows_trade_off(),
+                              .rows = explainer.request().rows});
   page.add(std::move(answers), {});
   page.finish();
   write_file(arguments.people_csv, applicants.csv);

@@ -235,20 +235,19 @@ ExitStatus run_explain(ExplainArguments arguments) {
       arguments.on_error == "skip" ? QueryReader::OnError::skip : QueryReader::OnError::stop);
   const bool trades_off = arguments.options.exact.trade_off || explainer.shows_trade_off();
   const double worth = parse_worth(arguments.worth);
-  AnswerSink sink(explainer.resolved(),
-                  {.format = arguments.format,
-                   .table = arguments.table,
-                   .has_id = !arguments.id.empty(),
-                   .all_features = arguments.all_features,
-                   .colour = arguments.output == "-" && ::isatty(STDOUT_FILENO) == 1,
-                   .output = arguments.output,
-                   .threads = arguments.common.threads,
-                   .date = arguments.letters.date,
-                   .options = run_options(arguments),
-                   .answers_at = answers_at(explainer, arguments.common.threads),
-                   .trade_off = trades_off,
-                   .worth = worth,
-                   .rows = explainer.request().rows});
+  AnswerSink sink(explainer, {.format = arguments.format,
+                              .table = arguments.table,
+                              .has_id = !arguments.id.empty(),
+                              .all_features = arguments.all_features,
+                              .colour = arguments.output == "-" && ::isatty(STDOUT_FILENO) == 1,
+                              .output = arguments.output,
+                              .threads = arguments.common.threads,
+                              .date = arguments.letters.date,
+                              .options = run_options(arguments),
+                              .answers_at = answers_at(explainer, arguments.common.threads),
+                              .trade_off = trades_off,
+                              .worth = worth,
+                              .rows = explainer.request().rows});
   if (letters) letters->begin(explainer, trades_off ? std::optional(worth) : std::nullopt);
   TableProgress progress(console.progress());
   IdCheck ids;

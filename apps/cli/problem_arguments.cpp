@@ -64,6 +64,19 @@ void add_limits(const ProblemArguments& arguments, Constraints& constraints) {
   }
 }
 
+void add_wishes(const ProblemArguments& arguments, Constraints& constraints) {
+  for (const std::string& rule : arguments.rules) constraints.rules.push_back(rule);
+  std::map<std::string, std::optional<double>> flags;
+  for (const std::string& text : arguments.weights) {
+    const Pair pair = split_pair("--weight", text, "income=4");
+    double weight = 0;
+    require(parse_number(pair.value, weight), "--weight: found \"{}\", expected e.g. income=4",
+            text);
+    give_once("--weight", pair.feature, "weight", weight, flags[pair.feature]);
+    constraints.weights[pair.feature] = weight;
+  }
+}
+
 }  // namespace
 
 void add_set_options(Verb& verb, ProblemArguments& arguments) {
@@ -103,8 +116,18 @@ void add_problem_options(Verb& verb, ProblemArguments& arguments) {
                   "increase, decrease or any, e.g. debt=decrease; may stand again")
       ->type_name("F=DIRECTION")
       ->allow_extra_args(false);
-  verb.add_option("--constraints", arguments.constraints,
-                  "YAML file with lock, bounds, direction, also by query index")
+  verb.add_option("--rule", arguments.rules,
+                  "a rule beside the schema's, e.g. \"debt <= 0.3 * income\"; may stand again")
+      ->type_name("RULE")
+      ->allow_extra_args(false);
+  verb.add_option("--weight", arguments.weights,
+                  "what a feature's change weighs in the cost, in place of the schema's weight, "
+                  "e.g. income=4; may stand again")
+      ->type_name("F=W")
+      ->allow_extra_args(false);
+  verb.add_option(
+          "--constraints", arguments.constraints,
+          "YAML file with rules, weights, and, also by query index, lock, bounds, direction")
       ->type_name("FILE");
   verb.add_option("--horizon", arguments.horizon,
                   "time that a plan may take, e.g. \"12 months\": features that are slow in the "
@@ -228,6 +251,7 @@ ExplainRequest read_request(const std::string& model, const ProblemArguments& ar
   if (!arguments.constraints.empty())
     read_constraints(arguments.constraints, request.model->schema(), request.constraints);
   add_limits(arguments, request.constraints);
+  add_wishes(arguments, request.constraints);
   if (!arguments.horizon.empty()) request.constraints.horizon = parse_horizon(arguments.horizon);
   warn_of_horizon(request, common.console());
   warn_of_lifted(request, common.console());

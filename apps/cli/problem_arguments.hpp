@@ -25,6 +25,8 @@ struct ProblemArguments {
   std::vector<std::string> lock = {};
   std::vector<std::string> bounds = {};
   std::vector<std::string> directions = {};
+  std::vector<std::string> rules = {};
+  std::vector<std::string> weights = {};
   std::string constraints = {};
   std::string horizon = {};
   std::string retrain = "same";

@@ -10,6 +10,7 @@
 #include "ellice/core/json.hpp"
 #include "ellice/data/table.hpp"
 #include "ellice/model/loss.hpp"
+#include "explain/fewer_changes.hpp"
 #include "report/verification_file.hpp"
 #include "request/problem.hpp"
 #include "service.hpp"
@@ -52,6 +53,16 @@ std::vector<Answer> in_order(std::vector<Answer> answers, std::vector<Answer> in
   return answers;
 }
 
+/// The answers to people, as files have them.
+std::vector<Answer> explained(const RouteCall& call, const Explainer& explainer,
+                              const std::vector<Query>& queries) {
+  if (queries.empty()) return {};
+  std::vector<Answer> answers =
+      explainer.explain(queries, {.threads = call.service->batch_threads(queries.size())});
+  if (explainer.shows_trade_off()) reasons_to_messages(answers);
+  return answers;
+}
+
 void count(const RouteCall& call, const std::vector<Answer>& answers) {
   for (const Answer& answer : answers) call.service->metrics().count_answer(answer.status);
 }
@@ -82,13 +93,10 @@ bool next_lines(StreamState& state, std::string& piece) {
     }
   }
   if (queries.empty() && invalid.empty()) return false;
-  std::vector<Answer> answers;
-  if (!queries.empty()) {
-    answers = state.warm->explainer().explain(
-        queries, {.threads = state.call.service->batch_threads(queries.size())});
-  }
-  const Schema& schema = state.warm->explainer().model().schema();
-  const std::vector<Answer> all = in_order(std::move(answers), std::move(invalid));
+  const Explainer& explainer = state.warm->explainer();
+  const Schema& schema = explainer.model().schema();
+  const std::vector<Answer> all =
+      in_order(explained(state.call, explainer, queries), std::move(invalid));
   count(state.call, all);
   for (const Answer& answer : all) piece += compact_text(to_json(answer, schema)) + '\n';
   return true;
@@ -113,12 +121,8 @@ std::vector<Answer> explain_people(const RouteCall& call, const ServedModel& mod
                                    const Asked& asked) {
   const std::shared_ptr<const WarmExplainer> warm = model.explainer(asked);
   QueryBlock block = read_people(model, asked);
-  std::vector<Answer> answers;
-  if (!block.queries.empty()) {
-    answers = warm->explainer().explain(
-        block.queries, {.threads = call.service->batch_threads(block.queries.size())});
-  }
-  answers = in_order(std::move(answers), std::move(block.invalid));
+  std::vector<Answer> answers =
+      in_order(explained(call, warm->explainer(), block.queries), std::move(block.invalid));
   count(call, answers);
   return answers;
 }

@@ -42,14 +42,19 @@ std::string label_text(std::string_view text) {
   return result;
 }
 
-void Metrics::count_request(const std::string& route, int status, double seconds) {
+void Metrics::Durations::add(double seconds) {
+  for (std::size_t i = 0; i < limits.size(); ++i)
+    if (seconds <= limits[i]) ++at_most[i];
+  ++count;
+  sum += seconds;
+}
+
+void Metrics::count_request(const std::string& route, int status, double seconds,
+                            std::optional<double> computed) {
   const std::lock_guard lock(mutex_);
   ++requests_[{route, status}];
-  Durations& durations = durations_[route];
-  for (std::size_t i = 0; i < limits.size(); ++i)
-    if (seconds <= limits[i]) ++durations.at_most[i];
-  ++durations.count;
-  durations.sum += seconds;
+  durations_[route].add(seconds);
+  if (computed) computed_[route].add(*computed);
 }
 
 void Metrics::count_answer(Status status) {
@@ -67,6 +72,21 @@ void Metrics::count_reload(bool is_done) {
   ++reloads_[is_done ? 1 : 0];
 }
 
+std::string Metrics::histogram(std::string_view name, std::string_view help, const ByRoute& all) {
+  std::string text = family(name, "histogram", help);
+  for (const auto& [route, durations] : all) {
+    const std::string label = label_text(route);
+    for (std::size_t i = 0; i < limits.size(); ++i)
+      text += fmt::format("{}_bucket{{route=\"{}\",le=\"{}\"}} {}\n", name, label,
+                          number_text(limits[i]), durations.at_most[i]);
+    text += fmt::format(
+        "{0}_bucket{{route=\"{1}\",le=\"+Inf\"}} {2}\n{0}_sum{{route=\"{1}\"}} {3}\n"
+        "{0}_count{{route=\"{1}\"}} {2}\n",
+        name, label, durations.count, number_text(durations.sum));
+  }
+  return text;
+}
+
 std::string Metrics::text(const Gauges& gauges) const {
   const std::lock_guard lock(mutex_);
   std::string text = family("ellice_requests_total", "counter", "Requests by route and status.");
@@ -74,20 +94,10 @@ std::string Metrics::text(const Gauges& gauges) const {
     text += fmt::format("ellice_requests_total{{route=\"{}\",status=\"{}\"}} {}\n",
                         label_text(key.first), key.second, count);
   }
-  text += family("ellice_request_seconds", "histogram",
-                 "From the last byte of a request to the last byte of its answer.");
-  for (const auto& [route, durations] : durations_) {
-    const std::string label = label_text(route);
-    for (std::size_t i = 0; i < limits.size(); ++i) {
-      text += fmt::format("ellice_request_seconds_bucket{{route=\"{}\",le=\"{}\"}} {}\n", label,
-                          number_text(limits[i]), durations.at_most[i]);
-    }
-    text += fmt::format(
-        "ellice_request_seconds_bucket{{route=\"{}\",le=\"+Inf\"}} {}\n"
-        "ellice_request_seconds_sum{{route=\"{}\"}} {}\n"
-        "ellice_request_seconds_count{{route=\"{}\"}} {}\n",
-        label, durations.count, label, number_text(durations.sum), label, durations.count);
-  }
+  text += histogram("ellice_request_seconds",
+                    "From the last byte of a request to the last byte of its answer.", durations_);
+  text += histogram("ellice_compute_seconds",
+                    "Processor time of the thread that computed an answer.", computed_);
   text += family("ellice_people_total", "counter", "People asked about, by route.");
   for (const auto& [route, people] : people_)
     text += fmt::format("ellice_people_total{{route=\"{}\"}} {}\n", label_text(route), people);

@@ -2,10 +2,13 @@
 
 #include <sys/resource.h>
 
+#include <boost/asio/post.hpp>
 #include <csignal>
 #include <vector>
 
+#include "call_text.hpp"
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/core/version.hpp"
 #include "session.hpp"
 

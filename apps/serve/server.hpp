@@ -1,7 +1,7 @@
 #pragma once
 
 // The network: one thread reads and writes all connections, others compute (docs/decisions,
-// service). Only server.cpp includes Boost.
+// service). Only server.cpp and the sessions include Boost.
 
 #include <cstddef>
 #include <functional>

@@ -47,3 +47,22 @@ export async function drag(page, slider, from, to) {
   for (let i = 1; i <= 12; i++) await page.mouse.move(x(from + ((to - from) * i) / 12), y);
   await page.mouse.up();
 }
+
+/** What the main thread did for each frame while `work` went on, by Chromium's tracing: milliseconds of processor time
+ * from one commit of a frame to the next, sorted. Time of the clock says little on a machine that others use, too. */
+export async function traced(context, page, work) {
+  const session = await context.newCDPSession(page);
+  const events = [];
+  session.on('Tracing.dataCollected', ({ value }) => events.push(...value));
+  await session.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig: { includedCategories: ['devtools.timeline', 'disabled-by-default-devtools.timeline'] } });
+  await work();
+  const complete = new Promise((resolve) => session.once('Tracing.tracingComplete', resolve));
+  await session.send('Tracing.end');
+  await complete;
+  const commits = events.filter((one) => one.name === 'Commit').sort((a, b) => a.ts - b.ts);
+  const tasks = events.filter((one) => one.name === 'RunTask' && one.pid === commits[0]?.pid && one.tid === commits[0].tid);
+  return commits.slice(1).map(({ ts }, i) => {
+    const between = tasks.filter((task) => task.ts + task.dur > commits[i].ts && task.ts + task.dur <= ts + commits[i + 1].dur);
+    return between.reduce((sum, task) => sum + (task.tdur ?? task.dur) / 1000, 0);
+  }).sort((a, b) => a - b);
+}

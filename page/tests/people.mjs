@@ -10,9 +10,9 @@ export function random(seed) {
   };
 }
 
-function value(feature, model, next) {
+function value(feature, next) {
   if (feature.levels.length > 0) return feature.levels[Math.floor(next() * feature.levels.length)];
-  const low = model.min[feature.column], high = model.max[feature.column];
+  const { low, high } = feature;
   const drawn = low + (high - low) * next() ** 2;
   if (feature.step !== undefined) {
     const origin = feature.min ?? 0;
@@ -30,7 +30,7 @@ export function peopleCsv(model, oneHot, count, seed) {
   const lines = [header.map(cell).join(',')];
   for (let i = 0; i < count; i++) {
     const cells = model.features.flatMap((f) => {
-      const v = value(f, model, next);
+      const v = value(f, next);
       return oneHot[f.name] ? f.levels.map((level) => (level === v ? 1 : 0)) : [v === '(missing)' ? '' : v];
     });
     lines.push(cells.map(cell).join(','));

@@ -1,5 +1,5 @@
 // The page as the service serves it, in Chromium: what needs a search, a token, and a server that comes and goes.
-// Environment: ELLICE, CHROMIUM, WORK (a folder).
+// Environment: ELLICE, CHROMIUM, GOLDEN, WORK (a folder).
 import { strict as assert } from 'node:assert';
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -7,12 +7,14 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { browser, findings, open } from './browser.mjs';
 
-const { ELLICE, WORK } = process.env;
+const { ELLICE, GOLDEN, WORK } = process.env;
 mkdirSync(WORK, { recursive: true });
 
 /** A service on a port; 0 lets the system choose. */
-async function serve(port, ...options) {
-  const child = spawn(ELLICE, ['serve', '--demo', '--port', String(port), ...options], { stdio: ['ignore', 'pipe', 'ignore'] });
+const serve = (port, ...options) => served('--demo', '--port', String(port), ...options);
+
+async function served(...args) {
+  const child = spawn(ELLICE, ['serve', ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
   const address = await new Promise((resolve, reject) => {
     let said = '';
     child.stdout.on('data', (data) => {
@@ -78,6 +80,100 @@ test('locks what the plan used, adds a limit, and gets another plan', async () =
   assert.doesNotMatch(await page.locator('.changes').first().textContent().catch(() => ''), /income/);
   assert.doesNotMatch(await page.locator('section.plan').textContent(), /does not confirm/);
   await done();
+});
+
+test('adds a rule and says what is hard, and gets plans that keep to it', async () => {
+  const { page, done } = await open(chrome, service.url);
+  await page.locator('.verdict').waitFor();
+  await typeApplicant(page);
+  await find(page);
+  const before = await page.locator('.changes').first().textContent();
+  await page.getByRole('button', { name: 'Add a rule' }).click();
+  const rule = page.getByRole('form', { name: 'A new rule' });
+  await rule.getByLabel('Feature').selectOption('debt');
+  await rule.getByLabel('Number').fill('0.01');
+  await rule.getByLabel('Times').selectOption('income');
+  await page.getByRole('button', { name: 'Add the rule' }).click();
+  await page.getByText('Values or wishes were changed since').waitFor();
+  await page.getByRole('button', { name: 'search again' }).click();
+  await page.getByText('Values or wishes were changed since').waitFor({ state: 'hidden' });
+  await page.getByRole('button', { name: 'Find plans' }).waitFor();
+  assert.notEqual(await page.locator('.changes').first().textContent(), before);
+  for (const tab of await page.getByRole('tab').all()) {
+    await tab.click();
+    await page.getByRole('button', { name: 'Try the plan' }).click();
+    const [debt, income] = [Number(await entry(page, 'debt, EUR').inputValue()), Number(await entry(page, 'income, EUR/year').inputValue())];
+    assert.ok(debt <= 0.01 * income, `${debt} of ${income}`);
+    assert.doesNotMatch(await page.locator('.verdict').textContent(), /Not allowed/);
+    assert.match(await page.locator('.proof').first().textContent(), /Checked again by this page/);
+  }
+  // What is very hard is changed less.
+  await page.getByRole('button', { name: 'As it is now' }).click();
+  const raised = async () => { await page.getByRole('tab').last().click(); return Number((/income from [\d\s]+ to ([\d\s]+)/u.exec(await page.locator('section.plan').textContent())?.[1] ?? '0').replace(/\D/g, '')); };
+  const usual = await raised();
+  await page.getByRole('button', { name: 'Limits of income' }).click();
+  await page.getByLabel('for you this is').selectOption('5');
+  await page.getByRole('button', { name: 'Find plans' }).click();
+  await page.getByText('Values or wishes were changed since').waitFor({ state: 'hidden' });
+  await page.getByRole('button', { name: 'Find plans' }).waitFor();
+  assert.ok((await raised()) < usual, 'income is raised less');
+  assert.match(await page.locator('.proof').first().textContent(), /Checked again by this page/);
+  await done();
+});
+
+test('unlocks again what was locked for a search', async () => {
+  const { page, done } = await open(chrome, service.url);
+  await page.locator('.verdict').waitFor();
+  await typeApplicant(page);
+  const lock = page.getByRole('button', { name: 'Lock income' });
+  await lock.click();
+  await find(page);
+  await lock.click();
+  assert.equal(await lock.getAttribute('aria-pressed'), 'false');
+  await find(page);
+  assert.match(await page.locator('.changes').first().textContent(), /income/);
+  await done();
+});
+
+test('looks at somebody else while plans are searched, and finds plans for everyone', async () => {
+  const { page, done } = await open(chrome, service.url);
+  await page.locator('.verdict').waitFor();
+  const first = await page.locator('#form-title').textContent();
+  await page.route('**/api/explain', async (route) => { await new Promise((resolve) => setTimeout(resolve, 600)); await route.continue(); });
+  await page.getByRole('button', { name: 'Find plans' }).click();
+  await page.getByRole('button', { name: 'Next' }).click();
+  await page.getByRole('button', { name: 'Find plans' }).waitFor();
+  assert.match(await page.locator('.plan .badge').textContent(), /Not asked/);
+  assert.notEqual(await page.locator('#form-title').textContent(), first);
+  await page.getByRole('button', { name: 'Previous' }).click();
+  assert.match(await page.locator('.proof').first().textContent(), /Checked again/);
+  await page.locator('nav').getByRole('button', { name: 'Everyone' }).click();
+  await page.getByRole('button', { name: 'Find plans for everyone' }).click();
+  await page.getByRole('button', { name: 'Find plans for everyone' }).or(page.getByRole('button', { name: 'Stop' })).waitFor({ state: 'hidden' });
+  assert.doesNotMatch(await page.locator('.legend').textContent(), /Not asked/);
+  await page.locator('tbody button.link').last().click();
+  assert.match(await page.locator('.plan .badge').textContent(), /plan|No change/);
+  assert.doesNotMatch(await page.locator('section.plan').textContent(), /does not confirm|Values or wishes/);
+  assert.deepEqual(await findings(page), []);
+  await done();
+});
+
+test('asks which of several models', async () => {
+  const models = join(GOLDEN, 'models');
+  const own = await served(join(models, 'lending.json'), join(models, 'loans.json'), '--port', '0');
+  const { page, done } = await open(chrome, own.url);
+  await page.getByText('Which one?').waitFor();
+  assert.deepEqual(await findings(page), []);
+  await page.getByRole('button', { name: 'loans' }).click();
+  await page.locator('.verdict').waitFor();
+  assert.match(page.url(), /model=loans/);
+  await page.getByRole('button', { name: 'Find plans' }).click();
+  await page.locator('.plan .badge').filter({ hasNotText: 'Not asked' }).waitFor();
+  await page.getByRole('button', { name: 'Another model' }).click();
+  await page.getByRole('button', { name: 'lending' }).click();
+  await page.getByLabel('income, slider').waitFor();
+  await done();
+  await own.stop();
 });
 
 test('asks again with another ε', async () => {

@@ -160,7 +160,8 @@ FileAudit audit_recourse_file(const Json& file, const Model& model, const std::s
          source, top.string("model_sha256"), model.sha256);
   }
   const AuditRequest asked = read_audit_request(top, model, members, rows);
-  const Auditor auditor(model, asked, source);
+  const std::optional<Model> wished = with_wishes(model, asked.constraints);
+  const Auditor auditor(wished ? *wished : model, asked, source);
   const audit::Hashes hashes(file);
   const audit::Evidence evidence{.rows = rows != nullptr || model.rows.has_value(),
                                  .people = people != nullptr,

@@ -16,7 +16,7 @@ namespace {
 
 /// Which classes would do, and what follows for the set and the threshold.
 void set_contest(const ExplainRequest& request, Problem& problem) {
-  const Model& model = *request.model;
+  const Model& model = *problem.model;
   if (model.network.has_one_output()) {
     require(request.target.empty(),
             "`target: {}`: the model has one logit, for \"{}\"; a target class is for softmax "
@@ -94,7 +94,9 @@ double certified_threshold(const Model& model, const std::optional<double>& aske
 
 OwnedProblem::OwnedProblem(ExplainRequest request)
     : request_(std::move(request)), rows_(find_rows(request_)) {
-  problem_ = {.model = request_.model.get(),
+  std::optional<Model> wished = with_wishes(*request_.model, request_.constraints);
+  model_ = wished ? std::make_shared<const Model>(std::move(*wished)) : request_.model;
+  problem_ = {.model = &model(),
               .threshold = certified_threshold(model(), request_.threshold),
               .cost = request_.cost,
               .constraints = request_.constraints,

@@ -245,7 +245,7 @@ std::vector<Answer> Explainer::finished(std::vector<Answer> answers, int threads
     shield.emplace();
   }
   if (state.reasoner) add_reasons(answers, *state.reasoner, {.threads = threads});
-  const std::shared_ptr<const Schema> schema(state.asked().model, &model().schema());
+  const std::shared_ptr<const Schema> schema(state.owned.shared_model(), &model().schema());
   for (Answer& answer : answers) answer.schema = schema;
   return answers;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace ellice {
 
@@ -93,6 +94,13 @@ std::vector<Answer> with_fewer_changes(std::vector<Answer> nearest,
     for (Answer& plan : listed(std::move(found->second), most)) result.push_back(std::move(plan));
   }
   return result;
+}
+
+void reasons_to_messages(std::vector<Answer>& answers) {
+  for (Answer& answer : answers) {
+    if (!answer.message.empty() && !answer.reason.empty()) answer.message += "; ";
+    answer.message += std::exchange(answer.reason, {});
+  }
 }
 
 }  // namespace ellice

@@ -23,4 +23,8 @@ using AskFewer =
                                                      const std::vector<Query>& queries, int most,
                                                      const AskFewer& ask);
 
+/// What such answers say of each other is no statement of a recourse file, whose `reason` belongs
+/// to plans that were asked for: there it is part of their messages.
+void reasons_to_messages(std::vector<Answer>& answers);
+
 }  // namespace ellice

@@ -31,7 +31,9 @@ class OwnedProblem {
 
   [[nodiscard]] const ExplainRequest& request() const { return request_; }
   [[nodiscard]] const Problem& problem() const { return problem_; }
-  [[nodiscard]] const Model& model() const { return *request_.model; }
+  /// As the request asks it: with its rules and weights, where it has any.
+  [[nodiscard]] const std::shared_ptr<const Model>& shared_model() const { return model_; }
+  [[nodiscard]] const Model& model() const { return *model_; }
 
   /// The request's rows, else those of the model file, else null.
   [[nodiscard]] const TrainingRows* rows() const { return rows_.get(); }
@@ -51,6 +53,7 @@ class OwnedProblem {
 
  private:
   ExplainRequest request_;
+  std::shared_ptr<const Model> model_;
   std::shared_ptr<const TrainingRows> rows_;
   Problem problem_;
 };

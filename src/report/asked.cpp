@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ellice/core/json.hpp"
+#include "ellice/core/number_text.hpp"
 #include "ellice/core/version.hpp"
 #include "report/display.hpp"
 
@@ -75,7 +76,13 @@ AskedLines asked_in_words(const Request& request) {
   }
   line("Constraints of single people", own);
   if (constraints.horizon) line("Horizon", to_text(*constraints.horizon));
-  line("Rules of the schema", rules_text(schema));
+  line(constraints.rules.empty() ? "Rules of the schema" : "Rules of the schema and of this run",
+       rules_text(schema));
+  std::string weights;
+  for (const auto& [name, weight] : constraints.weights)
+    weights += fmt::format("{}{}: {}", weights.empty() ? "" : "; ", title_of(schema, name),
+                           number_text(weight));
+  line("Weights of this run", weights);
   if (request.reference) line("Reasons compared with", describe(*request.reference));
   std::vector<std::string> others;
   for (const Model* member : problem.set.members) others.push_back(member->sha256);

@@ -12,6 +12,7 @@
 #include "ellice/core/json.hpp"
 #include "ellice/core/number_text.hpp"
 #include "ellice/data/csv.hpp"
+#include "ellice/model/model.hpp"
 
 namespace ellice {
 
@@ -185,6 +186,41 @@ FeatureLimits Constraints::of(std::size_t query, const std::string& feature) con
   return result;
 }
 
+namespace {
+
+bool has_wishes(const Constraints& constraints) {
+  return !constraints.rules.empty() || !constraints.weights.empty();
+}
+
+/// As if the schema had been written so: its reader checks what is added.
+Schema wished(const Schema& schema, const Constraints& constraints) {
+  Json text = to_json(schema);
+  for (const std::string& rule : constraints.rules) text["constraints"].push_back(rule);
+  for (const auto& [name, weight] : constraints.weights) {
+    if (!schema.find(name)) {
+      fail(ErrorCode::argument, "unknown feature \"{}\" in `weights`; {}", name,
+           suggestion(name, feature_names(schema)));
+    }
+    require(std::isfinite(weight), "the weight of {} is not finite", name);
+    text["features"][name]["weight"] = weight;
+  }
+  try {
+    return schema_from_json(text, "constraints of this run");
+  } catch (const Error& error) {
+    fail(ErrorCode::argument, "{}", error.what());
+  }
+}
+
+}  // namespace
+
+std::optional<Model> with_wishes(const Model& model, const Constraints& constraints) {
+  if (!has_wishes(constraints)) return std::nullopt;
+  Model result = model;
+  result.encoder =
+      Encoder::from_json(model.encoder.to_json(), wished(model.schema(), constraints), "the model");
+  return result;
+}
+
 void validate(const Constraints& constraints, const Schema& schema) {
   validate_limits(constraints.features, schema);
   for (const auto& [query, limits] : constraints.queries) {
@@ -197,9 +233,18 @@ void validate(const Constraints& constraints, const Schema& schema) {
 namespace {
 
 void read_document(const YamlDocument& document, const Schema& schema, Constraints& constraints) {
-  const YamlRecord top(document.top(), {"lock", "bounds", "direction", "queries", "horizon"},
+  const YamlRecord top(document.top(),
+                       {"lock", "bounds", "direction", "queries", "horizon", "rules", "weights"},
                        "constraints");
   read_limits(top, schema, constraints.features);
+  if (const YamlEntry* rules = top.find("rules")) {
+    for (const YamlEntry& rule : rules->list("a list of rules such as \"debt <= 0.4 * income\""))
+      constraints.rules.push_back(rule.filled_text("a rule such as \"debt <= 0.4 * income\""));
+  }
+  if (const YamlEntry* weights = top.find("weights")) {
+    for (const auto& [name, entry] : weights->members("a map from feature to weight"))
+      constraints.weights[name] = entry.number("a finite number > 0");
+  }
   if (const YamlEntry* horizon = top.find("horizon")) {
     constexpr std::string_view expected = "a number > 0 and a time, as in 12 months";
     try {
@@ -227,6 +272,7 @@ void read_constraints(const std::string& path, const Schema& schema, Constraints
   as_input(path, [&] {
     read_document(document, schema, constraints);
     validate(constraints, schema);
+    if (has_wishes(constraints)) (void)wished(schema, constraints);
   });
 }
 
@@ -234,6 +280,8 @@ Json to_json(const Constraints& constraints) {
   Json json = {{"range", std::string(enum_name(constraints.range))}};
   put_limits(constraints.features, json);
   if (constraints.horizon) json["horizon"] = to_text(*constraints.horizon);
+  if (!constraints.rules.empty()) json["rules"] = constraints.rules;
+  for (const auto& [name, weight] : constraints.weights) json["weights"][name] = weight;
   for (const auto& [index, limits] : constraints.queries) {
     Json own = Json::object();
     put_limits(limits, own);
@@ -254,6 +302,12 @@ Constraints constraints_from_json(JsonObject& object, std::optional<RangePolicy>
       if (error.code() != ErrorCode::argument) throw;
       object.wrong("horizon", "a number > 0 and a time, as in \"12 months\"");
     }
+  }
+  if (object.has("rules")) constraints.rules = object.strings("rules");
+  if (object.has("weights")) {
+    JsonObject weights = object.object("weights");
+    for (const auto& [name, value] : weights.value().items())
+      constraints.weights[name] = weights.number(name);
   }
   if (!object.has("queries")) return constraints;
   JsonObject queries = object.object("queries");

@@ -57,6 +57,8 @@ ONE_LOGIT = [
     Case("recourse/squared.json", "explain @squared:applicant --epsilon 1%"),
     Case("recourse/imported.jsonl", "explain @imported"),
     Case("recourse/binned.json", "explain @binned --epsilon 1%"),
+    Case("recourse/lending-wishes.json", "explain @lending --epsilon 1% --rule 'debt <= 0.1 * income'"
+         " --rule 'if savings rises then loan_amount stays' --weight income=9 --weight debt=0.25"),
 ]
 
 CLASSES = [

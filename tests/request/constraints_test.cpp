@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/core/random.hpp"
+#include "ellice/model/model_file.hpp"
+#include "support/mixed_model.hpp"
 
 namespace ellice {
 namespace {
@@ -26,6 +30,8 @@ Constraints draw(Random& random) {
     if (random.below(2) == 0) constraints.features[name] = draw_limits(random);
     if (random.below(2) == 0) constraints.queries[random.below(3)][name] = draw_limits(random);
   }
+  if (random.below(2) == 0) constraints.rules = {"a <= 2 * b", "if a rises then c stays"};
+  if (random.below(2) == 0) constraints.weights = {{"b", 0.1 + random.uniform()}};
   if (random.below(2) == 0)
     constraints.horizon = Horizon{.amount = 1 + static_cast<double>(random.below(40)) / 2,
                                   .per = static_cast<Pace::Period>(random.below(4))};
@@ -67,6 +73,8 @@ TEST(Constraints, BindTheSameWhenReadBackFromTheirJson) {
     object.finish();
     EXPECT_EQ(again.range, constraints.range);
     EXPECT_EQ(again.horizon, constraints.horizon);
+    EXPECT_EQ(again.rules, constraints.rules);
+    EXPECT_EQ(again.weights, constraints.weights);
     for (std::size_t query = 0; query < 4; ++query) {
       for (const std::string& name : features)
         EXPECT_EQ(again.of(query, name), constraints.of(query, name)) << seed << ": " << name;
@@ -74,6 +82,43 @@ TEST(Constraints, BindTheSameWhenReadBackFromTheirJson) {
     with_queries += constraints.queries.empty() ? 0 : 1;
   }
   EXPECT_GT(with_queries, 50);
+}
+
+TEST(Wishes, StandInTheSchemaAndLeaveTheRestOfTheModel) {
+  const Model model = problem_zoo::mixed_case(1, true).model;
+  EXPECT_FALSE(with_wishes(model, {}).has_value());
+  Constraints constraints;
+  constraints.rules = {"whole <= 2", "if flag changes then grade stays"};
+  constraints.weights = {{"kind", 7}};
+  const std::optional<Model> wished = with_wishes(model, constraints);
+  ASSERT_TRUE(wished.has_value());
+  Schema expected = model.schema();
+  expected.constraints.push_back(parse_rule("whole <= 2"));
+  expected.implications.push_back(parse_implication("if flag changes then grade stays"));
+  expected.features[*expected.find("kind")].weight = 7;
+  EXPECT_EQ(wished->schema(), expected);
+  EXPECT_EQ(wished->sha256, model.sha256);
+  EXPECT_EQ(wished->encoder.mean(), model.encoder.mean());
+  EXPECT_EQ(wished->encoder.scale(), model.encoder.scale());
+  EXPECT_EQ(wished->encoder.min(), model.encoder.min());
+  EXPECT_EQ(wished->encoder.max(), model.encoder.max());
+  EXPECT_EQ(to_json(*wished)["network"], to_json(model)["network"]);
+}
+
+TEST(Wishes, RefuseWhatASchemaCouldNotHold) {
+  const Model model = problem_zoo::mixed_case(1, false).model;
+  for (const char* rule : {"", "whole", "whole <= nothing", "grade <= 1", "whole < 2",
+                           "if whole rises then kind rises"}) {
+    Constraints constraints;
+    constraints.rules = {rule};
+    EXPECT_THROW((void)with_wishes(model, constraints), Error) << rule;
+  }
+  for (const auto& [name, weight] : std::map<std::string, double>{
+           {"whale", 1}, {"whole", 0}, {"flag", -1}, {"kind", std::nan("")}, {"grade", 1e13}}) {
+    Constraints constraints;
+    constraints.weights = {{name, weight}};
+    EXPECT_THROW((void)with_wishes(model, constraints), Error) << name;
+  }
 }
 
 }  // namespace

@@ -22,6 +22,10 @@ class Answers(ServiceTestCase):
                  {"epsilon": "2%", "cost": "l1", "seed": 7, "options": {"exact": {"plans": 3}}}),
                 (5, ["--epsilon", "1%", "--max-changes", "2", "--horizon", "12 months", "--threshold", "0.5", "--range", "off"],
                  {"epsilon": "1%", "options": {"exact": {"max_changes": 2}, "horizon": "12 months", "threshold": 0.5, "range": "off"}}),
+                (12, ["--epsilon", "1%", "--rule", "debt <= 0.2 * income", "--rule", "if savings rises then loan_amount stays",
+                      "--weight", "income=9", "--weight", "debt=0.25"],
+                 {"epsilon": "1%", "options": {"rules": ["debt <= 0.2 * income", "if savings rises then loan_amount stays"],
+                                               "weights": {"income": 9, "debt": 0.25}}}),
                 (5, ["--method", "data", "--epsilon", "1%"], {"method": "data", "epsilon": "1%"}),
                 (9, ["--epsilon", "100%"], {"epsilon": "100%"})):
             with self.subTest(flags=flags):
@@ -99,6 +103,51 @@ class Answers(ServiceTestCase):
         self.assertGreater(len(shown["results"]), 1)
         changed = [len(one["changes"]) for one in shown["results"]]
         self.assertEqual(changed, sorted(changed))
+
+    def test_what_is_for_people_is_verified_like_all_else(self):
+        server = self.serve()
+        asked = {"people": self.people(12), "epsilon": "1%", "display": True}
+        for options in ({}, {"rules": ["debt <= 0.3 * income"], "weights": {"income": 4}}):
+            shown = self.post_ok(server, "/api/explain", {**asked, "options": options})
+            self.assertGreater(max(one["plan"] for one in json.loads(shown)["results"]), 1)
+            said = json.loads(self.post_ok(server, "/api/verify", shown))
+            self.assertEqual(said["failed"], 0, [one["failures"] for one in said["results"] if one["failures"]][:3])
+            self.assertEqual([one["failures"] for one in said["results"] if one["failures"]], [])
+            lines = self.post_ok(server, "/api/explain", {**asked, "options": options}, LINES).decode().splitlines()
+            self.assertEqual([json.loads(line).get("message") for line in lines], [one.get("message") for one in json.loads(shown)["results"]])
+
+    def test_rules_and_weights_bind_and_are_checked(self):
+        server = self.serve()
+        people = self.people(20)
+        found = json.loads(self.post_ok(server, "/api/explain", {"people": people, "epsilon": "1%",
+                                                                 "options": {"rules": ["debt <= 0.05 * income"]}}))
+        for one in found["results"]:
+            row = one.get("counterfactual")
+            if row and one["changes"]:
+                self.assertLessEqual(row["debt"], 0.05 * row["income"] * (1 + 1e-12))
+            if one["status"] == "infeasible":
+                self.assertTrue(one["infeasible"]["blocking"])
+        # Who says that another rule was kept is not believed.
+        found["options"]["rules"] = ["income <= 1000"]
+        said = json.loads(self.post_ok(server, "/api/verify", found))
+        moved = [said["results"][i] for i, one in enumerate(found["results"]) if one.get("changes")]
+        self.assertTrue(moved)
+        for one in moved:
+            self.assertIn("income <= 1000", " ".join(one["failures"]))
+        # What is heavy is changed less.
+        def raised(weights):
+            answers = json.loads(self.post_ok(server, "/api/explain", {"people": people, "epsilon": "1%", "options": {"weights": weights}}))["results"]
+            return sum(one["counterfactual"]["income"] - one["query"]["income"] for one in answers if one.get("counterfactual"))
+        self.assertLess(raised({"income": 100}), 0.5 * raised({}))
+        for options, words in (({"rules": ["debt <= wealth"]}, ["wealth"]), ({"rules": ["debt"]}, ["debt"]), ({"rules": [3]}, ["rules"]),
+                               ({"rules": ["if debt falls then debt stays"] * 7}, ["more than"]), ({"rules": "debt <= 1"}, ["rules"]),
+                               ({"weights": {"incom": 2}}, ["incom", "income"]), ({"weights": {"income": 0}}, ["income", "weight"]),
+                               ({"weights": {"income": "much"}}, ["income"]), ({"weights": []}, ["weights"]),
+                               ({"rules": ["income <= 1", "income >= 2"]}, ["together"])):
+            reply = server.post("/api/explain", {"people": people[:1], "options": options})
+            self.expect_error(reply, 422)
+            for word in words:
+                self.assertIn(word, reply[2].decode())
 
     def test_model_people_and_several_models(self):
         self.ellice("train", "--dataset", "lending", "--folds", "0", "--l2", "0.01", "-o", "b.json")
@@ -231,6 +280,9 @@ class Answers(ServiceTestCase):
         self.assertIn('ellice_requests_total{route="none",status="404"} 1', metrics)
         self.assertIn('ellice_people_total{route="/api/explain"} 1', metrics)
         self.assertIn('ellice_answers_total{status="optimal"} 1', metrics)
+        self.assertIn('ellice_compute_seconds_bucket{route="/api/explain",le="+Inf"} 1', metrics)
+        computed = float(re.search(r'ellice_compute_seconds_sum\{route="/api/explain"\} (\S+)', metrics)[1])
+        self.assertTrue(0 < computed < 60, computed)
         self.assertRegex(metrics, r'ellice_model_info\{name="m",sha256="[0-9a-f]{64}"\} 1')
         for line in metrics.splitlines():
             self.assertRegex(line, r'^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{([a-z0-9]+="[^"]*",?)+\})? [-+.0-9e]+)$')

@@ -105,7 +105,8 @@ struct FileAudit {
 /// answers takes part.
 class GapProver {
  public:
-  /// `asked` is a recourse file without results; model, members and rows must outlive this.
+  /// `asked` is a recourse file without results, `model` as the run asks it (`with_wishes`); model,
+  /// members and rows must outlive this.
   GapProver(const Json& asked, const Model& model, const std::vector<const Model*>& members,
             const StoredRows* rows);
 

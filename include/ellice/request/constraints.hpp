@@ -1,7 +1,7 @@
 #pragma once
 
 // This run's constraints, over the schema's: what is locked, bounded or one-way, for everybody or
-// for one query.
+// for one query; further rules, and what changes weigh.
 
 #include <array>
 #include <cstddef>
@@ -9,12 +9,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ellice/core/fields.hpp"
 #include "ellice/core/json_fwd.hpp"
 #include "ellice/data/schema.hpp"
 
 namespace ellice {
+
+struct Model;
 
 enum class RangePolicy {
   train,  // every feature stays inside the training minimum and maximum, enlarged to contain the
@@ -53,8 +56,10 @@ struct Constraints {
   RangePolicy range = RangePolicy::train;
   std::map<std::string, FeatureLimits> features = {};  // for every query
   std::map<std::size_t, std::map<std::string, FeatureLimits>> queries =
-      {};                               // further ones, by query index
-  std::optional<Horizon> horizon = {};  // none: what is slow may change at once
+      {};                                      // further ones, by query index
+  std::optional<Horizon> horizon = {};         // none: what is slow may change at once
+  std::vector<std::string> rules = {};         // beside the schema's, written as there
+  std::map<std::string, double> weights = {};  // by feature, in place of the schema's
 
   /// What binds `feature` in the query with this index: its own limits over everybody's.
   [[nodiscard]] FeatureLimits of(std::size_t query, const std::string& feature) const;
@@ -62,17 +67,22 @@ struct Constraints {
 };
 
 /// Throws Error{argument} for an unknown feature (with a suggestion), bounds or a direction on a
-/// feature without numbers or order, min > max.
+/// feature without numbers or order, min > max. Rules and weights are checked by `with_wishes`.
 void validate(const Constraints& constraints, const Schema& schema);
+
+/// The model as a run asks it: with the run's rules and weights in its schema, so that whoever
+/// looks at rows and costs looks with them; its hash stays that of its file. Nothing where a run
+/// has neither. Throws Error{argument} for a rule or a weight that the schema could not hold.
+[[nodiscard]] std::optional<Model> with_wishes(const Model& model, const Constraints& constraints);
 
 /// Adds what a YAML file holds: `lock: [age]`, `bounds: {income: [0, 50000]}` (null for none),
 /// `direction: {debt: decrease}`, and under `queries:` the same by query index; `horizon: 12
-/// months` is for everybody. Throws Error{input} with file, line and key, also for a feature that
-/// the schema does not have.
+/// months`, `rules: ["debt <= 0.3 * income"]` and `weights: {income: 4}` are for everybody. Throws
+/// Error{input} with file, line and key, also for a feature that the schema does not have.
 void read_constraints(const std::string& path, const Schema& schema, Constraints& constraints);
 
-/// `range`, and `lock`, `bounds`, `direction`, `queries`, `horizon` where there are any: the keys
-/// of the YAML file.
+/// `range`, and `lock`, `bounds`, `direction`, `queries`, `horizon`, `rules`, `weights` where there
+/// are any: the keys of the YAML file.
 [[nodiscard]] Json to_json(const Constraints& constraints);
 /// Takes these keys from an object that may hold others.
 /// A range that is left out is `otherwise`, if there is one, and an error if not.

@@ -50,6 +50,8 @@ export interface Person {
   name: string;
   plans: Answer[];
   shown: number; // the plan to recommend
+  head?: Head; // what was asked for this person alone
+  wished?: string; // the wishes that these plans were searched for
 }
 
 export interface Head extends Asked {
@@ -76,6 +78,7 @@ export interface Data {
   people: Person[];
   page: PageText;
   recourseText: string | null;
+  total: number; // people whom the service has; the page may know fewer
 }
 
 /** Of a trade-off the last plan whose further changes still save enough; otherwise the first. */
@@ -149,11 +152,13 @@ export function fromFile(): Data | null {
   if (modelText === null || recourseText === null || pageText === null) return null;
   const { head, records } = readRecourse(recourseText);
   const page = JSON.parse(pageText) as PageText;
+  const people = byPerson(records, page.worth ?? 0.2, page.trade_off ?? isTradeOff(head));
   return {
     model: readModel(modelText),
     modelText,
     head,
-    people: byPerson(records, page.worth ?? 0.2, page.trade_off ?? isTradeOff(head)),
+    people,
+    total: people.length,
     page,
     recourseText,
   };

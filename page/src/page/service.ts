@@ -1,6 +1,6 @@
 // The service that served this page: same origin, a token where it wants one, no cookies.
 import { readModel, type Model, type Row } from '../verify/model.ts';
-import { byPerson, isTradeOff, readRecourse, type Answer, type Curve, type Data, type Head, type Histogram } from './data.ts';
+import { byPerson, readRecourse, type Answer, type Curve, type Data, type Head, type Histogram, type Person } from './data.ts';
 
 export class ServiceError extends Error {
   constructor(message: string, readonly status: number) {
@@ -9,16 +9,19 @@ export class ServiceError extends Error {
 }
 
 export interface Asking {
-  epsilon: number | string;
+  epsilon: number;
   options: Record<string, unknown>;
   people: Row[];
-  display?: boolean;
 }
+
+// More people than this are for files.
+const MOST_PEOPLE = 10_000;
 
 /** What the model recommends, or a hundredth of its objective. */
 function usualEpsilon(model: Model): { value: number; rule: string } {
   const advice = (model.recommended as Record<string, { epsilon?: number; rule?: string }> | null)?.['last-layer'];
-  return { value: advice?.epsilon ?? 0.01 * model.objective, rule: advice?.rule ?? '1%' };
+  const value = advice?.epsilon ?? 0.01 * model.objective;
+  return { value: value + (model.deployed?.excess ?? 0), rule: advice?.rule ?? '1%' };
 }
 
 export class Service {
@@ -48,8 +51,15 @@ export class Service {
     throw new ServiceError(message.slice(0, 400) || `status ${response.status}`, response.status);
   }
 
-  private path(route: string): string {
-    return route + (this.name ? `?model=${encodeURIComponent(this.name)}` : '');
+  private path(route: string, query: Record<string, string> = {}): string {
+    const parts = new URLSearchParams({ ...(this.name ? { model: this.name } : {}), ...query }).toString();
+    return route + (parts ? `?${parts}` : '');
+  }
+
+  /** Names of the models that it has. */
+  async models(): Promise<string[]> {
+    const said = (await (await this.ask('api/models')).json()) as { models: { name: string }[] };
+    return said.models.map(({ name }) => name);
   }
 
   async load(): Promise<Data> {
@@ -59,8 +69,8 @@ export class Service {
     const modelText = await (await this.ask(this.path('api/model/file'))).text();
     const model = readModel(modelText);
     const given = about.people > 0
-      ? ((await (await this.ask(this.path('api/people'))).json()) as { people: Row[]; ids: (string | null)[] })
-      : { people: [], ids: [] };
+      ? ((await (await this.ask(this.path('api/people', { count: String(MOST_PEOPLE) }))).json()) as { total: number; people: Row[]; ids: (string | null)[] })
+      : { total: 0, people: [], ids: [] };
     const people = given.people.map((query, index) => ({
       index,
       name: given.ids[index] ?? `Person ${index + 1}`,
@@ -68,22 +78,20 @@ export class Service {
       shown: 0,
     }));
     return {
-      model, modelText, people, recourseText: null,
+      model, modelText, people, total: given.total, recourseText: null,
       head: { model_sha256: model.sha256, epsilon: usualEpsilon(model), set: 'last-layer', cost: 'l2', options: { threshold: model.threshold } },
       page: { title: `Recourse: ${about.name}`, program: 'ellice', asked: [], options: [], histograms: about.histograms, curves: [] },
     };
   }
 
-  async explain(asking: Asking): Promise<{ head: Head; plans: Answer[]; shown: number }> {
-    const body = { epsilon: asking.epsilon, options: asking.options, people: asking.people, display: asking.display ?? true };
-    const { head, records } = readRecourse(await (await this.ask(this.path('api/explain'), body)).text());
-    const person = byPerson(records, 0.2, isTradeOff(head) || asking.display !== false)[0]!;
-    return { head, plans: person.plans, shown: person.shown };
+  /** Counted from 0 in the order in which they are asked about. */
+  async explain(asking: Asking): Promise<{ head: Head; people: Person[] }> {
+    const { head, records } = readRecourse(await (await this.ask(this.path('api/explain'), { ...asking, display: true })).text());
+    return { head, people: byPerson(records, 0.2, true) };
   }
 
   async frontier(asking: Asking, epsilons: number[]): Promise<Curve> {
-    const body = { epsilon: asking.epsilon, options: asking.options, people: asking.people, epsilons };
-    const said = (await (await this.ask(this.path('api/frontier'), body)).json()) as { results: Curve[] };
+    const said = (await (await this.ask(this.path('api/frontier'), { ...asking, epsilons })).json()) as { results: Curve[] };
     return said.results[0]!;
   }
 }

@@ -1,22 +1,18 @@
 // The one state of the page: who is shown, what is tried, what is asked for. Everything else is derived from it.
 import { Ellipsoid, leadOf } from '../verify/robust.ts';
 import { encode } from '../verify/encoder.ts';
-import { violations, type Direction, type Options } from '../verify/constraints.ts';
+import { violations, type Options } from '../verify/constraints.ts';
+import { decide } from '../verify/deployed.ts';
 import { verifyRecord } from '../verify/recourse.ts';
 import type { Feature, Row, Value } from '../verify/model.ts';
 import type { Answer, Curve, Data, Head, Histogram, Person } from './data.ts';
 import type { Service } from './service.ts';
+import { whyNoRule } from '../verify/rules.ts';
+import { isWish, readWishes, stretch, withWishes, type Wish, type Wishes } from './wishes.ts';
 import { percent, sigmoid } from './words.ts';
 
-export interface Wish {
-  lock?: boolean;
-  low?: number;
-  high?: number;
-  direction?: Direction;
-  difficulty?: number; // 1 … 5, 3 is usual
-}
-
 export interface Standing {
+  deciding: number; // what decides: the deployed parameters where there are some, else today's model
   logit: number;
   robust: number;
   accepted: boolean;
@@ -26,33 +22,39 @@ export interface Standing {
 
 interface Tried {
   row: Row;
-  wishes: Record<string, Wish>;
+  wishes: Wishes;
+  rules: string[];
   epsilon: number;
 }
+
+export const VIEWS = ['person', 'everyone', 'about', 'letters'] as const;
+
+/** The same for options that the same plans answer. */
+const keyOf = ({ lock, bounds, direction, rules, weights }: Options): string => JSON.stringify([lock, bounds, direction, rules, weights]);
 
 const copyOf = (row: Row): Row => Object.assign(Object.create(null) as Row, row);
 
 export class PageState {
   data: Data;
   service: Service | null;
-  view = $state<'person' | 'everyone' | 'about'>('person');
+  view = $state<(typeof VIEWS)[number]>('person');
   chosen = $state(0);
   plan = $state(0);
   row = $state.raw<Row>({});
-  wishes = $state.raw<Record<string, Wish>>({});
+  wishes = $state.raw<Wishes>({});
+  rules = $state.raw<string[]>([]); // beside those of the schema
   epsilon = $state(0);
-  head = $state.raw<Head>(undefined as unknown as Head);
   bookmarks = $state.raw<number[]>([]);
   people = $state.raw<Person[]>([]);
   curves = $state.raw<Curve[]>([]);
   busy = $state(false);
   problem = $state('');
   wantsToken = $state(false);
+  private stops = false;
   private past = $state.raw<Tried[]>([]);
 
   constructor(data: Data, service: Service | null) {
     this.data = data;
-    this.head = data.head;
     this.service = service;
     this.people = data.people;
     this.curves = data.page.curves;
@@ -63,6 +65,13 @@ export class PageState {
 
   get model() {
     return this.data.model;
+  }
+  /** What was asked for the person on screen. */
+  get head(): Head {
+    return this.headOf(this.person);
+  }
+  headOf(person: Person | undefined): Head {
+    return person?.head ?? this.data.head;
   }
   get person(): Person | undefined {
     return this.people[this.chosen];
@@ -126,7 +135,8 @@ export class PageState {
       const encoded = encode(this.model, row);
       if (this.model.kind === 'softmax') return this.lead(encoded);
       const judged = this.set.judgeEncoded(encoded);
-      return this.finish(judged.logit, judged.robustLogit, judged.radius(this.threshold));
+      const { deployed } = this.model;
+      return this.finish(judged.logit, judged.robustLogit, judged.radius(this.threshold), deployed ? decide(this.model, deployed, encoded).logit : undefined);
     } catch {
       return null;
     }
@@ -140,35 +150,36 @@ export class PageState {
     return this.finish(best.logit, best.robustLogit, Math.min(...best.rivals.map(({ judgement }) => judgement.radius(this.threshold))));
   }
 
-  private finish(logit: number, robust: number, radius: number): Standing {
+  private finish(logit: number, robust: number, radius: number, deciding = logit): Standing {
     // A hair more than the threshold, for rounding; certificates keep a larger margin.
     const enough = this.threshold + 1e-13 * (1 + Math.abs(logit));
-    return { logit, robust, radius, accepted: logit >= this.threshold, robustly: robust >= enough };
+    const accepted = deciding >= this.threshold;
+    return { deciding, logit, robust, radius, accepted, robustly: accepted && robust >= enough };
   }
 
   probability(logit: number): number {
     return sigmoid(logit);
   }
 
-  /** What a run is asked for, from the switches on the form. */
+  /** What a run is asked for: the options of the file or the service itself, and the switches on the form. */
   get options(): Options {
-    const bounds: NonNullable<Options['bounds']> = Object.create(null), direction: NonNullable<Options['direction']> = Object.create(null), lock: string[] = [];
-    for (const [name, wish] of Object.entries(this.wishes)) {
-      if (wish.lock) lock.push(name);
-      if (wish.low !== undefined || wish.high !== undefined) bounds[name] = [wish.low ?? null, wish.high ?? null];
-      if (wish.direction) direction[name] = wish.direction;
-    }
-    const asked = this.head.options;
-    return {
-      ...asked,
-      lock: [...new Set([...(asked.lock ?? []), ...lock])],
-      bounds: { ...asked.bounds, ...bounds },
-      direction: { ...asked.direction, ...direction },
-    };
+    return withWishes(this.data.head.options, this.model, this.wishes, this.rules);
   }
 
   get hasWishes(): boolean {
-    return Object.values(this.wishes).some((wish) => Object.values(wish).some((value) => value !== undefined && value !== false));
+    return this.rules.length > 0 || Object.values(this.wishes).some(isWish);
+  }
+
+  /** Whether the service might find other plans than those on screen. */
+  get isStale(): boolean {
+    if (this.service === null || this.person?.wished === undefined) return false;
+    const asked = this.head.epsilon.value;
+    return this.person.wished !== keyOf(this.options) || Math.abs(this.epsilon - asked) > 1e-9 * asked || this.isOther;
+  }
+  /** Whether somebody else stands in the form than the one for whom plans were found, or who tries one of them. */
+  private get isOther(): boolean {
+    const rows = [this.query, ...(this.person?.plans ?? []).flatMap((plan) => (plan.counterfactual ? [plan.counterfactual] : []))];
+    return !rows.some((row) => this.model.features.every((f) => row[f.name] === this.row[f.name]));
   }
 
   choose(place: number): void {
@@ -178,6 +189,7 @@ export class PageState {
     this.past = [];
     this.row = copyOf(this.query);
     this.wishes = {};
+    this.rules = [];
     this.epsilon = this.head.epsilon.value;
     this.problem = '';
   }
@@ -187,7 +199,7 @@ export class PageState {
   }
 
   private remember(): void {
-    this.past = [...this.past.slice(-99), { row: this.row, wishes: this.wishes, epsilon: this.epsilon }];
+    this.past = [...this.past.slice(-99), { row: this.row, wishes: this.wishes, rules: this.rules, epsilon: this.epsilon }];
   }
 
   /** `goesOn`: the same drag of a slider, one step of undo. */
@@ -205,6 +217,10 @@ export class PageState {
     this.remember();
     this.wishes = { ...this.wishes, [name]: { ...this.wishes[name], ...wish } };
   }
+  setRules(rules: string[]): void {
+    this.remember();
+    this.rules = rules;
+  }
   setEpsilon(epsilon: number, goesOn = false): void {
     if (!goesOn) this.remember();
     this.epsilon = epsilon;
@@ -216,14 +232,14 @@ export class PageState {
     const last = this.past.at(-1);
     if (!last) return;
     this.past = this.past.slice(0, -1);
-    Object.assign(this, { row: last.row, wishes: last.wishes, epsilon: last.epsilon });
+    Object.assign(this, last);
   }
 
   toggleBookmark(index: number): void {
     this.bookmarks = this.bookmarks.includes(index) ? this.bookmarks.filter((one) => one !== index) : [...this.bookmarks, index];
   }
 
-  /** Difficulty makes another order of the plans; nothing is searched for. */
+  /** Difficulty makes another order of the plans that are there; the service searches with it. */
   effort(plan: Answer): number {
     let sum = 0;
     for (const change of plan.changes ?? []) {
@@ -231,7 +247,7 @@ export class PageState {
       if (!feature) continue;
       const size = typeof change.from === 'number' && typeof change.to === 'number'
         ? Math.abs(change.to - change.from) / feature.spread : 1;
-      sum += size * feature.weight * 2 ** ((this.wishes[feature.name]?.difficulty ?? 3) - 3);
+      sum += size * feature.weight * stretch(this.wishes[feature.name]);
     }
     return sum;
   }
@@ -239,11 +255,13 @@ export class PageState {
   /** Everything that can be shared, without anybody's data: places, switches, not values. */
   fragment(): string {
     const parts = new URLSearchParams();
+    if (this.service?.name) parts.set('model', this.service.name);
     if (this.view !== 'person') parts.set('view', this.view);
     if (this.person) parts.set('person', String(this.person.index));
     if (this.plan !== (this.person?.shown ?? 0)) parts.set('plan', String(this.plan));
     if (this.epsilon !== this.head.epsilon.value) parts.set('epsilon', String(this.epsilon));
     if (this.hasWishes) parts.set('wishes', JSON.stringify(this.wishes));
+    for (const rule of this.rules) parts.append('rule', rule);
     if (this.bookmarks.length > 0) parts.set('marked', this.bookmarks.join(','));
     return parts.toString();
   }
@@ -256,45 +274,33 @@ export class PageState {
       if (place >= 0) this.choose(place);
     }
     const view = parts.get('view');
-    if (view === 'everyone' || view === 'about' || view === 'person') this.view = view;
+    const known = VIEWS.find((one) => one === view);
+    if (known) this.view = known;
     const plan = Number(parts.get('plan') ?? NaN);
     if (Number.isInteger(plan) && this.person?.plans[plan]) this.plan = plan;
     const epsilon = Number(parts.get('epsilon') ?? NaN);
     if (Number.isFinite(epsilon) && epsilon >= 0) this.epsilon = epsilon;
+    this.rules = parts.getAll('rule').filter((rule) => whyNoRule(this.model, rule) === null);
     this.bookmarks = (parts.get('marked') ?? '').split(',').filter(Boolean).map(Number).filter(Number.isInteger);
-    try {
-      const wishes = JSON.parse(parts.get('wishes') ?? '{}') as Record<string, Wish>;
-      const known = new Set(this.model.features.map((f) => f.name));
-      this.wishes = Object.fromEntries(Object.entries(wishes).filter(([name, wish]) => known.has(name) && typeof wish === 'object'));
-    } catch {
-      this.wishes = {};
-    }
+    this.wishes = readWishes(this.model, parts.get('wishes'));
   }
 
-  /** Asks the service for plans for the row on screen. */
-  async search(from: Row = this.row): Promise<void> {
+  /** ε as it is asked for: of a model that decides elsewhere it is counted from there (formats.md, `deployed`). */
+  private asked(epsilon: number): number {
+    return Math.max(0, epsilon - (this.model.deployed?.excess ?? 0));
+  }
+
+  private asking(people: Row[], options: Options) {
+    const { lock, bounds, direction, rules, weights, threshold, horizon } = options as Options & { threshold?: number };
+    return { epsilon: this.asked(this.epsilon), options: { lock, bounds, direction, rules, weights, threshold, horizon }, people };
+  }
+
+  private async working(work: (service: Service) => Promise<void>): Promise<void> {
     if (!this.service || this.busy) return;
     this.busy = true;
     this.problem = '';
     try {
-      const options: Record<string, unknown> = {};
-      const { lock, bounds, direction, threshold, horizon } = this.options as Options & { threshold?: number };
-      Object.assign(options, { lock, bounds, direction });
-      if (threshold !== undefined) options.threshold = threshold;
-      if (horizon !== undefined) options.horizon = horizon;
-      const asking = { epsilon: String(this.epsilon), options, people: [from] };
-      const said = await this.service.explain(asking);
-      const place = this.people.length === 0 ? 0 : this.chosen;
-      const index = this.person?.index ?? 0;
-      const person: Person = { index, name: this.person?.name ?? 'New applicant', plans: said.plans, shown: said.shown };
-      this.people = this.people.length === 0 ? [person] : this.people.map((one, i) => (i === place ? person : one));
-      this.head = { ...this.head, ...said.head };
-      this.epsilon = said.head.epsilon.value;
-      this.plan = said.shown;
-      this.row = copyOf(person.plans[0]!.query);
-      const levels = [0, 0.25, 0.5, 1, 1.5, 2, 3].map((times) => times * said.head.epsilon.value);
-      const curve = await this.service.frontier(asking, levels);
-      this.curves = [...this.curves.filter((one) => one.query_index !== index), { ...curve, query_index: index }];
+      await work(this.service);
     } catch (error) {
       this.problem = error instanceof Error ? error.message : String(error);
       this.wantsToken = (error as { status?: number }).status === 401;
@@ -302,7 +308,52 @@ export class PageState {
       this.busy = false;
     }
   }
+
+  /** Asks the service for plans for the row on screen. Who looks at somebody else meanwhile is not disturbed. */
+  search(from: Row = this.row): Promise<void> {
+    return this.working(async (service) => {
+      const place = this.chosen, index = this.person?.index ?? 0, name = this.person?.name ?? 'New applicant';
+      const options = this.options, asking = this.asking([from], options), wished = keyOf(options);
+      const { head, people: [found] } = await service.explain(asking);
+      const person: Person = { ...found!, index, name, head, wished };
+      this.people = this.people.length === 0 ? [person] : this.people.map((one, i) => (i === place ? person : one));
+      if (this.chosen === place) {
+        this.epsilon = head.epsilon.value;
+        this.plan = person.shown;
+        this.row = copyOf(person.plans[0]!.query);
+      }
+      const levels = [0, 0.25, 0.5, 1, 1.5, 2, 3].map((times) => this.asked(times * head.epsilon.value));
+      const curve = await service.frontier(asking, levels);
+      this.curves = [...this.curves.filter((one) => one.query_index !== index), { ...curve, query_index: index }];
+    });
+  }
+
+  /** Asks it for everybody who has no plans yet, some at a time. */
+  searchAll(): Promise<void> {
+    return this.working(async (service) => {
+      const options = withWishes(this.data.head.options, this.model, {}, []);
+      this.stops = false;
+      while (!this.stops) {
+        const places = this.people.flatMap((one, i) => (one.plans[0]!.status === 'not_asked' ? [i] : [])).slice(0, BLOCK);
+        if (places.length === 0) break;
+        const { head, people } = await service.explain(this.asking(places.map((i) => this.people[i]!.plans[0]!.query), options));
+        const next = [...this.people];
+        for (const found of people) {
+          const place = places[found.index]!, { index, name } = next[place]!;
+          next[place] = { ...found, index, name, head, wished: keyOf(options) };
+        }
+        this.people = next;
+        if (places.includes(this.chosen)) this.plan = this.person!.shown;
+      }
+    });
+  }
+  stop(): void {
+    this.stops = true;
+  }
 }
+
+// People asked about at once: enough to keep the service busy, few enough to see that it works.
+const BLOCK = 50;
 
 /** Somebody in the middle of the training rows, to start from. */
 export function averagePerson(data: Data): Row {

@@ -1,4 +1,5 @@
 // A certificate against the model file: everything is computed again, and the verdict rests on our own numbers.
+import { decide } from './deployed.ts';
 import { encode } from './encoder.ts';
 import { type Model, type Row } from './model.ts';
 import { Ellipsoid, leadOf, type Judgement } from './robust.ts';
@@ -107,7 +108,18 @@ function checkMembers(check: Check, certificate: Certificate, others: Model[]): 
     }
     const own = new Ellipsoid(model, certificate.epsilon, certificate.damping ?? null).judgeRow(certificate.point);
     checkPart(check, 'member: ', member, own, certificate.threshold);
+    if (model.deployed !== null) check.notChecked.push(`what the deployed parameters of the model ${member.model_sha256.slice(0, 12)}… say`);
   }
+}
+
+/** Who decides elsewhere must accept the row, too, whatever rounding does there. */
+function checkDeployed(check: Check, certificate: Certificate, model: Model, encoded: number[]): void {
+  if (model.deployed === null) return;
+  const { logit, rounding } = decide(model, model.deployed, encoded);
+  const own = 1e-13 * Math.abs(certificate.threshold) + 1e-15 * Math.abs(logit);
+  check.need(logit >= certificate.threshold - own, `the deployed model gives ${logit}, below the threshold ${certificate.threshold}`);
+  check.need(rounding <= model.deployed.margin * (1 + 1e-9),
+    `rounding may change the deployed model's score by ${rounding}, and its margin is ${model.deployed.margin}`);
 }
 
 function checkClasses(check: Check, certificate: Certificate, set: Ellipsoid, encoded: number[]): [number, number] {
@@ -149,6 +161,7 @@ function compute(check: Check, model: Model, certificate: Certificate, others: M
   if (model.kind === 'softmax') return checkClasses(check, certificate, set, encoded);
   const own = set.judgeEncoded(encoded);
   checkPart(check, '', certificate as unknown as Record<string, unknown>, own, certificate.threshold);
+  checkDeployed(check, certificate, model, encoded);
   if (certificate.set === 'ensemble') checkMembers(check, certificate, others);
   return [own.logit, own.robustLogit];
 }

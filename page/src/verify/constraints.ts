@@ -1,4 +1,5 @@
 // What a counterfactual may be: the schema's constraints and those of a run.
+import { isCode } from './bins.ts';
 import { position } from './encoder.ts';
 import { isCategory, isNumber, type Feature, type Model, type Row, type Value } from './model.ts';
 import { keepsRule } from './rules.ts';
@@ -14,6 +15,8 @@ export interface Wishes {
 
 /** `options` of a recourse file, as far as they bind rows. */
 export interface Options extends Wishes {
+  rules?: string[];
+  weights?: Record<string, number>;
   range?: 'train' | 'off';
   queries?: Record<string, Wishes>;
   horizon?: string;
@@ -62,12 +65,13 @@ export function wishesFor(options: Options, query: number): Wishes {
 
 export function roomOf(model: Model, feature: Feature, own: number, options: Options, wishes: Wishes): Room {
   const [low, high] = wishes.bounds?.[feature.name] ?? [null, null];
+  const hasCode = feature.bins !== null && isCode(feature.bins, own); // which has no distance to any number
   const room: Room = {
-    fixed: feature.immutable || (wishes.lock ?? []).includes(feature.name),
+    fixed: feature.immutable || hasCode || (wishes.lock ?? []).includes(feature.name),
     low: low ?? feature.min ?? -Infinity,
     high: high ?? feature.max ?? Infinity,
     direction: wishes.direction?.[feature.name] ?? feature.direction,
-    step: feature.step ?? (feature.kind === 'integer' ? 1 : undefined),
+    step: feature.grid,
     origin: feature.step === undefined ? 0 : (feature.min ?? 0),
     allowed: feature.allowed,
   };
@@ -103,6 +107,7 @@ function violation(model: Model, feature: Feature, from: Row, to: Row, room: Roo
   if (room.allowed !== undefined && !room.allowed.some((one) => position(feature, isNumber(feature.kind) ? Number(one) : one) === after))
     return `${feature.name}: ${value} is not an allowed value`;
   if (isCategory(feature.kind)) return null;
+  if (feature.bins !== null && isCode(feature.bins, after)) return `${feature.name}: ${value} is a code, to which no plan leads`;
   const rounding = 1e-12 * Math.max(Math.abs(after), Math.abs(before));
   if (after < room.low - rounding) return `${feature.name}: ${value} is too low`;
   if (after > room.high + rounding) return `${feature.name}: ${value} is too high`;
@@ -122,7 +127,7 @@ export function violations(model: Model, from: Row, to: Row, options: Options, q
   }
   const changed = model.features.filter((f) => from[f.name] !== to[f.name]).length;
   if (found.length > 0 || changed === 0) return found; // whoever stays as they are breaks nothing
-  for (const rule of model.rules) if (!keepsRule(model, rule, from, to)) found.push(`rule ${rule}`);
+  for (const rule of [...model.rules, ...(options.rules ?? [])]) if (!keepsRule(model, rule, from, to)) found.push(`rule ${rule}`);
   if (options.max_changes !== undefined && changed > options.max_changes)
     found.push(`${changed} features change, at most ${options.max_changes} may`);
   return found;

@@ -1,4 +1,5 @@
 // From a row in original units to model space, and through the hidden layers.
+import { seen } from './bins.ts';
 import { isCategory, isNumber, type Feature, type Layer, type Model, type Row, type Value } from './model.ts';
 
 /** A value as a number: itself, its position among the levels, or nothing where it is neither. */
@@ -15,7 +16,9 @@ export function encode(model: Model, row: Row): number[] {
   for (const feature of model.features) {
     const at = position(feature, row[feature.name]);
     if (at === null) throw new Error(`${feature.name}: ${JSON.stringify(row[feature.name])} is no value of this feature`);
-    if (isCategory(feature.kind)) {
+    if (feature.bins !== null) {
+      for (const value of seen(feature.bins, at)) z.push(scaled(model, z.length, value));
+    } else if (isCategory(feature.kind)) {
       for (let level = 0; level < feature.levels.length; level++) z.push(scaled(model, z.length, level === at ? 1 : 0));
     } else {
       z.push(scaled(model, z.length, at));

@@ -1,7 +1,9 @@
 // The verifier: written from docs/reference/formats.md alone, it shares no code with the program.
 export * from './algebra.ts';
+export * from './bins.ts';
 export * from './certificate.ts';
 export * from './constraints.ts';
+export * from './deployed.ts';
 export * from './encoder.ts';
 export * from './json.ts';
 export * from './model.ts';

@@ -2,6 +2,8 @@
 import { canonical, keys, member, parse, toValue, type Node } from './json.ts';
 import { sha256 } from './sha256.ts';
 import { Cholesky, type Matrix } from './algebra.ts';
+import { binCount, gridOf, type Bins } from './bins.ts';
+import type { Deployed } from './deployed.ts';
 
 export type Kind = 'numeric' | 'integer' | 'binned' | 'ordinal' | 'binary' | 'categorical';
 export type Value = number | string;
@@ -15,6 +17,8 @@ export interface Feature {
   min?: number;
   max?: number;
   step?: number;
+  grid?: number; // of answers: the step, or what stands for it
+  bins: Bins | null;
   allowed?: Value[];
   direction: 'increase' | 'decrease' | 'any';
   immutable: boolean; // or protected
@@ -63,6 +67,8 @@ export interface Model {
   recommended: Record<string, unknown> | null;
   /** What of this model is not known here, so that nothing about it is judged; otherwise null. */
   beyond: string | null;
+  /** What decides elsewhere, where that is not `head`. */
+  deployed: Deployed | null;
   tree: Node;
 }
 
@@ -83,13 +89,32 @@ function levelsOf(name: string, spec: Json, oneHot: Json): [string, string][] {
 }
 
 /** How many columns of model space a feature has. */
-function columnsOf(spec: Json, levels: number): number {
-  if (spec.kind === 'binned') return spec.values ? 1 : (spec.edges as number[]).length + 1 + Object.keys(spec.special ?? {}).length;
+function columnsOf(spec: Json, levels: number, bins: Bins | null): number {
+  if (bins !== null) return bins.values === null ? binCount(bins) : 1;
   return isCategory(spec.kind) ? levels : 1;
 }
 
-function featureOf(name: string, spec: Json, oneHot: Json, column: number, encoder: Json): Feature {
+/** `node` is the feature as it was written: codes are bins in that order. */
+function binsOf(spec: Json, node: Node): Bins | null {
+  if (spec.kind !== 'binned') return null;
+  const codes = keys(member(node, 'special')).map((code) => ({ number: Number(code), text: String(spec.special[code]) }));
+  const edges = spec.edges as number[];
+  need(edges.every((edge, i) => Number.isFinite(edge) && (i === 0 || edge > edges[i - 1]!)), 'edges of bins must increase');
+  need(codes.every((code) => Number.isFinite(code.number)), 'codes of bins must be numbers');
+  const bins: Bins = { edges, closedRight: spec.closed !== 'left', codes, values: spec.values ?? null };
+  need(bins.values === null || bins.values.length === binCount(bins), `there must be ${binCount(bins)} values of bins`);
+  return bins;
+}
+
+const gridStep = (spec: Json): number | undefined => {
+  if (spec.step !== undefined) return spec.step as number;
+  if (spec.kind === 'integer') return 1;
+  return spec.kind === 'binned' ? gridOf(spec.edges as number[]) : undefined;
+};
+
+function featureOf(name: string, spec: Json, node: Node, oneHot: Json, column: number, encoder: Json): Feature {
   const levels = levelsOf(name, spec, oneHot);
+  const bins = binsOf(spec, node);
   const binned = spec.kind === 'binned' ? (encoder.binned?.[name] as Json | undefined) : undefined;
   const of = (key: string): number => (typeof binned?.[key] === 'number' ? binned[key] : encoder[key]?.[column]);
   return {
@@ -100,6 +125,8 @@ function featureOf(name: string, spec: Json, oneHot: Json, column: number, encod
     min: spec.min,
     max: spec.max,
     step: spec.step,
+    grid: gridStep(spec),
+    bins,
     allowed: spec.allowed,
     direction: spec.direction ?? 'any',
     immutable: spec.immutable === true || spec.protected === true,
@@ -110,7 +137,7 @@ function featureOf(name: string, spec: Json, oneHot: Json, column: number, encod
     label: spec.label ?? name.replaceAll('_', ' '),
     description: spec.description ?? '',
     column,
-    columns: columnsOf(spec, levels.length),
+    columns: columnsOf(spec, levels.length, bins),
     low: of('min'),
     high: of('max'),
     centre: of('mean'),
@@ -123,13 +150,14 @@ function need(condition: boolean, message: string): asserts condition {
 }
 
 function readFeatures(tree: Node, schema: Json, encoder: Json): Feature[] {
-  const names = keys(member(member(tree, 'schema')!, 'features'));
+  const written = member(member(tree, 'schema')!, 'features')!;
+  const names = keys(written);
   const oneHot = (schema.one_hot ?? Object.create(null)) as Json;
   for (const group of Object.keys(oneHot)) need(names.includes(group), `schema.features has no ${group}`);
   const features: Feature[] = [];
   let column = 0;
   for (const name of names) {
-    const feature = featureOf(name, schema.features[name], oneHot, column, encoder);
+    const feature = featureOf(name, schema.features[name], member(written, name)!, oneHot, column, encoder);
     features.push(feature);
     column += feature.columns;
   }
@@ -159,10 +187,21 @@ function checkShapes(model: Model): void {
 const KINDS = ['numeric', 'integer', 'ordinal', 'binary', 'categorical', 'binned'];
 
 function beyondUs(file: Json): string | null {
-  if (file.deployed !== undefined) return 'a model that decides elsewhere (`deployed`)';
   const kinds = Object.values(file.schema.features as Record<string, Json>).map((feature) => feature.kind as string);
-  if (kinds.includes('binned')) return 'features that the model sees by their bins';
   return kinds.every((kind) => KINDS.includes(kind)) ? null : 'kinds of features that are newer than this page';
+}
+
+function readDeployed(file: Json): Deployed | null {
+  if (file.deployed === undefined) return null;
+  const { head, excess, precision, threshold, margin, offsets, constant } = file.deployed;
+  need(precision === 'float32' || precision === 'float64', 'deployed.precision must be float32 or float64');
+  const last = (file.network.layers as Layer[]).at(-1)!;
+  need(last.bias.length === 1 && head.length === last.weights[0]!.length + 1, 'deployed.head has another length than the head');
+  need(offsets.length === file.encoder.columns.length, 'deployed.offsets needs a number for each column');
+  need([...head, ...offsets, excess, threshold, margin, constant].every(Number.isFinite) && margin >= 0 && excess >= 0,
+    'deployed needs finite numbers');
+  need(file.decision.threshold - threshold >= margin, 'decision.threshold is not above that of `deployed` by its margin');
+  return { head, excess, unit: precision === 'float32' ? 2 ** -24 : 2 ** -53, threshold, margin, offsets, constant };
 }
 
 export function readModel(text: string): Model {
@@ -196,6 +235,7 @@ export function readModel(text: string): Model {
     hessian: (curvature.hessian as number[][]).map((row) => Float64Array.from(row)),
     recommended: file.recommended ?? null,
     beyond: beyondUs(file),
+    deployed: readDeployed(file),
     tree,
   };
   checkShapes(model);

@@ -42,6 +42,17 @@ function sameRow(a: Row, b: Row | undefined): boolean {
   return b !== undefined && Object.keys(a).length === Object.keys(b).length && Object.keys(a).every((key) => a[key] === b[key]);
 }
 
+/** The move in model space; of a number that the model sees by its bin that of the number. */
+function moveOf(model: Model, from: Row, to: Row): number[] {
+  const a = encode(model, from), step = encode(model, to).map((value, j) => value - a[j]!);
+  for (const feature of model.features) {
+    if (feature.bins === null) continue;
+    step.fill(0, feature.column, feature.column + feature.columns);
+    step[feature.column] = ((to[feature.name] as number) - (from[feature.name] as number)) / feature.spread;
+  }
+  return step;
+}
+
 function checkChanges(model: Model, record: Record_, failures: string[]): void {
   const { query, counterfactual: after } = record;
   const moved = model.features.filter((f) => query[f.name] !== after![f.name]);
@@ -50,8 +61,7 @@ function checkChanges(model: Model, record: Record_, failures: string[]): void {
     moved.every((f) => stated.some((c) => c.feature === f.name && c.from === query[f.name] && c.to === after![f.name]));
   if (!isSame) failures.push('the changes are not those between the two rows');
   if (record.distance === undefined) return;
-  const a = encode(model, query), b = encode(model, after!);
-  const step = a.map((value, j) => b[j]! - value);
+  const step = moveOf(model, query, after!);
   const l2 = Math.hypot(...step), l1 = step.reduce((sum, s) => sum + Math.abs(s), 0);
   if (!isNear(record.distance.l2, l2)) failures.push(`distance.l2 is stated as ${record.distance.l2}, but is ${l2}`);
   if (!isNear(record.distance.l1, l1)) failures.push(`distance.l1 is stated as ${record.distance.l1}, but is ${l1}`);

@@ -136,8 +136,23 @@ function holds(model: Model, text: string, clause: Clause, from: Row, to: Row, i
   }
 }
 
+/** Why a text is no rule of this model, in words; nothing where it is one. */
+export function whyNoRule(model: Model, text: string): string | null {
+  try {
+    const named = isImplication(text) ? Object.values(readImplication(text)).map((clause) => clause.name) : readLinear(text).terms.map((term) => term.name);
+    if (named.length === 0) return `rule ${text}: it names no feature`;
+    for (const name of named) if (featureOf(model, name, text).bins !== null) return `rule ${text}: ${name} is seen by its bins, and no rule may name it`;
+    keepsRule(model, text, {}, {});
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+const isImplication = (text: string): boolean => /^\s*if\s/u.test(text);
+
 export function keepsRule(model: Model, text: string, from: Row, to: Row): boolean {
-  if (!/^\s*if\s/u.test(text)) return keepsLinear(model, text, to);
+  if (!isImplication(text)) return keepsLinear(model, text, to);
   const { condition, consequence } = readImplication(text);
   return !holds(model, text, condition, from, to, true) || holds(model, text, consequence, from, to, false);
 }
