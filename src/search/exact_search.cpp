@@ -1,6 +1,7 @@
 #include "search/exact_search.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <mutex>
 #include <utility>
@@ -19,6 +20,7 @@ namespace ellice {
 
 namespace {
 
+/// Grids that are for display alone leave out rows between them.
 bool is_rounded_for_display(const FeasibleSet& feasible) {
   const FeasibleSet bare = feasible.without_display_steps();
   return !std::equal(feasible.ranges().begin(), feasible.ranges().end(), bare.ranges().begin(),
@@ -55,8 +57,9 @@ std::string why_not_exact(const Problem& problem, const ExactOptions& options) {
 }
 
 struct ExactSearch::Common {
-  std::once_flag found;
+  std::once_flag once;
   CommonGround ground;
+  std::atomic<bool> is_found = false;
 };
 
 ExactSearch::ExactSearch(const Problem& problem, const ExactOptions& options, NoAnswer without)
@@ -167,12 +170,22 @@ void ExactSearch::answer_numbers(Answer& result, const FeasibleSet& feasible,
   }
 }
 
+const CommonGround& ExactSearch::ground() const {
+  std::call_once(common_->once, [&] {
+    common_->ground = common_ground(*problem_, *question_, assembler_);
+    common_->is_found = true;
+  });
+  return common_->ground;
+}
+
+bool ExactSearch::is_ruled_out(const CommonGround& common, const FeasibleSet& feasible) const {
+  return common.rules_out(feasible, problem_->threshold) && !is_rounded_for_display(feasible);
+}
+
 bool ExactSearch::is_out_of_reach(Answer& result, const FeasibleSet& feasible) const {
   // A closed form is found sooner than asked for, and what is not explained costs less.
   if (question_->is_conic() || without_ == NoAnswer::stated) return false;
-  std::call_once(common_->found,
-                 [&] { common_->ground = common_ground(*problem_, *question_, assembler_); });
-  if (!(common_->ground.bound(feasible) < problem_->threshold)) return false;
+  if (!(ground().bound(feasible) < problem_->threshold)) return false;
   Answer explained = result;
   explain_no_answer(explained, feasible);
   if (explained.status != Status::infeasible) return false;
@@ -187,8 +200,14 @@ void ExactSearch::explain_no_answer(Answer& result, const FeasibleSet& feasible,
   const std::optional<std::size_t> most_changes =
       options_.max_changes ? std::optional(static_cast<std::size_t>(*options_.max_changes))
                            : std::nullopt;
+  // What a closed form says of a person costs less than to ask what it says of everybody.
+  static const CommonGround nothing;
+  const bool is_searched = !question_->is_conic() || mixed_->is_needed(feasible);
+  const CommonGround& common = is_searched ? ground() : nothing;
+  // The same whether or not the search was spared for it.
+  const bool is_known = question_->is_conic() && is_ruled_out(common, feasible);
   result.infeasible = explain_infeasibility(*problem_, *question_, assembler_, feasible,
-                                            most_changes, common_->ground, is_exhausted);
+                                            most_changes, common, is_exhausted || is_known);
   if (result.infeasible) {
     result.status = Status::infeasible;
     if (result.infeasible->blocking.constraints.empty()) {
@@ -210,6 +229,11 @@ void ExactSearch::explain_no_answer(Answer& result, const FeasibleSet& feasible,
 
 void ExactSearch::answer_mixed(Answer& result, const FeasibleSet& feasible,
                                NumberScratch& scratch) const {
+  // What the first person without an answer has shown of everybody.
+  if (question_->is_conic() && common_->is_found && is_ruled_out(common_->ground, feasible)) {
+    explain_no_answer(result, feasible);
+    return;
+  }
   const Answer unanswered = result;
   const MixedExact::Outcome outcome = mixed_->answer(result, feasible, {});
   if (outcome == MixedExact::Outcome::answered) {
@@ -217,7 +241,6 @@ void ExactSearch::answer_mixed(Answer& result, const FeasibleSet& feasible,
     return;
   }
   const std::string message = std::exchange(result.message, {});
-  // Grids that are for display alone leave out rows between them.
   const bool is_exhausted =
       outcome == MixedExact::Outcome::impossible && !is_rounded_for_display(feasible);
   explain_no_answer(result, feasible, is_exhausted);

@@ -177,6 +177,26 @@ void draw_deployed(Case& drawn, Random& random) {
   drawn.is_deployed = once_in(random, 2);
 }
 
+/// All that training can be asked, from fields(), but for what decides which sets and methods there
+/// are and what a file must hold, which are drawn above.
+void draw_training_fields(Case& drawn, Random& random) {
+  const TrainingOptions before = drawn.training;
+  TrainingOptions& training = drawn.training;
+  draw_fields(training, random, 4);
+  training.model = before.model;
+  training.loss = before.loss;
+  training.class_weight = before.class_weight;
+  draw_fields(training.network, random, 4);
+  training.network.epochs = std::min(training.network.epochs, 40);
+  // A network of one logit has hidden layers, whatever is drawn; of several classes it may.
+  if (before.model == NetworkKind::logistic) training.network.hidden = before.network.hidden;
+  for (int& units : training.network.hidden) units = std::min(units, 6);
+  training.bin_penalty = once_in(random, 2);
+  const Selection selection = drawn.selection;
+  draw_fields(drawn.selection, random, 4);
+  drawn.selection.recipe = selection.recipe;
+}
+
 Run draw_run(const Method& method, Random& random) {
   Run run{.method = std::string(method.name)};
   visit_groups(run.options, [&](std::string_view /*name*/, auto& group) {
@@ -362,6 +382,10 @@ Case draw_case(std::uint64_t seed) {
   if (seed >= 600'000) {
     Random deployed = Random(seed).split(9);
     draw_deployed(drawn, deployed);
+  }
+  if (seed >= 700'000) {
+    Random fields = Random(seed).split(12);
+    draw_training_fields(drawn, fields);
   }
   // What «auto» means, as most people ask, and one or two other ways to ask the same.
   Run usual{.method = std::string(automatic_method)};
