@@ -209,9 +209,10 @@ TEST(AuditReach, RefusesEveryRowJustAboveTheBestOfThem) {
   const Constraints nothing;
   int refused = 0;
   int beyond_relaxation = 0;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (int seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
-    const std::vector<PlainCone> plain = {random_cone(encoder.columns() + 1, seed)};
+    const std::vector<PlainCone> plain = {
+        random_cone(encoder.columns() + 1, static_cast<std::uint64_t>(seed))};
     const std::vector<Cone> cones = cones_of(plain);
     const Vector query{{1.0 * (seed % 5), 1.0 * (seed % 3), 0.5 * (seed % 4)}};
     const audit::RowConstraints constraints(encoder, nothing, 0, encoder.values({query.data(), 3}));
