@@ -166,6 +166,13 @@ void ExactSearch::answer_numbers(Answer& result, const FeasibleSet& feasible,
       explain_no_answer(result, feasible);
       return;
     case NumberSearch::Outcome::refused:
+      // Nor does it depend on who came before what is said of a row that rounding decides about.
+      if (question_->is_conic() && without_ != NoAnswer::stated &&
+          is_ruled_out(ground(), feasible)) {
+        result.message.clear();
+        explain_no_answer(result, feasible);
+        return;
+      }
       result.status = Status::not_found;
   }
 }
@@ -183,8 +190,14 @@ bool ExactSearch::is_ruled_out(const CommonGround& common, const FeasibleSet& fe
 }
 
 bool ExactSearch::is_out_of_reach(Answer& result, const FeasibleSet& feasible) const {
-  // A closed form is found sooner than asked for, and what is not explained costs less.
-  if (question_->is_conic() || without_ == NoAnswer::stated) return false;
+  if (without_ == NoAnswer::stated) return false;
+  if (question_->is_conic()) {
+    // A search that finds something costs less than to ask this of everybody, and people who have
+    // an answer need not pay for those who have none.
+    if (!common_->is_found || !is_ruled_out(common_->ground, feasible)) return false;
+    explain_no_answer(result, feasible);
+    return true;
+  }
   if (!(ground().bound(feasible) < problem_->threshold)) return false;
   Answer explained = result;
   explain_no_answer(explained, feasible);
@@ -200,14 +213,10 @@ void ExactSearch::explain_no_answer(Answer& result, const FeasibleSet& feasible,
   const std::optional<std::size_t> most_changes =
       options_.max_changes ? std::optional(static_cast<std::size_t>(*options_.max_changes))
                            : std::nullopt;
-  // What a closed form says of a person costs less than to ask what it says of everybody.
-  static const CommonGround nothing;
-  const bool is_searched = !question_->is_conic() || mixed_->is_needed(feasible);
-  const CommonGround& common = is_searched ? ground() : nothing;
-  // The same whether or not the search was spared for it.
-  const bool is_known = question_->is_conic() && is_ruled_out(common, feasible);
+  // The same whether or not a search was spared for it.
+  const bool is_known = question_->is_conic() && is_ruled_out(ground(), feasible);
   result.infeasible = explain_infeasibility(*problem_, *question_, assembler_, feasible,
-                                            most_changes, common, is_exhausted || is_known);
+                                            most_changes, ground(), is_exhausted || is_known);
   if (result.infeasible) {
     result.status = Status::infeasible;
     if (result.infeasible->blocking.constraints.empty()) {
@@ -229,11 +238,6 @@ void ExactSearch::explain_no_answer(Answer& result, const FeasibleSet& feasible,
 
 void ExactSearch::answer_mixed(Answer& result, const FeasibleSet& feasible,
                                NumberScratch& scratch) const {
-  // What the first person without an answer has shown of everybody.
-  if (question_->is_conic() && common_->is_found && is_ruled_out(common_->ground, feasible)) {
-    explain_no_answer(result, feasible);
-    return;
-  }
   const Answer unanswered = result;
   const MixedExact::Outcome outcome = mixed_->answer(result, feasible, {});
   if (outcome == MixedExact::Outcome::answered) {
