@@ -22,4 +22,10 @@ using ReachIn = std::function<Reach(const Region&)>;
 [[nodiscard]] LargestEpsilon largest_epsilon(const RowConstraints& constraints,
                                              const ReachIn& reach);
 
+/// Whether models within `most` refuse every row that the constraints allow, whole numbers, grids
+/// and levels counted in: what lies around the values is taken apart where its most robust point
+/// has none of them. False as well where that takes too many parts, and of bins.
+[[nodiscard]] bool refuses_every_row(const RowConstraints& constraints, const Encoder& encoder,
+                                     double most, const ReachIn& reach);
+
 }  // namespace ellice::audit

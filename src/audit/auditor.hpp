@@ -208,8 +208,11 @@ class Auditor {
   [[nodiscard]] Row row_of(RawRow values) const;
   [[nodiscard]] bool changes_at_most(std::int64_t most, const RawRow& row,
                                      const audit::RowConstraints& constraints) const;
-  [[nodiscard]] audit::LargestEpsilon reach(double near, const audit::RowConstraints& constraints,
-                                            const AnswerAudit& result) const;
+  /// Of the sets of a record, which must outlive it.
+  [[nodiscard]] audit::ReachIn reach_near(double near, const AnswerAudit& result) const;
+  /// Whether it is proved that no allowed row is robust beyond `most`.
+  [[nodiscard]] bool refuses_every_row(double most, const audit::RowConstraints& constraints,
+                                       const AnswerAudit& result) const;
   /// Of files without bounds: below the ε asked for, no less than a point of the relaxation
   /// attains, no more than models admit.
   void check_max_epsilon(double stated, const audit::RowConstraints& constraints,

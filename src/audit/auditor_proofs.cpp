@@ -81,8 +81,7 @@ double Auditor::check_enumeration(JsonObject proof, const audit::RowConstraints&
                                   AnswerAudit& result) const {
   if (!proof.boolean("enumeration")) proof.wrong("enumeration", "true");
   proof.finish();
-  const audit::LargestEpsilon found = reach(result.epsilon, constraints, result);
-  if (!(found.admitted < result.epsilon))
+  if (!refuses_every_row(std::nextafter(result.epsilon, 0.0), constraints, result))
     result.unverified.emplace_back("proof: that there is no answer is what a search found");
   return std::numeric_limits<double>::infinity();  // no bound of its own
 }
@@ -155,8 +154,7 @@ void Auditor::check_epsilon_bounds(JsonObject bounds, double stated,
   if (bounds.has("proofs")) {
     (void)check_cases(bounds.objects("proofs"), constraints, upper, "max_epsilon: ", result);
   } else if (upper < result.epsilon) {
-    const audit::LargestEpsilon found = reach(upper, constraints, result);
-    if (!(found.admitted <= upper * (1 + negligible))) {
+    if (!refuses_every_row(upper * (1 + negligible), constraints, result)) {
       result.unverified.push_back(
           fmt::format("max_epsilon: that there is no answer at {} is what a search found", upper));
     }
@@ -198,7 +196,8 @@ void Auditor::check_blocking(JsonObject& infeasible, const audit::RowConstraints
   if (infeasible.has("blocking_proofs")) {
     (void)check_cases(infeasible.objects("blocking_proofs"), constraints.only(blocking),
                       result.epsilon, "blocking: ", result);
-  } else {
+  } else if (!refuses_every_row(std::nextafter(result.epsilon, 0.0), constraints.only(blocking),
+                                result)) {
     result.unverified.emplace_back(
         "blocking: that these constraints alone leave no answer is what a search found");
   }
@@ -217,17 +216,25 @@ bool Auditor::is_witness(const Row& row, const std::vector<std::string>& kept,
   return found.robust_logit >= result.threshold - slack;
 }
 
-audit::LargestEpsilon Auditor::reach(double near, const audit::RowConstraints& constraints,
-                                     const AnswerAudit& result) const {
+audit::ReachIn Auditor::reach_near(double near, const AnswerAudit& result) const {
   const double t = result.threshold;
   const SetChoice set = set_of(result);
   const std::vector<audit::LongMatrix> lifts =
       set.contest ? audit::lifts_of(*model_, *set.contest) : std::vector<audit::LongMatrix>{};
-  return audit::largest_epsilon(constraints, [&](const audit::Region& region) {
+  return [this, near, t, lifts, &result,
+          is_contest = set.contest.has_value()](const audit::Region& region) {
     if (!true_models_) return audit::find_reach(cones(result), t, region, near);
-    return set.contest ? true_models_->find_reach(lifts, t, region, near)
-                       : true_models_->find_reach(t, region, near);
-  });
+    return is_contest ? true_models_->find_reach(lifts, t, region, near)
+                      : true_models_->find_reach(t, region, near);
+  };
+}
+
+bool Auditor::refuses_every_row(double most, const audit::RowConstraints& constraints,
+                                const AnswerAudit& result) const {
+  const audit::ReachIn reach = reach_near(most, result);
+  // Over the true set a part takes passes over all rows.
+  if (true_models_) return audit::largest_epsilon(constraints, reach).admitted <= most;
+  return audit::refuses_every_row(constraints, model_->encoder, most, reach);
 }
 
 void Auditor::check_max_epsilon(double stated, const audit::RowConstraints& constraints,
@@ -240,7 +247,8 @@ void Auditor::check_max_epsilon(double stated, const audit::RowConstraints& cons
   const bool is_one = !true_models_ && cones(result).size() == 1 && !has_rules();
   const double tolerance =
       true_models_ ? true_tolerance : (is_one ? radius_tolerance : rules_tolerance);
-  const audit::LargestEpsilon found = reach(stated, constraints, result);
+  const audit::LargestEpsilon found =
+      audit::largest_epsilon(constraints, reach_near(stated, result));
   const double slack = is_one ? 0 : negligible * result.epsilon;
   const auto is_above = [&](double one, double other) {
     return one > other * (1 + tolerance) + slack;

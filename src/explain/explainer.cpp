@@ -86,13 +86,20 @@ std::vector<std::string> notes_of(const OwnedProblem& owned, const Problem& prob
   } else if (const std::optional<double> most = reachable_epsilon(problem);
              most && problem.epsilon > *most && *most <= 0) {
     notes.emplace_back(
-        "the model declines everybody whatever changes that may change: nobody who is declined "
-        "will get a plan; lock fewer features");
+        "what may change has no weight in the model: nobody who is declined will get a plan; lock "
+        "fewer features");
   } else if (most && problem.epsilon > *most) {
-    notes.push_back(fmt::format(
-        "`epsilon` {:.3g} is above {:.3g}, from where on some model of the set declines everybody "
-        "whatever changes: nobody who is declined will get an answer; {}",
-        problem.epsilon, *most, smaller_epsilon(owned, rule, *most)));
+    const std::optional<bool> declines_all = declines_everybody(problem);
+    if (declines_all.value_or(true)) {
+      notes.push_back(fmt::format(
+          "`epsilon` {:.3g} is above {:.3g}, from where on some models of the set ignore all that "
+          "may change: {}; {}",
+          problem.epsilon, *most,
+          declines_all ? "one of them declines everybody, and nobody who is declined will get an "
+                         "answer"
+                       : "whoever is declined by one of them will get no answer",
+          smaller_epsilon(owned, rule, *most)));
+    }
   }
   return notes;
 }

@@ -115,7 +115,7 @@ NewtonResult HeadObjective::minimize(const NewtonOptions& options,
     }
   }
   if (!converged) {
-    fail(ErrorCode::internal,
+    fail(ErrorCode::input,
          "{}: training stopped after {} Newton steps with a gradient of {:.3g}, {}; raise {}`l2`, "
          "which is {}",
          source, newton.iterations, newton.gradient_norm,

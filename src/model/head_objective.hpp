@@ -38,7 +38,7 @@ class HeadObjective {
   /// one minimiser up to what all classes have in common.
   [[nodiscard]] Matrix hessian(VectorArg theta) const;
   /// The minimiser. Throws Error{input} when the classes can be separated and l2 = 0, as there is
-  /// none, Error{internal} when Newton stops short of its tolerance. `source` names the data.
+  /// none, Error{input} when Newton stops short of its tolerance. `source` names the data.
   [[nodiscard]] NewtonResult minimize(const NewtonOptions& options,
                                       const std::string& source) const;
 

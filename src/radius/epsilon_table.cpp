@@ -1,6 +1,7 @@
 #include "radius/epsilon_table.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ellice/core/error.hpp"
 #include "radius/selection_effect.hpp"
@@ -56,6 +57,19 @@ std::optional<double> reachable_epsilon(const Problem& problem) {
   const bool is_linear = model.network.is_linear() && model.network.has_one_output();
   if (!is_linear || problem.set.kind != SetKind::last_layer || problem.set.damping) return {};
   return epsilon_limit(model.network.head(), model.curvature.hessian, movable_columns(problem));
+}
+
+std::optional<bool> declines_everybody(const Problem& problem) {
+  const std::vector<bool> movable = movable_columns(problem);
+  if (!std::all_of(movable.begin(), movable.end(), [](bool moves) { return moves; })) return {};
+  // Theorem 2 with the bias alone fixed, r = 1: the largest robust score of anybody.
+  const Vector head = problem.model->network.head();
+  const Matrix& hessian = problem.model->curvature.hessian;
+  const Index bias = head.size() - 1;
+  const double curvature = hessian(bias, bias);
+  const double center = head(bias) + hessian.row(bias).head(bias).dot(head.head(bias)) / curvature;
+  const double beyond = problem.epsilon - epsilon_limit(head, hessian, movable);
+  return center - std::sqrt(2 * std::max(0.0, beyond) / curvature) < problem.threshold;
 }
 
 EpsilonTable epsilon_table(const Problem& problem, const std::optional<FittedRows>& fitted,

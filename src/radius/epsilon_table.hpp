@@ -36,6 +36,10 @@ struct EpsilonTable {
 /// but for linear models with one logit and their own set.
 [[nodiscard]] std::optional<double> reachable_epsilon(const Problem& problem);
 
+/// Beyond that ε: whether some model of the problem's set declines everybody, whatever changes. Not
+/// said where it depends on what people cannot change.
+[[nodiscard]] std::optional<bool> declines_everybody(const Problem& problem);
+
 /// `fitted` may be absent: then nothing that needs rows is measured. The problem's ε is not used.
 /// Throws Error{argument} for sets other than last-layer.
 [[nodiscard]] EpsilonTable epsilon_table(const Problem& problem,

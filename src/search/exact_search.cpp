@@ -1,6 +1,7 @@
 #include "search/exact_search.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <mutex>
 #include <utility>
@@ -19,6 +20,7 @@ namespace ellice {
 
 namespace {
 
+/// Grids that are for display alone leave out rows between them.
 bool is_rounded_for_display(const FeasibleSet& feasible) {
   const FeasibleSet bare = feasible.without_display_steps();
   return !std::equal(feasible.ranges().begin(), feasible.ranges().end(), bare.ranges().begin(),
@@ -55,8 +57,9 @@ std::string why_not_exact(const Problem& problem, const ExactOptions& options) {
 }
 
 struct ExactSearch::Common {
-  std::once_flag found;
+  std::once_flag once;
   CommonGround ground;
+  std::atomic<bool> is_found = false;
 };
 
 ExactSearch::ExactSearch(const Problem& problem, const ExactOptions& options, NoAnswer without)
@@ -163,16 +166,39 @@ void ExactSearch::answer_numbers(Answer& result, const FeasibleSet& feasible,
       explain_no_answer(result, feasible);
       return;
     case NumberSearch::Outcome::refused:
+      // Nor does it depend on who came before what is said of a row that rounding decides about.
+      if (question_->is_conic() && without_ != NoAnswer::stated &&
+          is_ruled_out(ground(), feasible)) {
+        result.message.clear();
+        explain_no_answer(result, feasible);
+        return;
+      }
       result.status = Status::not_found;
   }
 }
 
+const CommonGround& ExactSearch::ground() const {
+  std::call_once(common_->once, [&] {
+    common_->ground = common_ground(*problem_, *question_, assembler_);
+    common_->is_found = true;
+  });
+  return common_->ground;
+}
+
+bool ExactSearch::is_ruled_out(const CommonGround& common, const FeasibleSet& feasible) const {
+  return common.rules_out(feasible, problem_->threshold) && !is_rounded_for_display(feasible);
+}
+
 bool ExactSearch::is_out_of_reach(Answer& result, const FeasibleSet& feasible) const {
-  // A closed form is found sooner than asked for, and what is not explained costs less.
-  if (question_->is_conic() || without_ == NoAnswer::stated) return false;
-  std::call_once(common_->found,
-                 [&] { common_->ground = common_ground(*problem_, *question_, assembler_); });
-  if (!(common_->ground.bound(feasible) < problem_->threshold)) return false;
+  if (without_ == NoAnswer::stated) return false;
+  if (question_->is_conic()) {
+    // A search that finds something costs less than to ask this of everybody, and people who have
+    // an answer need not pay for those who have none.
+    if (!common_->is_found || !is_ruled_out(common_->ground, feasible)) return false;
+    explain_no_answer(result, feasible);
+    return true;
+  }
+  if (!(ground().bound(feasible) < problem_->threshold)) return false;
   Answer explained = result;
   explain_no_answer(explained, feasible);
   if (explained.status != Status::infeasible) return false;
@@ -187,8 +213,10 @@ void ExactSearch::explain_no_answer(Answer& result, const FeasibleSet& feasible,
   const std::optional<std::size_t> most_changes =
       options_.max_changes ? std::optional(static_cast<std::size_t>(*options_.max_changes))
                            : std::nullopt;
+  // The same whether or not a search was spared for it.
+  const bool is_known = question_->is_conic() && is_ruled_out(ground(), feasible);
   result.infeasible = explain_infeasibility(*problem_, *question_, assembler_, feasible,
-                                            most_changes, common_->ground, is_exhausted);
+                                            most_changes, ground(), is_exhausted || is_known);
   if (result.infeasible) {
     result.status = Status::infeasible;
     if (result.infeasible->blocking.constraints.empty()) {
@@ -217,7 +245,6 @@ void ExactSearch::answer_mixed(Answer& result, const FeasibleSet& feasible,
     return;
   }
   const std::string message = std::exchange(result.message, {});
-  // Grids that are for display alone leave out rows between them.
   const bool is_exhausted =
       outcome == MixedExact::Outcome::impossible && !is_rounded_for_display(feasible);
   explain_no_answer(result, feasible, is_exhausted);

@@ -13,6 +13,7 @@ namespace ellice {
 class LinearQuestion;
 class MixedExact;
 class NumberSearch;
+struct CommonGround;
 struct ConeProjection;
 struct NumberScratch;
 
@@ -64,6 +65,10 @@ class ExactSearch final : public Generator {
                       NumberScratch& scratch) const;
   void explain_no_answer(Answer& result, const FeasibleSet& feasible,
                          bool is_exhausted = false) const;
+  /// What can be said of everybody, found when it is first asked for.
+  [[nodiscard]] const CommonGround& ground() const;
+  /// Whether that alone says that there is no allowed row.
+  [[nodiscard]] bool is_ruled_out(const CommonGround& common, const FeasibleSet& feasible) const;
   /// Whether it is known of everybody, and said of this one, that there is no answer.
   [[nodiscard]] bool is_out_of_reach(Answer& result, const FeasibleSet& feasible) const;
   void add_plans(std::vector<Answer>& plans, const Query& query, const FeasibleSet& feasible) const;
@@ -78,7 +83,7 @@ class ExactSearch final : public Generator {
   std::unique_ptr<const LinearQuestion> question_;
   std::unique_ptr<const MixedExact> mixed_;
   std::unique_ptr<const NumberSearch> numbers_;
-  struct Common;  // found when it is first asked for
+  struct Common;
   std::unique_ptr<Common> common_;
 };
 

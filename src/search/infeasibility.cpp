@@ -143,12 +143,16 @@ class Explanation {
 
   /// Of a set that holds what anybody may become.
   [[nodiscard]] CommonGround survey() {
-    if (reach_.robust_row(feasible_, {}).status != Reached::Status::none) return {};
+    const std::optional<std::size_t> parts = hinted_parts();
+    const Reached robust = reach_.search(
+        feasible_,
+        {.floor = problem_->threshold, .enough = problem_->threshold, .most_parts = parts});
+    if (robust.status != Reached::Status::none) return {};
     CommonGround result;
     FeasibleSet bare = feasible_;
     bare.lift(feasible_.constraints());
     (void)reach_.robust_row(bare, {});
-    result.best = reach_.search(feasible_, {});
+    result.best = reach_.search(feasible_, {.most_parts = parts});
     best_ = result.best.row;
     result.planes = reach_.planes();
     result.best.bound = std::min(result.best.bound, result.bound(feasible_));
@@ -205,9 +209,12 @@ class Explanation {
   [[nodiscard]] Reached most_robust() {
     const Reached& best = common_->best;
     if (best.row.size() > 0 && common_->holds(feasible_) && allows(best.row)) return best;
-    const std::optional<std::size_t> parts =
-        question_->is_conic() ? std::optional(hinted_parts(*question_)) : std::nullopt;
-    return reach_.search(feasible_, {.most_changes = most_changes_, .most_parts = parts});
+    return reach_.search(feasible_, {.most_changes = most_changes_, .most_parts = hinted_parts()});
+  }
+
+  /// Of a search on which only a hint depends; as many as usual if nothing.
+  [[nodiscard]] std::optional<std::size_t> hinted_parts() const {
+    return question_->is_conic() ? std::optional(ellice::hinted_parts(*question_)) : std::nullopt;
   }
 
   /// Tries one constraint after another, for good if what is left still has no answer. What remains
@@ -271,7 +278,7 @@ class Explanation {
     } else {
       (void)search.offer(best_);
     }
-    search.known(common_->limit, common_->limit_planes);
+    search.known(common_->limit, common_->limit_planes, common_->holds(feasible_));
     EpsilonBounds result = search.find();
     limit_planes_ = std::move(search.planes());
     return result;
@@ -324,6 +331,10 @@ double CommonGround::bound(const FeasibleSet& feasible) const {
     result = std::max(result, least);
   }
   return result;
+}
+
+bool CommonGround::rules_out(const FeasibleSet& feasible, double threshold) const {
+  return !planes.empty() && (holds(feasible) || bound(feasible) < threshold);
 }
 
 CommonGround common_ground(const Problem& problem, const LinearQuestion& question,

@@ -27,6 +27,8 @@ struct CommonGround {
   [[nodiscard]] bool holds(const FeasibleSet& feasible) const;
   /// No row of a set has a larger smallest score, by the half-spaces.
   [[nodiscard]] double bound(const FeasibleSet& feasible) const;
+  /// Whether a set has no robust row, since everybody's has none or by the half-spaces.
+  [[nodiscard]] bool rules_out(const FeasibleSet& feasible, double threshold) const;
 };
 [[nodiscard]] CommonGround common_ground(const Problem& problem, const LinearQuestion& question,
                                          const Assembler& assembler);

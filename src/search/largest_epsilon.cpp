@@ -81,9 +81,10 @@ void LargestEpsilon::start(const Vector& row, double attained) {
   row_ = row;
 }
 
-void LargestEpsilon::known(double limit, const std::vector<ReachPlane>& planes) {
+void LargestEpsilon::known(double limit, const std::vector<ReachPlane>& planes, bool is_part) {
   known_limit_ = limit;
   known_planes_ = &planes;
+  is_part_ = is_part;
 }
 
 LargestEpsilon::Probe LargestEpsilon::probe(double epsilon, std::optional<std::size_t> parts) {
@@ -96,11 +97,13 @@ LargestEpsilon::Probe LargestEpsilon::probe(double epsilon, std::optional<std::s
   if (epsilon >= known_limit_) {
     for (const ReachPlane& plane : *known_planes_) reach.add(plane);
   }
-  const Reached reached = reach.search(*feasible_, {.floor = problem_->threshold,
-                                                    .enough = problem_->threshold,
-                                                    .most_changes = most_changes_,
-                                                    .climbs = true,
-                                                    .most_parts = parts});
+  const Reached reached = is_part_ && epsilon >= known_limit_
+                              ? Reached{.status = Reached::Status::none}
+                              : reach.search(*feasible_, {.floor = problem_->threshold,
+                                                          .enough = problem_->threshold,
+                                                          .most_changes = most_changes_,
+                                                          .climbs = true,
+                                                          .most_parts = parts});
   left_ -= std::min(left_, reached.parts);
   if (reached.status == Reached::Status::none) {
     bounds_.upper = epsilon;

@@ -28,8 +28,9 @@ class LargestEpsilon {
   bool offer(const Vector& row);
   /// One whose radius is known.
   void start(const Vector& row, double attained);
-  /// Half-spaces that rule out everything from an ε on.
-  void known(double limit, const std::vector<ReachPlane>& planes);
+  /// An ε from which on everybody's set has no robust row, and half-spaces that were met there.
+  /// Where this set `is_part` of that one, it has none either.
+  void known(double limit, const std::vector<ReachPlane>& planes, bool is_part);
 
   [[nodiscard]] EpsilonBounds find();
   /// Those that showed the upper bound.
@@ -60,6 +61,7 @@ class LargestEpsilon {
   double width_ = 0;  // how near the bounds are brought, relatively
   double known_limit_ = std::numeric_limits<double>::infinity();
   const std::vector<ReachPlane>* known_planes_ = nullptr;
+  bool is_part_ = false;
   std::vector<ReachPlane> planes_;  // of the ε below; they hold at larger ones, too
   double planes_epsilon_ = 0;
   std::vector<ReachPlane> limit_planes_;  // of the smallest ε that was shown to have no answer

@@ -43,6 +43,19 @@ bool RowDomain::Cell::moves() const {
 RowDomain::RowDomain(const FeasibleSet& branch, std::optional<std::size_t> most_changes)
     : branch_(&branch), most_changes_(most_changes), fixed_(branch.query()) {
   for (std::size_t j = 0; j < branch.ranges().size(); ++j) add_cell(j, branch.ranges()[j]);
+  settle_rest();
+}
+
+void RowDomain::settle(Cell& cell) const {
+  cell.is_movable = cell.moves();
+  if (cell.is_category() || !cell.is_movable) return;
+  cell.z_lower = coordinate(cell, cell.others.lower);
+  cell.z_upper = coordinate(cell, cell.others.upper);
+}
+
+void RowDomain::settle_rest() {
+  rest_ = fixed_;
+  for (const Cell& cell : cells_) rest_.segment(cell.column, cell.width).setZero();
 }
 
 void RowDomain::add_cell(std::size_t j, const FeatureRange& range) {
@@ -63,7 +76,8 @@ void RowDomain::add_cell(std::size_t j, const FeatureRange& range) {
   }
   cell.others.keeps = false;
   tighten(cell.others);
-  if (!cell.moves() && cell.stays) return;
+  settle(cell);
+  if (!cell.is_movable && cell.stays) return;
   cell.counted = !cell.stays;
   cells_.push_back(std::move(cell));
 }
@@ -114,6 +128,7 @@ RowDomain RowDomain::with_range(std::size_t feature, const FeatureRange& range) 
   RowDomain result = *this;
   std::erase_if(result.cells_, [&](const Cell& cell) { return cell.feature == feature; });
   result.add_cell(feature, range);
+  result.settle_rest();
   return result;
 }
 
@@ -142,9 +157,9 @@ Box RowDomain::box() const {
     double& lower = box.lower(cell.column);
     double& upper = box.upper(cell.column);
     const double own = lower;
-    if (!cell.moves()) continue;
-    lower = coordinate(cell, cell.others.lower);
-    upper = coordinate(cell, cell.others.upper);
+    if (!cell.is_movable) continue;
+    lower = cell.z_lower;
+    upper = cell.z_upper;
     if (!cell.stays) continue;
     lower = std::min(lower, own);
     upper = std::max(upper, own);
@@ -173,23 +188,19 @@ RowDomain::Terms RowDomain::terms(const Cell& cell, VectorArg plane) const {
   }
   const double slope = plane(cell.column);
   Terms result{.own = slope * fixed_(cell.column), .best = -infinity};
-  if (cell.moves()) {
-    const double end = slope > 0 ? cell.others.upper : cell.others.lower;
-    result.best = slope == 0 ? 0 : slope * coordinate(cell, end);
-  }
+  if (cell.is_movable)
+    result.best = slope == 0 ? 0 : slope * (slope > 0 ? cell.z_upper : cell.z_lower);
   if (cell.stays) result.best = std::max(result.best, result.own);
   return result;
 }
 
 double RowDomain::maximum(VectorArg plane) const {
   const Index d = fixed_.size();
-  Vector own = plane.head(d).cwiseProduct(fixed_);
   double sum = plane(d);
   double size = std::abs(sum);
   std::vector<double> gains;
   for (const Cell& cell : cells_) {
     const Terms found = terms(cell, plane);
-    own.segment(cell.column, cell.width).setZero();
     size += std::abs(found.best);
     if (cell.counted || !most_changes_) {
       sum += found.best;
@@ -199,8 +210,9 @@ double RowDomain::maximum(VectorArg plane) const {
     }
   }
   for (Index i = 0; i < d; ++i) {
-    sum += own(i);
-    size += std::abs(own(i));
+    const double own = plane(i) * rest_(i);
+    sum += own;
+    size += std::abs(own);
   }
   if (most_changes_) {
     const std::size_t used = counted();
@@ -215,7 +227,7 @@ double RowDomain::maximum(VectorArg plane) const {
 
 double RowDomain::value_near(const Cell& cell, double z, double slope) const {
   const FeatureRange& others = cell.others;
-  if (!cell.moves() || (cell.stays && z == fixed_(cell.column))) return others.query;
+  if (!cell.is_movable || (cell.stays && z == fixed_(cell.column))) return others.query;
   const Encoder& encoder = branch_->encoder();
   const double value = z * encoder.scale()(cell.column) + encoder.mean()(cell.column);
   double near = std::clamp(value, others.lower, others.upper);
@@ -291,13 +303,13 @@ bool RowDomain::is_free_number(const Cell& cell) {
 
 bool RowDomain::has_free_numbers() const {
   return std::any_of(cells_.begin(), cells_.end(),
-                     [](const Cell& cell) { return is_free_number(cell) && cell.moves(); });
+                     [](const Cell& cell) { return is_free_number(cell) && cell.is_movable; });
 }
 
 bool RowDomain::is_empty() const {
   const bool is_full = most_changes_ && counted() > *most_changes_;
   return is_full || std::any_of(cells_.begin(), cells_.end(),
-                                [](const Cell& cell) { return !cell.stays && !cell.moves(); });
+                                [](const Cell& cell) { return !cell.stays && !cell.is_movable; });
 }
 
 RowDomain RowDomain::holding(VectorArg row) const {
@@ -321,12 +333,14 @@ RowDomain RowDomain::holding(VectorArg row) const {
       }
       cell.counted = true;
     }
+    settle(cell);
   }
   return result;
 }
 
 RowDomain RowDomain::with(std::size_t place, Cell cell) const {
   RowDomain result = *this;
+  settle(cell);
   cell.counted = cell.counted || !cell.stays;
   result.cells_[place] = std::move(cell);
   return result;

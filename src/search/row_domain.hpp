@@ -53,6 +53,10 @@ class RowDomain {
     /// Of a binned feature: the number that stands for each value here, which is the index of a bin
     /// or, where bins have values, what the model sees of it.
     std::vector<std::pair<double, double>> numbers = {};
+    /// Of a number that moves: the ends of the others in model space. What planes are summed from.
+    double z_lower = 0;
+    double z_upper = 0;
+    bool is_movable = false;  // moves(), known once
     [[nodiscard]] bool is_category() const { return width > 1; }
     [[nodiscard]] bool moves() const;
     /// The own value lies outside the others, or between two of them.
@@ -64,6 +68,9 @@ class RowDomain {
   /// Nothing for a feature that can only stay.
   void add_cell(std::size_t feature, const FeatureRange& range);
   void take_bins(Cell& cell, const FeatureRange& range) const;
+  /// To be called of each cell whose others have changed.
+  void settle(Cell& cell) const;
+  void settle_rest();
   /// A raw number as it stands in a cell.
   [[nodiscard]] static double in_cell(const Cell& cell, double raw);
   [[nodiscard]] static double from_cell(const Cell& cell, double value);
@@ -85,6 +92,7 @@ class RowDomain {
   std::optional<std::size_t> most_changes_;
   std::vector<Cell> cells_;
   Vector fixed_;  // the query, in model space
+  Vector rest_;   // the same, 0 where there is a cell
 };
 
 }  // namespace ellice

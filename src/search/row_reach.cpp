@@ -115,6 +115,7 @@ void RowReach::add(ReachPlane plane) {
   if (!plane.coefficients.allFinite()) return;
   if (planes_.size() == most_planes) planes_.erase(planes_.begin());
   planes_.push_back(std::move(plane));
+  ++added_;
 }
 
 bool RowReach::applies(const ReachPlane& plane, const FeasibleSet& branch) {
@@ -195,6 +196,7 @@ class RowReach::Run {
       closed_ = std::max(closed_, node.bound);
       return;
     }
+    node.judged = reach_->added_;
     open_.push_back(std::move(node));
     std::push_heap(open_.begin(), open_.end(), later);
   }
@@ -304,8 +306,11 @@ class RowReach::Run {
   void process(const Node& node) {
     Node rest = node;
     const auto tighten = [&] {
-      for (const ReachPlane& plane : reach_->planes_)
-        rest.bound = std::min(rest.bound, reach_->bound(rest.domain, plane));
+      const std::vector<ReachPlane>& planes = reach_->planes_;
+      const std::size_t added = std::min(reach_->added_ - rest.judged, planes.size());
+      for (std::size_t k = planes.size() - added; k < planes.size(); ++k)
+        rest.bound = std::min(rest.bound, reach_->bound(rest.domain, planes[k]));
+      rest.judged = reach_->added_;
       return rest.bound < cutoff();
     };
     Relaxed relaxed;

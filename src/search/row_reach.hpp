@@ -93,6 +93,7 @@ class RowReach {
     std::size_t branch = 0;
     RowDomain domain;
     double bound = std::numeric_limits<double>::infinity();
+    std::size_t judged = 0;  // half-spaces that the bound has met, of all that were ever added
   };
   struct Relaxed {
     bool is_empty = false;  // proved: nothing of the node reaches what is asked for
@@ -126,6 +127,7 @@ class RowReach {
   const LinearQuestion* question_;
   std::unique_ptr<RobustOracle> oracle_;
   std::vector<ReachPlane> planes_;  // the most useful last
+  std::size_t added_ = 0;           // of which the last are there
   Vector start_;                    // where the last relaxation ended
 };
 

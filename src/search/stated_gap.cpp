@@ -1,6 +1,7 @@
 #include "search/stated_gap.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "search/tolerances.hpp"
 
@@ -10,6 +11,12 @@ namespace {
 
 // Of the cost: how far rounding may lift a bound above it, which is what a verifier admits, too.
 constexpr double bound_rounding = 1e-8;
+
+// Where one change is from very far away its cost hides that of all others: nothing is optimal that
+// may cost this much too much, in squares of standard deviations.
+constexpr double most_hidden = 1e-6;
+// Of the cost: what a sum of doubles cannot tell.
+constexpr double sum_rounding = 4 * std::numeric_limits<double>::epsilon();
 
 }  // namespace
 
@@ -23,12 +30,19 @@ void state_gap(Answer& result, double lower_bound, double lost) {
     return;
   }
   const double saved = cost > 0 ? 1 - std::max(0.0, lower_bound) / cost : 0;
-  if (saved <= optimal_gap) {
+  const double hidden = cost * std::max(saved, sum_rounding);
+  if (saved <= optimal_gap && hidden <= most_hidden) {
     result.status = Status::optimal;
     result.gap = 0;
     return;
   }
-  result.gap = saved;
+  result.gap = std::max(saved, sum_rounding);
+  if (saved <= optimal_gap && result.message.empty()) {
+    result.message = fmt::format(
+        "a value is so far from all training rows that its cost, {:.3g}, hides what other changes "
+        "cost: up to {:.1g} could be saved",
+        cost, hidden);
+  }
   if (lost > 0 && result.message.empty()) {
     result.message = fmt::format(
         "the Hessian is so ill-conditioned that double precision knows the set of models to {:.1g} "

@@ -193,5 +193,56 @@ TEST(AuditReach, OfOnePointIsItsRadius) {
   }
 }
 
+// Grids, levels and whole numbers counted in: against all 75 rows, one after the other.
+TEST(AuditReach, RefusesEveryRowJustAboveTheBestOfThem) {
+  Dataset data;
+  data.schema.target = {.column = "outcome", .favourable = "yes"};
+  data.schema.features = {
+      {.name = "children", .kind = FeatureKind::integer},
+      {.name = "place", .kind = FeatureKind::categorical, .levels = {"p", "q", "r"}},
+      {.name = "rate", .min = 0, .max = 2, .step = 0.5}};
+  data.raw.resize(3, 3);
+  data.raw << 0, 0, 0, 4, 1, 2, 1, 2, 0.5;
+  data.labels = {0, 1, 1};
+  data.classes = {"no", "yes"};
+  const Encoder encoder = Encoder::fit(data);
+  const Constraints nothing;
+  int refused = 0;
+  int beyond_relaxation = 0;
+  for (int seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    const std::vector<PlainCone> plain = {
+        random_cone(encoder.columns() + 1, static_cast<std::uint64_t>(seed))};
+    const std::vector<Cone> cones = cones_of(plain);
+    const Vector query{{1.0 * (seed % 5), 1.0 * (seed % 3), 0.5 * (seed % 4)}};
+    const audit::RowConstraints constraints(encoder, nothing, 0, encoder.values({query.data(), 3}));
+    double best = 0;
+    for (int a = 0; a <= 4; ++a) {
+      for (int b = 0; b <= 2; ++b) {
+        for (int c = 0; c <= 4; ++c) {
+          const Vector raw{{1.0 * a, 1.0 * b, 0.5 * c}};
+          const Vector z = encoder.encode(encoder.values({raw.data(), 3}));
+          best = std::max(best, plain_radius(plain, z, 0.1));
+        }
+      }
+    }
+    if (best == 0) continue;
+    const auto refuses = [&](double most) {
+      return audit::refuses_every_row(constraints, encoder, most, [&](const Region& region) {
+        return audit::find_reach(cones, 0.1, region, most);
+      });
+    };
+    EXPECT_TRUE(refuses(best * (1 + 1e-5)));
+    EXPECT_FALSE(refuses(best * (1 - 1e-5)));
+    const audit::LargestEpsilon relaxed = audit::largest_epsilon(
+        constraints,
+        [&](const Region& region) { return audit::find_reach(cones, 0.1, region, best); });
+    ++refused;
+    beyond_relaxation += relaxed.admitted > best * 1.001 ? 1 : 0;
+  }
+  EXPECT_GT(refused, 10);
+  EXPECT_GT(beyond_relaxation, 5);
+}
+
 }  // namespace
 }  // namespace ellice

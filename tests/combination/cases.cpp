@@ -177,6 +177,39 @@ void draw_deployed(Case& drawn, Random& random) {
   drawn.is_deployed = once_in(random, 2);
 }
 
+bool has_hidden_layers(const Case& drawn) {
+  return drawn.training.model != NetworkKind::logistic && !drawn.training.network.hidden.empty();
+}
+
+/// All that training can be asked, from fields(), but for what decides which sets and methods there
+/// are, which is drawn above. What is of networks alone is asked of others now and then only.
+void draw_training_fields(Case& drawn, Random& random) {
+  const TrainingOptions before = drawn.training;
+  TrainingOptions& training = drawn.training;
+  draw_fields(training, random, 6);
+  training.model = before.model;
+  training.loss = before.loss;
+  training.class_weight = before.class_weight;
+  // Few steps and sharp tolerances are refused, and most cases are to be trained.
+  if (!once_in(random, 20)) {
+    training.max_iterations = before.max_iterations;
+    training.gradient_tolerance = before.gradient_tolerance;
+  }
+  if (before.model == NetworkKind::softmax && once_in(random, 2)) training.network.hidden = {3};
+  const bool is_network = has_hidden_layers(drawn) || once_in(random, 40);
+  if (is_network) {
+    const std::vector<int> hidden = training.network.hidden;
+    draw_fields(training.network, random, 4);
+    training.network.hidden = hidden;
+    training.network.epochs = std::min(training.network.epochs, 40);
+  }
+  training.bin_penalty = once_in(random, has_hidden_layers(drawn) ? 40 : 2);
+  const Selection selection = drawn.selection;
+  draw_fields(drawn.selection, random, 4);
+  drawn.selection.recipe = selection.recipe;
+  if (!is_network) drawn.selection.validation.reset();
+}
+
 Run draw_run(const Method& method, Random& random) {
   Run run{.method = std::string(method.name)};
   visit_groups(run.options, [&](std::string_view /*name*/, auto& group) {
@@ -209,10 +242,6 @@ Run draw_run(const Method& method, Random& random) {
   if (method.parameter == MethodParameter::tau) baseline.tau = random.uniform();
   if (method.parameter == MethodParameter::delta) baseline.delta = random.uniform() / 20;
   return run;
-}
-
-bool has_hidden_layers(const Case& drawn) {
-  return drawn.training.model != NetworkKind::logistic && !drawn.training.network.hidden.empty();
 }
 
 /// One that takes such a model, and now and then one that does not.
@@ -362,6 +391,10 @@ Case draw_case(std::uint64_t seed) {
   if (seed >= 600'000) {
     Random deployed = Random(seed).split(9);
     draw_deployed(drawn, deployed);
+  }
+  if (seed >= 700'000) {
+    Random fields = Random(seed).split(12);
+    draw_training_fields(drawn, fields);
   }
   // What «auto» means, as most people ask, and one or two other ways to ask the same.
   Run usual{.method = std::string(automatic_method)};

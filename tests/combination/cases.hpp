@@ -42,7 +42,8 @@ struct Case {
 
 /// The case of a seed; the same on every machine. From 500 000 on some have weights of rows and
 /// classes, and some models come from elsewhere; from 600 000 on some of these decide elsewhere and
-/// are not at their minimum. Below, seeds draw what they drew before.
+/// are not at their minimum; from 700 000 on training is asked all that it can be. Below, seeds
+/// draw what they drew before.
 [[nodiscard]] Case draw_case(std::uint64_t seed);
 
 /// What a case trains.

@@ -21,6 +21,7 @@ import tempfile
 
 PROGRAM = os.environ["ELLICE_PROGRAM"]
 COMBINATION = os.environ["ELLICE_COMBINATION"]
+FAILURES = pathlib.Path(COMBINATION).resolve().parent / "failures"  # where things are built, and not where one stands
 COUNT = int(os.environ.get("ELLICE_COMMANDS", "40"))
 SEED = 1 + int(os.environ.get("ELLICE_SEED", "0"))
 SECONDS = 120
@@ -30,11 +31,13 @@ DONE, FAILURE, WRONG_USAGE, BAD_INPUT, NOT_CERTIFIED = range(5)
 # Faults that are known and are being mended elsewhere, by words of a finding; each with its reason. To be empty.
 KNOWN = {}
 
-# What an option's type in --help means; options that write files of their own are left out.
-LEFT_OUT = {"output", "help", "refit", "dataset", "threads", "log-level", "quiet", "letters", "lender", "date", "valid-until",
-            "language", "letter-template", "letter-messages"}
+# Given with every command, or of other tests.
+LEFT_OUT = {"output", "help", "help-all", "dataset", "letter-messages"}
 WITH_EQUALS = {"F=LO:HI", "F=DIRECTION", "T|p=P"}
-FILES = {"data": "rows.csv", "ensemble": "model.json", "constraints": "constraints.yaml", "reason-codes": "codes.yaml"}
+FILES = {"data": "rows.csv", "ensemble": "model.json", "constraints": "constraints.yaml", "reason-codes": "codes.yaml",
+         "letter-template": "letter.html"}
+REFITTED = "refitted.json"
+TEMPLATE = "<html><body>{{person}} {{#changes}}{{name}} {{to}}{{/changes}}</body></html>\n"
 
 
 class Option:
@@ -80,11 +83,16 @@ class Option:
             "T|p=P": ["0", "0.2", "p=0.7", "p=2"],
             "same|fresh:N": ["same", "fresh:20", "fresh:0"],
             "CLASS,...": ["granted", "later", "nobody"],
+            "FOLDER": ["letters"],
+            "NAME": ["Bank of Ellice", ""],
+            "YYYY-MM-DD": ["2026-05-31", "2026-02-30", "soon"],
             "COLUMN": [dice.choice(case.columns), "nothing"],
             "F,...": [dice.choice(case.columns), ",".join(case.columns[:3])],
             "F=LO:HI": [f"{dice.choice(case.columns)}=0:{dice.choice(['1', '1e9', '-1', ''])}"],
             "F=DIRECTION": [f"{dice.choice(case.columns)}={dice.choice(['increase', 'decrease', 'any', 'up'])}"],
         }.get(kind)
+        if self.name == "refit":
+            return [REFITTED]
         if kind.startswith("FILE"):
             name = FILES.get(self.name)
             return [name] if name and (case.folder / name).exists() else None
@@ -96,6 +104,7 @@ class Option:
 class Case:
     def __init__(self, folder):
         self.folder = folder
+        (folder / "letter.html").write_text(TEMPLATE, encoding="utf-8")
         self.columns = (folder / "people.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
         self.commands = [shlex.split(line)[1:] for line in
                          (folder / "command.txt").read_text(encoding="utf-8").splitlines() if line.startswith("ellice ")]
@@ -132,17 +141,19 @@ class Campaign:
         self.findings.append(text)
 
     def explain(self, case, arguments):
+        shutil.rmtree(case.folder / "letters", ignore_errors=True)
         allowed = {DONE, WRONG_USAGE, BAD_INPUT} | ({NOT_CERTIFIED} if "--strict" in arguments else set())
         status = self.run(case, arguments, allowed)
         if status not in (DONE, NOT_CERTIFIED):
             return
         if "json" not in arguments:
             return
-        verify = ["verify", "model.json", "answers.json", "--data", "rows.csv"]
+        model = REFITTED if f"--refit={REFITTED}" in arguments else "model.json"
+        verify = ["verify", model, "answers.json", "--data", "rows.csv"]
         if (case.folder / "member.json").exists():
             verify += ["--ensemble", "member.json"]
         self.run(case, verify, {DONE})
-        self.run(case, ["evaluate", "model.json", "answers.json", "--data", "rows.csv", "--rows", "all", "--evaluators",
+        self.run(case, ["evaluate", model, "answers.json", "--data", "rows.csv", "--rows", "all", "--evaluators",
                         "ellipsoid,dropout", "--dropout-models", "2", "--resamples", "100"],
                  {DONE, WRONG_USAGE, BAD_INPUT})
 
@@ -178,9 +189,9 @@ def main():
             before = len(campaign.findings)
             campaign.try_case(pathlib.Path(folder) / str(seed), seed)
             if len(campaign.findings) > before:
-                kept = pathlib.Path("command-failures") / str(seed)
+                kept = FAILURES / f"commands-{seed}"
                 shutil.copytree(pathlib.Path(folder) / str(seed), kept, dirs_exist_ok=True)
-                print(f"files in {kept.resolve()}")
+                print(f"files in {kept}")
             shutil.rmtree(pathlib.Path(folder) / str(seed))
     for what, times in sorted(campaign.seen.items()):
         print(f"{times:9d}  {what}")

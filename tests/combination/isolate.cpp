@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -150,11 +151,11 @@ void judge_range(std::uint64_t first, std::uint64_t step, std::uint64_t count, c
       ++done;
     }
     const int status = child.wait();
-    if (done == count) break;
-    // The one it was at ended it.
+    if (done == count && status == 0) break;
+    // The one it was at ended it; after the last, that one.
     Verdict verdict;
     verdict.failures.push_back({.kind = end_text(status), .text = end_text(status)});
-    tell(first + done * step, verdict);
+    tell(first + std::min(done, count - 1) * step, verdict);
     ++done;
   }
 }

@@ -174,6 +174,7 @@ class Judge {
       if (answer.status == Status::not_found && told.run.method == "exact")
         count("  " + without_numbers(answer.message).substr(0, 100));
     }
+    check_notes(told);
     demand("recourse file", [&] { told.text = recourse_file_text(*told.explainer, told.answers); });
     if (told.text.empty()) return false;
     // What is shown beside the nearest is for display; no file is written of it.
@@ -206,6 +207,21 @@ class Judge {
     fail_with("people without answers, or answers without people",
               fmt::format("{} of {}: {}", told_of.size(), wanted.size(), told.run.method));
     return false;
+  }
+
+  /// What is said beforehand of everybody.
+  void check_notes(const Told& told) {
+    const std::vector<std::string>& notes = told.explainer->notes();
+    const auto says_nobody = [](const std::string& note) {
+      return note.find("nobody who is declined will get") != std::string::npos;
+    };
+    const auto note = std::find_if(notes.begin(), notes.end(), says_nobody);
+    if (note == notes.end()) return;
+    count("told that nobody will get an answer");
+    for (const Answer& answer : told.answers) {
+      const bool is_answer = answer.status == Status::optimal || answer.status == Status::certified;
+      if (is_answer) fail_with("an answer where nobody gets one", *note);
+    }
   }
 
   /// What decides about people.

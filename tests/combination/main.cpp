@@ -31,8 +31,9 @@ constexpr std::string_view usage =
     "Runs the cases of the seeds S, S+1, …, S+N-1, or of those listed. Each kind of failure is "
     "made smaller and "
     "written\n"
-    "as files into FOLDER/SEED once. --show writes the files of all cases and runs none. --all\n"
-    "counts known faults as failures, too. T: processor seconds after which a case is ended.\n"
+    "as files into FOLDER/SEED once; FOLDER is «failures» beside the program unless given. --show\n"
+    "writes the files of all cases and runs none. --all counts known faults as failures, too. T:\n"
+    "processor seconds after which a case is ended.\n"
     "ELLICE_COMBINATION_COUNT in the environment is there instead of N, and ELLICE_SEED is added "
     "to S.\n";
 
@@ -40,7 +41,8 @@ struct Arguments {
   std::uint64_t seed = 1;
   std::uint64_t count = 200;
   std::vector<std::uint64_t> seeds = {};  // instead of a range
-  std::filesystem::path out = "combination-failures";
+  std::filesystem::path out = std::filesystem::read_symlink("/proc/self/exe").parent_path() /
+                              "failures";  // where things are built, and not where one stands
   bool shows = false;
   bool with_known = false;
   Limits limits = {};

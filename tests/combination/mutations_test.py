@@ -19,6 +19,7 @@ import sys
 import tempfile
 
 PROGRAM = os.environ["ELLICE_PROGRAM"]
+FAILURES = pathlib.Path(PROGRAM).resolve().parent / "failures"  # where things are built, and not where one stands
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 COUNT = int(os.environ.get("ELLICE_MUTATIONS", "150"))
 SEED = int(os.environ.get("ELLICE_SEED", "0"))
@@ -191,7 +192,7 @@ def main():
                 seen[f"known: {reason}"] += 1
             elif finding:
                 findings.append(finding)
-                shutil.copytree(folder, pathlib.Path("mutation-failures") / str(seed), dirs_exist_ok=True)
+                shutil.copytree(folder, FAILURES / f"mutations-{seed}", dirs_exist_ok=True)
                 print("FAILED", finding, flush=True)
     for what, times in sorted(seen.items()):
         print(f"{times:9d}  {what}")

@@ -146,7 +146,7 @@ TEST(Train, StoppingEarlyWithoutPenaltyIsNotTakenForSeparableClasses) {
       (void)train(data, {}, options);
       FAIL();
     } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::internal);
+      EXPECT_EQ(error.code(), ErrorCode::input);
       EXPECT_NE(std::string(error.what()).find("above the tolerance"), std::string::npos)
           << error.what();
     }

@@ -118,6 +118,24 @@ TEST(StatedGap, IsOptimalUpToABillionthOfTheCost) {
   EXPECT_GT(*answer.gap, 0);
 }
 
+// A number typed as 1e12 costs so much that a billionth of it is more than all other changes.
+TEST(StatedGap, OfACostThatHidesOthersIsSaid) {
+  for (const double cost : {1e10, 1e24}) {
+    Answer answer = certified_at(cost);
+    state_gap(answer, cost);
+    EXPECT_EQ(answer.status, Status::certified) << cost;
+    EXPECT_GT(*answer.gap, 0);
+    EXPECT_LT(*answer.gap, 1e-14);
+    EXPECT_NE(answer.message.find("hides what other changes cost"), std::string::npos);
+  }
+  Answer dear = certified_at(1e6);
+  state_gap(dear, 1e6 * (1 - 1e-11));
+  EXPECT_EQ(dear.status, Status::certified);
+  Answer settled = certified_at(1e6);
+  state_gap(settled, 1e6 * (1 - 1e-13));
+  EXPECT_EQ(settled.status, Status::optimal);
+}
+
 // A bound that a certified row undercuts is no bound, and nothing is said as if it were.
 TEST(StatedGap, IsNotStatedWhereTheBoundContradictsTheAnswer) {
   for (const double bound : {4 * (1 + 1.1e-8), 5.0, HUGE_VAL, std::nan("")}) {

@@ -98,7 +98,7 @@ struct TrainingResult {
 /// fit_network, and its head is the minimiser with hidden layers fixed only after `refit`;
 /// otherwise `head_decrement` says how far off it is. Without hidden layers, and with `refit`,
 /// throws Error{input} when the classes can be separated and l2 = 0 (no minimiser exists),
-/// Error{internal} when Newton stops short of its tolerance: a head that is not the minimiser is
+/// Error{input} when Newton stops short of its tolerance: a head that is not the minimiser is
 /// never returned as if it were.
 [[nodiscard]] TrainingResult train(const Dataset& data, const Selection& selection,
                                    const TrainingOptions& options, const Execution& execution = {});
