@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,14 @@ _CHECKED = 1000
 class Rows:
     """The rows of a training: columns by name, and the label of each row."""
 
-    def __init__(self, X: Any, y: Any, names: Any = None) -> None:
+    def __init__(self, X: Any, y: Any, names: Any = None, one_hot: Mapping[str, Sequence[str]] | None = None) -> None:
         self.columns = columns_of(X, names)
+        self.groups = {group: [str(column) for column in columns] for group, columns in (one_hot or {}).items()}
+        for group, columns in self.groups.items():
+            for column in columns:
+                if column not in self.columns:
+                    raise ValueError(f'one_hot: group "{group}": X has no column "{column}"')
+                self.columns[column] = np.asarray(self.columns[column], dtype=float)
         self.labels = [label_text(label) for label in np.asarray(y).tolist()]
         lengths = {len(values) for values in self.columns.values()}
         if lengths != {len(self.labels)}:
@@ -81,6 +88,12 @@ def fold_steps(steps: list[tuple[str, Any]], rows: Rows) -> tuple[list[Term], di
         seen.add((term.feature, term.level))
     for column, value in fold.fills.items():
         rows.columns[column] = _filled(rows.columns[column], value)
+    group_of = {column: group for group, columns in rows.groups.items() for column in columns}
+    for column, group in group_of.items():
+        if column in fold.kinds:
+            raise ValueError(f'one_hot: group "{group}": column "{column}" is encoded once more by the pipeline')
+        fold.kinds[group] = {"kind": "categorical"}  # its levels are its columns
+    terms = [replace(term, feature=group_of[term.feature], level=term.feature) if term.feature in group_of else term for term in terms]
     features = {term.feature: None for term in terms}
     if not features:
         raise ValueError("the classifier reads no column")
@@ -126,7 +139,10 @@ def finish_schema(
         if target in rows.columns:
             raise ValueError(f'X has a column "{target}"; give the labels another name by target=')
         wanted: dict[str, Any] = {"target": {"column": target, "favourable": wanted_label}, "features": dict(kinds)}
-        unused = [column for column in rows.columns if column not in kinds]
+        grouped = {group: columns for group, columns in rows.groups.items() if group in kinds}
+        if grouped:
+            wanted["one_hot"] = grouped
+        unused = [name for name in rows.columns if name not in kinds and not any(name in columns for columns in grouped.values())]
         if unused:
             wanted["drop"] = unused
     else:

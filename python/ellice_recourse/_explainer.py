@@ -6,14 +6,16 @@ import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _core
 from ._answers import Answers, Verification
 from ._model import Model
-from ._options import CalibrateOptions, ExplainOptions
 from ._progress import Progress, callback_of
 from ._tables import frame_of
+
+if TYPE_CHECKING:
+    from ._options import CalibrateOptions, EvaluateOptions, ExplainOptions
 
 _SCHEMA_KEYWORDS = ("step", "weight", "allowed")
 _PREPARED = 8
@@ -159,6 +161,38 @@ class Explainer:
             raise ValueError("no radius survives the stress models, so that nothing is recommended")
         return Model(model), dict(json.loads(text))
 
+    def evaluate(
+        self,
+        answers: Any,
+        *,
+        against: Any = None,
+        queries: Any = None,
+        evaluators: Sequence[str] = (),
+        metrics: Sequence[str] = (),
+        shift_data: Any = None,
+        progress: Progress = None,
+        **options: Unpack[EvaluateOptions],
+    ) -> dict[str, Any]:
+        """Holds answers against models that nobody asked before: retrained, noisy, adversarial ones; needs ``data``.
+
+        ``answers`` are Answers, the text of a recourse file, or anybody's table with the column ``query_index`` and the
+        features, which needs ``queries``, the table of the people. ``against`` are other answers to the same people:
+        differences by row, with tests. ``evaluators`` are some of retrain, bootstrap, dropout, awp, awp-targeted,
+        ellipsoid, true and shift, which trains on the rows of ``shift_data``. Gives what ``ellice evaluate`` writes.
+        """
+        people = None if queries is None else frame_of(queries, self._model.features)
+        judged = _judged(answers, people)
+        other = None if against is None else _judged(against, people)
+        shift = None if shift_data is None else frame_of(shift_data, [])
+        callback, close = callback_of(self._progress if progress is None else progress)
+        try:
+            text = _core.evaluate(
+                self._base, list(evaluators), list(metrics), dict(options), judged, other, shift, self._threads, callback
+            )
+        finally:
+            close()
+        return dict(json.loads(text))
+
     def _prepare(self, options: dict[str, Any]) -> _core.Explainer:
         changed = [name for name in _SCHEMA_KEYWORDS if options.get(name) is not None]
         if changed:
@@ -222,6 +256,16 @@ def verify(model: Model, answers: str | os.PathLike[str] | Answers, *, ensemble:
         with open(answers, encoding="utf-8") as file:
             text = file.read()
     return Verification(json.loads(_core.verify(model._core, text, [other._core for other in ensemble], None)))
+
+
+def _judged(answers: Any, people: _core.Frame | None) -> _core.Judged:
+    if isinstance(answers, Answers):
+        return _core.Judged(answers.to_json(), None, None)
+    if isinstance(answers, str):
+        return _core.Judged(answers, None, None)
+    if people is None:
+        raise TypeError("a table of answers needs queries, the table of the people whom it answers")
+    return _core.Judged("", frame_of(answers, []), people)
 
 
 def _names(keyword: str, value: Any) -> Sequence[str]:

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _core
-from ._options import TrainOptions
 from ._progress import Progress, callback_of
 from ._tables import frame_of, plain
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from ._options import TrainOptions
 
 Schema = Mapping[str, Any] | str | os.PathLike[str]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ def from_sklearn(
     favourable: Any = None,
     target: str = "target",
     schema: Schema | None = None,
+    one_hot: Mapping[str, Sequence[str]] | None = None,
     store_rows: bool = False,
     progress: Progress = None,
     **constraints: Any,
@@ -30,11 +32,12 @@ def from_sklearn(
 
     ``X``, ``y`` and ``sample_weight`` are those that it was fitted on. ``favourable`` is the label that people want,
     the second of its classes unless given. Without ``schema`` one is drafted from the columns of ``X``; ``immutable``,
-    ``bounds``, ``step`` and the others of ``Model.with_schema`` add to it. ``store_rows`` keeps the rows in the model,
+    ``bounds``, ``step`` and the others of ``Model.with_schema`` add to it. ``one_hot`` names groups of 0/1
+    columns that are one category each, as ``pandas.get_dummies`` makes them. ``store_rows`` keeps the rows in the model,
     for ``set="true"``.
     """
     (name, step), steps = _parts(estimator)
-    rows = Rows(X, y, getattr(estimator, "feature_names_in_", None))
+    rows = Rows(X, y, getattr(estimator, "feature_names_in_", None), one_hot)
     require_fitted(step, name)
     rows.weights = _row_weights(step, rows.labels, sample_weight)
     document = _objective(step, name, float(len(rows) if rows.weights is None else np.sum(rows.weights)))
