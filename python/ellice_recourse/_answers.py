@@ -192,7 +192,7 @@ class Answers:
         for group, columns in self._explainer.model.schema.get("one_hot", {}).items():
             if group in rows and group not in like.columns:
                 rows = rows.assign(**{column: (rows[group] == column).astype(like[column].dtype) for column in columns})
-        return pd.DataFrame({n: _typed(n, rows[n], like[n]) if n in rows else own[n] for n in like.columns})
+        return pd.DataFrame({n: _typed(str(n), rows[str(n)], like[n]) if str(n) in rows else own[n] for n in like.columns})
 
     def to_polars(self, only_changes: bool = False) -> Any:
         """The same for polars."""

@@ -31,7 +31,12 @@ class Rows:
                 if column not in self.columns:
                     raise ValueError(f'one_hot: group "{group}": X has no column "{column}"')
                 self.columns[column] = np.asarray(self.columns[column], dtype=float)
-        self.labels = [label_text(label) for label in np.asarray(y).tolist()]
+        labels = np.asarray(y)
+        if labels.ndim == 2 and labels.shape[1] == 1:
+            labels = labels[:, 0]
+        if labels.ndim != 1:
+            raise ValueError(f"y has the shape {labels.shape}; expected one label for each row")
+        self.labels = [label_text(label) for label in labels.tolist()]
         lengths = {len(values) for values in self.columns.values()}
         if lengths != {len(self.labels)}:
             raise ValueError(f"X has {min(lengths, default=0)} rows, but y has {len(self.labels)}")
@@ -42,12 +47,12 @@ class Rows:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def table(self, target: str) -> Any:
-        """All of it as a frame of the library."""
+    def table(self, target: str, unread: Sequence[str] = ()) -> Any:
+        """All of it as a frame of the library; columns that are ``unread`` as far as it can hold them."""
         table: dict[str, Any] = {**self.columns, target: self.labels}
         if self.weights is not None:
             table[WEIGHTS] = self.weights
-        return frame_of(table, [])
+        return frame_of(table, [], unread)
 
 
 def columns_of(X: Any, names: Any = None) -> dict[str, Any]:
@@ -66,7 +71,7 @@ def columns_of(X: Any, names: Any = None) -> dict[str, Any]:
         return {name: X.iloc[:, j] for j, name in enumerate(known)}
     if hasattr(X, "toarray"):
         raise ValueError("X is sparse: give the columns from before they were encoded")
-    array = np.asarray(X)
+    array = np.asarray(X, dtype=object) if isinstance(X, list) else np.asarray(X)
     if array.ndim != 2:
         raise ValueError(f"X has {array.ndim} dimensions; expected rows and columns")
     known = [f"x{j}" for j in range(array.shape[1])] if names is None else [str(name) for name in names]
@@ -169,7 +174,7 @@ def of_layers(document: dict[str, Any], terms: list[Term], rows: Rows, wanted: d
         document["weights"] = {"column": WEIGHTS}
     callback, close = callback_of(progress)
     try:
-        table = rows.table(wanted["target"]["column"])
+        table = rows.table(wanted["target"]["column"], wanted.get("drop", []))
         return Model(_core.of_deployed(json.dumps(document), table, json.dumps(wanted), store_rows, callback))
     finally:
         close()

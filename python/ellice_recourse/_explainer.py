@@ -46,7 +46,8 @@ class Explainer:
         changed = {name: given.pop(name) for name in _SCHEMA_KEYWORDS if given.get(name) is not None}
         self._model = model.with_schema(**changed) if changed else model
         self._options = given
-        self._data = None if data is None else frame_of(data, [])
+        self._unread: list[str] = self._model.schema.get("drop", [])
+        self._data = None if data is None else frame_of(data, [], self._unread)
         self._ensemble = list(ensemble)
         self._threads = threads
         self._progress = progress
@@ -92,7 +93,7 @@ class Explainer:
         """
         if on_error not in ("stop", "skip"):
             raise ValueError(f'on_error = {on_error!r} must be "stop" or "skip"')
-        frame = frame_of(table, self._model.features)
+        frame = frame_of(table, self._model.features, self._unread)
         core = self._prepare(dict(options))
         callback, close = callback_of(self._progress if progress is None else progress)
         try:
@@ -123,7 +124,7 @@ class Explainer:
         """What robustness costs: for each row the cost of its plan at each epsilon, and the largest that has one."""
         callback, close = callback_of(self._progress if progress is None else progress)
         try:
-            frame = frame_of(table, self._model.features)
+            frame = frame_of(table, self._model.features, self._unread)
             levels = [str(level) for level in epsilons]
             return dict(json.loads(_core.frontier(self._prepare(dict(options)), frame, levels, self._threads, callback)))
         finally:
@@ -180,7 +181,7 @@ class Explainer:
         differences by row, with tests. ``evaluators`` are some of retrain, bootstrap, dropout, awp, awp-targeted,
         ellipsoid, true and shift, which trains on the rows of ``shift_data``. Gives what ``ellice evaluate`` writes.
         """
-        people = None if queries is None else frame_of(queries, self._model.features)
+        people = None if queries is None else frame_of(queries, self._model.features, self._unread)
         judged = _judged(answers, people)
         other = None if against is None else _judged(against, people)
         shift = None if shift_data is None else frame_of(shift_data, [])

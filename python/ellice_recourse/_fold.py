@@ -152,7 +152,7 @@ class Fold:
 
 def bin_names(feature: str, entry: dict[str, Any]) -> list[str]:
     """How the library names the bins of a column."""
-    schema = {"target": {"column": "", "favourable": "1"}, "features": {feature: entry}}
+    schema = {"target": {"column": f"{feature} (target)", "favourable": "1"}, "features": {feature: entry}}
     return list(_core.bin_names(json.dumps(schema), feature))
 
 

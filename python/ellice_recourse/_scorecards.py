@@ -232,7 +232,7 @@ def _of_file(
     try:
         import json
 
-        table = rows.table(wanted["target"]["column"])
+        table = rows.table(wanted["target"]["column"], wanted.get("drop", []))
         return Model(_core.of_scorecard(path, closed, *scale, table, json.dumps(wanted), l2, tool, store_rows, callback))
     finally:
         close()
