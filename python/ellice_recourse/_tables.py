@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from . import _core
 
@@ -43,7 +43,7 @@ def frame_of(table: Any, names: Sequence[str], unread: Sequence[str] = ()) -> _c
     )
 
 
-def _is_array(values: Any) -> bool:
+def _is_array(values: Any) -> TypeGuard[np.ndarray[Any, Any]]:
     return type(values).__module__.partition(".")[0] == "numpy" and hasattr(values, "ndim")
 
 

@@ -46,6 +46,21 @@ double share_of(const Dataset& data, std::size_t feature, double value) {
   return std::max(1.0, rows) / static_cast<double>(data.rows());
 }
 
+/// Takes from the weights of a feature's bins, which are the last from `first` on, their mean by
+/// penalty, and returns it: as part of everybody's points it changes no score and costs no penalty.
+/// Points that are all above 0, as most scorecards have them, would else look far from an optimum.
+double centre(std::vector<double>& weights, const std::vector<double>& penalties,
+              std::size_t first) {
+  double sum = 0;
+  double total = 0;
+  for (std::size_t k = first; k < weights.size(); ++k) {
+    sum += penalties[k] * weights[k];
+    total += penalties[k];
+  }
+  for (std::size_t k = first; k < weights.size(); ++k) weights[k] -= sum / total;
+  return sum / total;
+}
+
 }  // namespace
 
 Model model_of(const Scorecard& card, const ScoreScale& scale, const Dataset& data, double l2,
@@ -69,9 +84,11 @@ Model model_of(const Scorecard& card, const ScoreScale& scale, const Dataset& da
     given.penalties.push_back(l2 * share_of(data, feature, place));
     weights.push_back(points / scale.factor());
   };
+  double bias = (card.initial - scale.score) / scale.factor() + std::log(scale.odds);
   for (const Characteristic& one : card.characteristics) {
     const std::size_t j = *schema.find(one.feature);
     const Feature& feature = schema.features[j];
+    const std::size_t first = weights.size();
     for (const ScorecardBin& bin : one.bins) {
       if (!feature.is_binned()) {
         add(j, bin.level, static_cast<double>(*feature.level_index(bin.level)), bin.points);
@@ -91,9 +108,11 @@ Model model_of(const Scorecard& card, const ScoreScale& scale, const Dataset& da
       }
       add(j, feature.bins.name(place), static_cast<double>(place), bin.points);
     }
+    // What the scorecard does not name scores 0, and would not be moved with the others.
+    const std::size_t all = feature.is_binned() ? feature.bins.count() : feature.levels.size();
+    if (weights.size() - first == all) bias += centre(weights, given.penalties, first);
   }
   const Eigen::Map<const Vector> row(weights.data(), static_cast<Index>(weights.size()));
-  const double bias = (card.initial - scale.score) / scale.factor() + std::log(scale.odds);
   given.layers = {{.weights = row.transpose(),
                    .bias = Vector::Constant(1, bias),
                    .activation = Activation::identity}};
