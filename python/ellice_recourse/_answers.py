@@ -189,7 +189,10 @@ class Answers:
         if len(like) != self._core.rows:
             raise ValueError(f"like has {len(like)} rows, but {self._core.rows} were explained")
         own = like.iloc[rows.index].set_axis(rows.index)
-        return pd.DataFrame({n: _typed(n, rows[n], like[n]) if n in rows else own[n] for n in like.columns})
+        for group, columns in self._explainer.model.schema.get("one_hot", {}).items():
+            if group in rows and group not in like.columns:
+                rows = rows.assign(**{column: (rows[group] == column).astype(like[column].dtype) for column in columns})
+        return pd.DataFrame({n: _typed(str(n), rows[str(n)], like[n]) if str(n) in rows else own[n] for n in like.columns})
 
     def to_polars(self, only_changes: bool = False) -> Any:
         """The same for polars."""
@@ -211,6 +214,28 @@ class Answers:
     def verify(self) -> Verification:
         """Re-checks every answer by code that shares nothing with the search."""
         return self._explainer._verify(self.to_json())
+
+    def evaluate(self, **options: Any) -> dict[str, Any]:
+        """Holds them against models that nobody asked before; see ``Explainer.evaluate``."""
+        return self._explainer.evaluate(self, **options)
+
+    def plot_changes(self, most: int = 15, ax: Any = None) -> Any:
+        """A figure of matplotlib: how many plans change each feature, and which way."""
+        from ._plots import plot_changes
+
+        return plot_changes([json.loads(self._core.record(i)) for i in range(len(self))], most, ax)
+
+    def plot_frontier(self, people: int = 30, ax: Any = None, **options: Any) -> Any:
+        """A figure of matplotlib: what robustness costs the first ``people`` of them, and how many have a plan.
+
+        Other keywords are those of ``Explainer.frontier``, such as ``epsilons``.
+        """
+        from ._plots import plot_frontier
+
+        rows = [answer.to_dict()["query"] for answer in self if answer.plan == 0 and answer.status != "invalid"][:people]
+        if not rows:
+            raise ValueError("there are no answers to draw")
+        return plot_frontier(self._explainer.frontier(rows, **options), self._explainer.model.objective, ax)
 
     def letters(
         self, *, lender: str, date: str, valid_until: str | None = None, language: str = "en"

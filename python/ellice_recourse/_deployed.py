@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,20 @@ _CHECKED = 1000
 class Rows:
     """The rows of a training: columns by name, and the label of each row."""
 
-    def __init__(self, X: Any, y: Any, names: Any = None) -> None:
+    def __init__(self, X: Any, y: Any, names: Any = None, one_hot: Mapping[str, Sequence[str]] | None = None) -> None:
         self.columns = columns_of(X, names)
-        self.labels = [label_text(label) for label in np.asarray(y).tolist()]
+        self.groups = {group: [str(column) for column in columns] for group, columns in (one_hot or {}).items()}
+        for group, columns in self.groups.items():
+            for column in columns:
+                if column not in self.columns:
+                    raise ValueError(f'one_hot: group "{group}": X has no column "{column}"')
+                self.columns[column] = np.asarray(self.columns[column], dtype=float)
+        labels = np.asarray(y)
+        if labels.ndim == 2 and labels.shape[1] == 1:
+            labels = labels[:, 0]
+        if labels.ndim != 1:
+            raise ValueError(f"y has the shape {labels.shape}; expected one label for each row")
+        self.labels = [label_text(label) for label in labels.tolist()]
         lengths = {len(values) for values in self.columns.values()}
         if lengths != {len(self.labels)}:
             raise ValueError(f"X has {min(lengths, default=0)} rows, but y has {len(self.labels)}")
@@ -35,12 +47,12 @@ class Rows:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def table(self, target: str) -> Any:
-        """All of it as a frame of the library."""
+    def table(self, target: str, unread: Sequence[str] = ()) -> Any:
+        """All of it as a frame of the library; columns that are ``unread`` as far as it can hold them."""
         table: dict[str, Any] = {**self.columns, target: self.labels}
         if self.weights is not None:
             table[WEIGHTS] = self.weights
-        return frame_of(table, [])
+        return frame_of(table, [], unread)
 
 
 def columns_of(X: Any, names: Any = None) -> dict[str, Any]:
@@ -59,7 +71,7 @@ def columns_of(X: Any, names: Any = None) -> dict[str, Any]:
         return {name: X.iloc[:, j] for j, name in enumerate(known)}
     if hasattr(X, "toarray"):
         raise ValueError("X is sparse: give the columns from before they were encoded")
-    array = np.asarray(X)
+    array = np.asarray(X, dtype=object) if isinstance(X, list) else np.asarray(X)
     if array.ndim != 2:
         raise ValueError(f"X has {array.ndim} dimensions; expected rows and columns")
     known = [f"x{j}" for j in range(array.shape[1])] if names is None else [str(name) for name in names]
@@ -81,6 +93,12 @@ def fold_steps(steps: list[tuple[str, Any]], rows: Rows) -> tuple[list[Term], di
         seen.add((term.feature, term.level))
     for column, value in fold.fills.items():
         rows.columns[column] = _filled(rows.columns[column], value)
+    group_of = {column: group for group, columns in rows.groups.items() for column in columns}
+    for column, group in group_of.items():
+        if column in fold.kinds:
+            raise ValueError(f'one_hot: group "{group}": column "{column}" is encoded once more by the pipeline')
+        fold.kinds[group] = {"kind": "categorical"}  # its levels are its columns
+    terms = [replace(term, feature=group_of[term.feature], level=term.feature) if term.feature in group_of else term for term in terms]
     features = {term.feature: None for term in terms}
     if not features:
         raise ValueError("the classifier reads no column")
@@ -126,7 +144,10 @@ def finish_schema(
         if target in rows.columns:
             raise ValueError(f'X has a column "{target}"; give the labels another name by target=')
         wanted: dict[str, Any] = {"target": {"column": target, "favourable": wanted_label}, "features": dict(kinds)}
-        unused = [column for column in rows.columns if column not in kinds]
+        grouped = {group: columns for group, columns in rows.groups.items() if group in kinds}
+        if grouped:
+            wanted["one_hot"] = grouped
+        unused = [name for name in rows.columns if name not in kinds and not any(name in columns for columns in grouped.values())]
         if unused:
             wanted["drop"] = unused
     else:
@@ -153,7 +174,7 @@ def of_layers(document: dict[str, Any], terms: list[Term], rows: Rows, wanted: d
         document["weights"] = {"column": WEIGHTS}
     callback, close = callback_of(progress)
     try:
-        table = rows.table(wanted["target"]["column"])
+        table = rows.table(wanted["target"]["column"], wanted.get("drop", []))
         return Model(_core.of_deployed(json.dumps(document), table, json.dumps(wanted), store_rows, callback))
     finally:
         close()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._tables import _cell
+from ._tables import _cell, plain
 
 
 def schema_of_frame(frame: Any, target: str, favourable: str) -> dict[str, Any]:
@@ -25,9 +25,26 @@ def feature_of_values(name: str, values: Any) -> dict[str, Any]:
     if array.dtype.kind in "iu":
         return {"kind": "integer"}
     if array.dtype.kind == "f":
-        known = array[~np.isnan(array)]
-        return {"kind": "integer" if known.size and bool(np.all(known == np.round(known))) else "numeric"}
-    levels = sorted({_cell(name, row, value) for row, value in enumerate(array.tolist())} - {""})
+        return _of_numbers(array)
+    return _of_objects(name, array.tolist())
+
+
+def _of_numbers(numbers: Any) -> dict[str, Any]:
+    known = numbers[~np.isnan(numbers)]
+    return {"kind": "integer" if known.size and bool(np.all(known == np.round(known))) else "numeric"}
+
+
+def _of_objects(name: str, values: list[Any]) -> dict[str, Any]:
+    """Numbers are numbers also where a column of objects holds them."""
+    cells = [_cell(name, row, value) for row, value in enumerate(values)]
+    known = [plain(value) for value, cell in zip(values, cells, strict=True) if cell]
+    if known and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in known):
+        return _of_numbers(np.array(known, dtype=float))
+    if known and all(isinstance(value, bool) for value in known):
+        return {"kind": "binary", "levels": ["False", "True"]}
+    levels = sorted({cell for cell in cells if cell})
+    if len(levels) < 2:
+        raise ValueError(f'column "{name}" has {len(levels)} values; a feature needs two at least')
     return {"kind": "categorical", "levels": levels}
 
 
@@ -43,11 +60,5 @@ def feature_of(name: str, series: Any) -> dict[str, Any]:
     if kind in "iu":
         return {"kind": "integer"}
     if kind == "f":
-        known = np.asarray(series.dropna(), dtype=float)
-        whole = known.size > 0 and bool(np.all(known == np.round(known)))
-        return {"kind": "integer" if whole else "numeric"}
-    values = [_cell(name, row, value) for row, value in enumerate(series.tolist())]
-    levels = sorted({value for value in values if value})
-    if len(levels) < 2:
-        raise ValueError(f'column "{name}" has {len(levels)} values; a feature needs two at least')
-    return {"kind": "categorical", "levels": levels}
+        return _of_numbers(np.asarray(series.dropna(), dtype=float))
+    return _of_objects(name, series.tolist())

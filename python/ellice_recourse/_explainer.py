@@ -6,14 +6,16 @@ import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _core
 from ._answers import Answers, Verification
 from ._model import Model
-from ._options import CalibrateOptions, ExplainOptions
 from ._progress import Progress, callback_of
 from ._tables import frame_of
+
+if TYPE_CHECKING:
+    from ._options import CalibrateOptions, EvaluateOptions, ExplainOptions
 
 _SCHEMA_KEYWORDS = ("step", "weight", "allowed")
 _PREPARED = 8
@@ -44,7 +46,8 @@ class Explainer:
         changed = {name: given.pop(name) for name in _SCHEMA_KEYWORDS if given.get(name) is not None}
         self._model = model.with_schema(**changed) if changed else model
         self._options = given
-        self._data = None if data is None else frame_of(data, [])
+        self._unread: list[str] = self._model.schema.get("drop", [])
+        self._data = None if data is None else frame_of(data, [], self._unread)
         self._ensemble = list(ensemble)
         self._threads = threads
         self._progress = progress
@@ -90,7 +93,7 @@ class Explainer:
         """
         if on_error not in ("stop", "skip"):
             raise ValueError(f'on_error = {on_error!r} must be "stop" or "skip"')
-        frame = frame_of(table, self._model.features)
+        frame = frame_of(table, self._model.features, self._unread)
         core = self._prepare(dict(options))
         callback, close = callback_of(self._progress if progress is None else progress)
         try:
@@ -121,7 +124,7 @@ class Explainer:
         """What robustness costs: for each row the cost of its plan at each epsilon, and the largest that has one."""
         callback, close = callback_of(self._progress if progress is None else progress)
         try:
-            frame = frame_of(table, self._model.features)
+            frame = frame_of(table, self._model.features, self._unread)
             levels = [str(level) for level in epsilons]
             return dict(json.loads(_core.frontier(self._prepare(dict(options)), frame, levels, self._threads, callback)))
         finally:
@@ -158,6 +161,38 @@ class Explainer:
         if model is None:
             raise ValueError("no radius survives the stress models, so that nothing is recommended")
         return Model(model), dict(json.loads(text))
+
+    def evaluate(
+        self,
+        answers: Any,
+        *,
+        against: Any = None,
+        queries: Any = None,
+        evaluators: Sequence[str] = (),
+        metrics: Sequence[str] = (),
+        shift_data: Any = None,
+        progress: Progress = None,
+        **options: Unpack[EvaluateOptions],
+    ) -> dict[str, Any]:
+        """Holds answers against models that nobody asked before: retrained, noisy, adversarial ones; needs ``data``.
+
+        ``answers`` are Answers, the text of a recourse file, or anybody's table with the column ``query_index`` and the
+        features, which needs ``queries``, the table of the people. ``against`` are other answers to the same people:
+        differences by row, with tests. ``evaluators`` are some of retrain, bootstrap, dropout, awp, awp-targeted,
+        ellipsoid, true and shift, which trains on the rows of ``shift_data``. Gives what ``ellice evaluate`` writes.
+        """
+        people = None if queries is None else frame_of(queries, self._model.features, self._unread)
+        judged = _judged(answers, people)
+        other = None if against is None else _judged(against, people)
+        shift = None if shift_data is None else frame_of(shift_data, [])
+        callback, close = callback_of(self._progress if progress is None else progress)
+        try:
+            text = _core.evaluate(
+                self._base, list(evaluators), list(metrics), dict(options), judged, other, shift, self._threads, callback
+            )
+        finally:
+            close()
+        return dict(json.loads(text))
 
     def _prepare(self, options: dict[str, Any]) -> _core.Explainer:
         changed = [name for name in _SCHEMA_KEYWORDS if options.get(name) is not None]
@@ -222,6 +257,16 @@ def verify(model: Model, answers: str | os.PathLike[str] | Answers, *, ensemble:
         with open(answers, encoding="utf-8") as file:
             text = file.read()
     return Verification(json.loads(_core.verify(model._core, text, [other._core for other in ensemble], None)))
+
+
+def _judged(answers: Any, people: _core.Frame | None) -> _core.Judged:
+    if isinstance(answers, Answers):
+        return _core.Judged(answers.to_json(), None, None)
+    if isinstance(answers, str):
+        return _core.Judged(answers, None, None)
+    if people is None:
+        raise TypeError("a table of answers needs queries, the table of the people whom it answers")
+    return _core.Judged("", frame_of(answers, []), people)
 
 
 def _names(keyword: str, value: Any) -> Sequence[str]:

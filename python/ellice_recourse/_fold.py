@@ -152,7 +152,7 @@ class Fold:
 
 def bin_names(feature: str, entry: dict[str, Any]) -> list[str]:
     """How the library names the bins of a column."""
-    schema = {"target": {"column": "", "favourable": "1"}, "features": {feature: entry}}
+    schema = {"target": {"column": f"{feature} (target)", "favourable": "1"}, "features": {feature: entry}}
     return list(_core.bin_names(json.dumps(schema), feature))
 
 
@@ -160,7 +160,9 @@ def evaluate(terms: list[Term], layers: list[dict[str, Any]], columns: dict[str,
     """What the folded model gives rows: the check against the pipeline's own score."""
     inputs = []
     for term in terms:
-        number = _number(term, columns[term.feature], kinds.get(term.feature, {}))
+        entry = kinds.get(term.feature, {})
+        is_grouped = entry.get("kind") == "categorical" and "levels" not in entry
+        number = np.asarray(columns[str(term.level)], dtype=float) if is_grouped else _number(term, columns[term.feature], entry)
         inputs.append((number - term.offset) / term.scale)
     x = np.column_stack(inputs)
     for layer in layers:

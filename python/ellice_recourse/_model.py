@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _core
-from ._options import TrainOptions
 from ._progress import Progress, callback_of
 from ._tables import frame_of, plain
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from ._options import TrainOptions
 
 Schema = Mapping[str, Any] | str | os.PathLike[str]
 
@@ -58,14 +59,14 @@ class Model:
 
     def logits(self, table: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
         """The score of each row: a logit, or of several classes one score each."""
-        scores = self._core.scores(frame_of(table, self.features))
+        scores = self._core.scores(frame_of(table, self.features, self.schema.get("drop", [])))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_proba(self, table: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
         """The probability of each class, in the order of ``classes``."""
         import numpy as np
 
-        scores = self._core.scores(frame_of(table, self.features))
+        scores = self._core.scores(frame_of(table, self.features, self.schema.get("drop", [])))
         if scores.shape[1] == 1:
             scores = np.hstack([np.zeros_like(scores), scores])
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -73,7 +74,7 @@ class Model:
 
     def predict(self, table: Any) -> list[str]:
         """The label of each row."""
-        scores = self._core.scores(frame_of(table, self.features))
+        scores = self._core.scores(frame_of(table, self.features, self.schema.get("drop", [])))
         if scores.shape[1] == 1:
             return [self.classes[int(score >= self._core.threshold)] for score in scores[:, 0]]
         return [self.classes[int(k)] for k in scores.argmax(axis=1)]

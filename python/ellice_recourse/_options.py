@@ -219,3 +219,36 @@ class CalibrateOptions(TypedDict, total=False):
     """factor on the radius that survives; >= 1; default 1.15"""
     confidence: float
     """of the bound on the survival rate; in [0.5, 0.999]; default 0.95"""
+
+
+class EvaluateOptions(TypedDict, total=False):
+    """Keywords."""
+
+    epsilon: str | float
+    """within which models judge: a rule such as "5%"; that of the answers unless given; default """
+    rows: Literal["declined", "all"]
+    """whose answers count: of those whom the model declines, or all; default declined"""
+    missing: Literal["error", "not-found"]
+    """of tables: a person without an answer is an error, or counts as not found; default error"""
+    seed: int
+    """seed of every random choice; default 0"""
+    variant: Literal["published", "corrected"]
+    """sets and averages as the paper's authors ran them, or corrected; default corrected"""
+    retrain_models: int
+    """networks wanted of evaluator retrain; at most twice as many are trained; >= 1; default 200"""
+    dropout_models: int
+    """models wanted of dropout; >= 1; default 600"""
+    awp_models: int
+    """models wanted of awp; no more than there are training rows; >= 1; default 600"""
+    bootstrap_models: int
+    """models of bootstrap; >= 1; default 200"""
+    shift_models: int
+    """networks of shift; a linear model has one; >= 1; default 200"""
+    lof_neighbours: int
+    """k of the local outlier factor; >= 1; default 20"""
+    lof_reference: Literal["all", "favourable"]
+    """training rows that it compares with: both classes, or the favourable one; default all"""
+    confidence: float
+    """of the intervals; in [0.5, 0.999]; default 0.95"""
+    resamples: int
+    """bootstrap samples behind an interval; >= 100; default 2000"""

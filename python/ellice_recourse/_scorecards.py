@@ -33,6 +33,7 @@ def from_scorecard(
     pdo: float | None = None,
     score: float | None = None,
     odds: float | None = None,
+    cut_off: float | None = None,
     closed: str = "left",
     l2: float = 1e-3,
     favourable: Any = None,
@@ -45,9 +46,9 @@ def from_scorecard(
     """A scorecard with the rows that it was made from: a CSV or PMML file, a frame, or a fitted one of optbinning.
 
     A table has the columns ``feature``, ``from``, ``to``, ``points``, and where there are any ``level`` and ``reason``;
-    the feature ``base`` has everybody's points. ``closed`` says which bin an end belongs to. At ``score`` points the odds
+    the feature ``base`` has everybody's points. ``closed`` says which bin an end belongs to (``left``, ``right``, ``both``). At ``score`` points the odds
     of the ``favourable`` label are ``odds`` to one, and they double every ``pdo`` points; a scorecard of optbinning
-    (scaling ``pdo_odds`` or none) says so itself. ``l2`` is the weight of the penalty with which nearly as good models
+    (scaling ``pdo_odds`` or none) says so itself. Accepted is who has ``cut_off`` points, or even odds. ``l2`` is the weight of the penalty with which nearly as good models
     are sought (docs/import.md).
     """
     tool = ""
@@ -71,7 +72,7 @@ def from_scorecard(
         raise TypeError(f"from_scorecard needs {' and '.join(missing)}: what a score means")
     assert pdo is not None and score is not None and odds is not None
     rows = Rows(X, y)
-    given = {"favourable": favourable, "target": target, "schema": schema, "constraints": constraints}
+    given = {"favourable": favourable, "target": target, "schema": schema, "constraints": constraints, "cut_off": cut_off}
     scale = (float(pdo), float(score), float(odds))
     if lines is None:
         return _of_file(os.fspath(card), rows, scale, closed, l2, tool, store_rows, progress, **given)
@@ -219,6 +220,7 @@ def _levels_of(lines: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def _of_file(
     path: str, rows: Rows, scale: tuple[float, float, float], closed: str, l2: float, tool: str, store_rows: bool, progress: Progress,
     *, favourable: Any, target: str, schema: Schema | None, constraints: dict[str, Any], levels: dict[str, dict[str, Any]] | None = None,
+    cut_off: float | None = None,
 ) -> Model:  # fmt: skip
     classes = [label_text(label) for label in np.unique(rows.labels).tolist()]
     if len(classes) != 2:
@@ -232,7 +234,7 @@ def _of_file(
     try:
         import json
 
-        table = rows.table(wanted["target"]["column"])
-        return Model(_core.of_scorecard(path, closed, *scale, table, json.dumps(wanted), l2, tool, store_rows, callback))
+        table = rows.table(wanted["target"]["column"], wanted.get("drop", []))
+        return Model(_core.of_scorecard(path, closed, *scale, cut_off, table, json.dumps(wanted), l2, tool, store_rows, callback))
     finally:
         close()

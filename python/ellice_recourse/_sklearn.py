@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ def from_sklearn(
     favourable: Any = None,
     target: str = "target",
     schema: Schema | None = None,
+    one_hot: Mapping[str, Sequence[str]] | None = None,
     store_rows: bool = False,
     progress: Progress = None,
     **constraints: Any,
@@ -30,11 +32,12 @@ def from_sklearn(
 
     ``X``, ``y`` and ``sample_weight`` are those that it was fitted on. ``favourable`` is the label that people want,
     the second of its classes unless given. Without ``schema`` one is drafted from the columns of ``X``; ``immutable``,
-    ``bounds``, ``step`` and the others of ``Model.with_schema`` add to it. ``store_rows`` keeps the rows in the model,
+    ``bounds``, ``step`` and the others of ``Model.with_schema`` add to it. ``one_hot`` names groups of 0/1
+    columns that are one category each, as ``pandas.get_dummies`` makes them. ``store_rows`` keeps the rows in the model,
     for ``set="true"``.
     """
     (name, step), steps = _parts(estimator)
-    rows = Rows(X, y, getattr(estimator, "feature_names_in_", None))
+    rows = Rows(X, y, getattr(estimator, "feature_names_in_", None), one_hot)
     require_fitted(step, name)
     rows.weights = _row_weights(step, rows.labels, sample_weight)
     document = _objective(step, name, float(len(rows) if rows.weights is None else np.sum(rows.weights)))
@@ -101,10 +104,9 @@ def _linear(step: Any, name: str) -> list[dict[str, Any]]:
 
 
 def _refuse_l1(step: Any, name: str) -> None:
-    l1 = getattr(step, "penalty", None) in ("l1", "elasticnet") or getattr(step, "l1_ratio", None) not in (None, 0, 0.0, 0.15)
-    if type(step).__name__ == "LogisticRegression" and (step.l1_ratio or 0) != 0:
-        l1 = True
-    if l1:
+    chosen = getattr(step, "l1_ratio_", None)  # by cross-validation
+    share = step.l1_ratio if chosen is None else np.ravel(chosen)[0]
+    if step.penalty in ("l1", "elasticnet") or (share or 0) != 0:
         raise ValueError(f'step "{name}" has an l1 penalty: the set of its nearly as good models has corners; fit with l2')
 
 
@@ -112,8 +114,11 @@ def _logistic(step: Any, name: str, total: float) -> dict[str, Any]:
     _refuse_l1(step, name)
     if step.solver == "liblinear":
         raise ValueError(f'step "{name}" was fitted by liblinear, which penalises the intercept; take another solver')
-    penalised = step.penalty is not None and np.isfinite(step.C)
-    return {"layers": _linear(step, name), "loss": "logistic", "l2": 1 / (step.C * total) if penalised else 0.0}
+    strength = float(step.C_[0]) if hasattr(step, "C_") else float(step.C)  # that which cross-validation chose
+    if getattr(step, "refit", True) is False:
+        raise ValueError(f'step "{name}" averages the fits of its folds and minimises no objective; fit with refit=True')
+    penalised = step.penalty is not None and np.isfinite(strength)
+    return {"layers": _linear(step, name), "loss": "logistic", "l2": 1 / (strength * total) if penalised else 0.0}
 
 
 def _ridge(step: Any, name: str, total: float) -> dict[str, Any]:
@@ -142,4 +147,4 @@ def _mlp(step: Any, name: str, total: float) -> dict[str, Any]:
     return {"layers": layers, "loss": "logistic", "l2": float(step.alpha) / total}
 
 
-_CLASSIFIERS = {"LogisticRegression": _logistic, "RidgeClassifier": _ridge, "SGDClassifier": _sgd, "MLPClassifier": _mlp}
+_CLASSIFIERS = {"LogisticRegression": _logistic, "LogisticRegressionCV": _logistic, "RidgeClassifier": _ridge, "SGDClassifier": _sgd, "MLPClassifier": _mlp}

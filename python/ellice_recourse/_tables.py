@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from . import _core
 
@@ -14,15 +14,17 @@ if TYPE_CHECKING:
 Column = tuple[Any, ...]
 
 
-def frame_of(table: Any, names: Sequence[str]) -> _core.Frame:
+def frame_of(table: Any, names: Sequence[str], unread: Sequence[str] = ()) -> _core.Frame:
     """A frame of a data frame, an array, a mapping or anything with an Arrow stream.
 
-    ``names`` are those of the columns of an array, which has none.
+    ``names`` are those of the columns of an array, which has none. Columns that are ``unread`` may hold anything.
     """
     if isinstance(table, _core.Frame):
         return table
     if _is_pandas(table):
-        return _of_pandas(table)
+        return _of_pandas(table, unread)
+    if _is_series(table):
+        raise TypeError("a Series is one row or one column and no table; people.iloc[[0]] is a table of one row")
     if hasattr(table, "__arrow_c_stream__"):
         return _core.frame_of_arrow(table.__arrow_c_stream__())
     if hasattr(table, "collect") and not hasattr(table, "__len__"):
@@ -32,7 +34,7 @@ def frame_of(table: Any, names: Sequence[str]) -> _core.Frame:
     if _is_array(table):
         return _of_array(table, names)
     if isinstance(table, Mapping):
-        return _of_mapping(table)
+        return _of_mapping(table, unread)
     if isinstance(table, Sequence) and table and all(isinstance(row, Mapping) for row in table):
         return _of_records(table)
     raise TypeError(
@@ -41,7 +43,7 @@ def frame_of(table: Any, names: Sequence[str]) -> _core.Frame:
     )
 
 
-def _is_array(values: Any) -> bool:
+def _is_array(values: Any) -> TypeGuard[np.ndarray[Any, Any]]:
     return type(values).__module__.partition(".")[0] == "numpy" and hasattr(values, "ndim")
 
 
@@ -54,7 +56,7 @@ def _is_pandas(table: Any) -> bool:
     return type(table).__module__.partition(".")[0] == "pandas" and hasattr(table, "columns")
 
 
-def _of_pandas(table: Any) -> _core.Frame:
+def _of_pandas(table: Any, unread: Sequence[str]) -> _core.Frame:
     for what, labels in (("columns", table.columns), ("index", table.index)):
         if labels.nlevels > 1:
             raise ValueError(
@@ -65,14 +67,20 @@ def _of_pandas(table: Any) -> _core.Frame:
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise ValueError(f'table: there are two columns "{sorted(repeated)[0]}"')
-    columns = [_pandas_column(name, table.iloc[:, j]) for j, name in enumerate(names)]
+    columns = []
+    for j, name in enumerate(names):
+        try:
+            columns.append(_pandas_column(name, table.iloc[:, j]))
+        except ValueError:
+            if name not in unread:
+                raise
     return _core.frame_of(columns, len(table))
 
 
 def _name(name: Any) -> str:
-    if not isinstance(name, str):
+    if not isinstance(plain(name), (str, int)):
         raise ValueError(f"table: the name {name!r} of a column is no text; rename it")
-    return name
+    return str(name)
 
 
 def _pandas_column(name: str, series: Any) -> Column:
@@ -84,7 +92,7 @@ def _pandas_column(name: str, series: Any) -> Column:
         return (name, np.asarray(series.cat.codes), levels)
     if isinstance(dtype, np.dtype):
         return _array_column(name, series.to_numpy())
-    if getattr(dtype, "kind", "O") in "biuf":  # nullable numbers
+    if getattr(dtype, "kind", "O") in "iuf":  # nullable numbers
         return (name, series.to_numpy(dtype=np.float64, na_value=np.nan))
     return _list_column(name, series.tolist())
 
@@ -149,18 +157,23 @@ def _of_array(table: np.ndarray[Any, Any], names: Sequence[str]) -> _core.Frame:
     return _core.frame_of([_array_column(name, table[:, j]) for j, name in enumerate(names)], len(table))
 
 
-def _of_mapping(table: Mapping[str, Any]) -> _core.Frame:
+def _of_mapping(table: Mapping[str, Any], unread: Sequence[str] = ()) -> _core.Frame:
     columns: list[Column] = []
     rows: int | None = None
     for name, values in table.items():
         if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
             raise ValueError(f'table: column "{name}" is {values!r}; expected a list of values')
-        if _is_series(values):
-            column = _pandas_column(_name(name), values)
-        elif _is_array(values):
-            column = _array_column(_name(name), values)
-        else:
-            column = _list_column(_name(name), values)
+        try:
+            if _is_series(values):
+                column = _pandas_column(_name(name), values)
+            elif _is_array(values):
+                column = _array_column(_name(name), values)
+            else:
+                column = _list_column(_name(name), values)
+        except ValueError:
+            if name not in unread:
+                raise
+            continue
         rows = len(column[1]) if rows is None else rows
         columns.append(column)
     return _core.frame_of(columns, rows or 0)

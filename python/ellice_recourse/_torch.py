@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ def from_torch(
     favourable: Any = None,
     target: str = "target",
     schema: Schema | None = None,
+    one_hot: Mapping[str, Sequence[str]] | None = None,
     store_rows: bool = False,
     progress: Progress = None,
     **constraints: Any,
@@ -39,7 +41,7 @@ def from_torch(
     networks the biases too, as torch's optimisers do).
     """
     layers, end = _layers(module)
-    rows = Rows(X, y, getattr(transformer, "feature_names_in_", None))
+    rows = Rows(X, y, getattr(transformer, "feature_names_in_", None), one_hot)
     classes = [label_text(label) for label in np.unique(np.asarray(y)).tolist()]
     if len(classes) != 2:
         raise ValueError(f"y has {len(classes)} different labels; supported are two")

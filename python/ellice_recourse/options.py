@@ -33,6 +33,11 @@ def calibrate_options() -> list[Option]:
     return [Option(*row) for row in _core.calibration_keywords()]
 
 
+def evaluate_options() -> list[Option]:
+    """What Explainer.evaluate takes."""
+    return [Option(*row) for row in _core.evaluation_keywords()]
+
+
 _BEYOND = """\
     lock: Sequence[str]
     \"\"\"features that keep their values\"\"\"
@@ -71,6 +76,7 @@ def generated() -> str:
         ("ExplainOptions", explain_options(), _BEYOND),
         ("TrainOptions", train_options(), _BEYOND_TRAIN),
         ("CalibrateOptions", calibrate_options(), ""),
+        ("EvaluateOptions", evaluate_options(), ""),
     ):
         text += f'\n\nclass {name}(TypedDict, total=False):\n    """Keywords."""\n\n'
         for one in options:

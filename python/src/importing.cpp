@@ -1,6 +1,7 @@
 // Models that were fitted elsewhere: by coefficients alone, or with the rows of their training.
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -86,15 +87,17 @@ HeldModel of_onnx(const nb::bytes& bytes, const std::string& source, const HeldF
 }
 
 HeldModel of_scorecard(const std::string& path, const std::string& closed, double pdo, double score,
-                       double odds, const HeldFrame& frame, const std::string& schema, double l2,
-                       const std::string& tool, bool store_rows, const nb::object& progress) {
-  const std::optional<Bins::Closed> side = enum_from_name<Bins::Closed>(closed);
-  require(side.has_value(), "closed = \"{}\" must be one of {}", closed,
-          join_names(EnumNames<Bins::Closed>::names));
-  Scorecard card = read_scorecard(path, *side);
+                       double odds, std::optional<double> cut_off, const HeldFrame& frame,
+                       const std::string& schema, double l2, const std::string& tool,
+                       bool store_rows, const nb::object& progress) {
+  const std::optional<CardEnds> ends = enum_from_name<CardEnds>(closed);
+  require(ends.has_value(), "closed = \"{}\" must be one of {}", closed,
+          join_names(EnumNames<CardEnds>::names));
+  Scorecard card = read_scorecard(path, *ends);
   if (!tool.empty()) card.tool = tool;
   return of_rows(frame, progress, schema_of(card, schema_of(schema)), "", [&](const Dataset& data) {
-    return model_of(card, {.pdo = pdo, .score = score, .odds = odds}, data, l2, store_rows);
+    return model_of(card, {.pdo = pdo, .score = score, .odds = odds}, cut_off, data, l2,
+                    store_rows);
   });
 }
 
@@ -117,8 +120,9 @@ void bind_importing(nb::module_& module) {
   module.def("of_onnx", &of_onnx, nb::arg("bytes"), nb::arg("source"), nb::arg("frame"),
              nb::arg("schema"), nb::arg("keywords"), nb::arg("progress").none());
   module.def("of_scorecard", &of_scorecard, nb::arg("path"), nb::arg("closed"), nb::arg("pdo"),
-             nb::arg("score"), nb::arg("odds"), nb::arg("frame"), nb::arg("schema"), nb::arg("l2"),
-             nb::arg("tool"), nb::arg("store_rows"), nb::arg("progress").none());
+             nb::arg("score"), nb::arg("odds"), nb::arg("cut_off").none(), nb::arg("frame"),
+             nb::arg("schema"), nb::arg("l2"), nb::arg("tool"), nb::arg("store_rows"),
+             nb::arg("progress").none());
 }
 
 }  // namespace ellice::python

@@ -157,3 +157,89 @@ def test_cards_show_every_change(answers):
         reader.feed(answer._repr_html_())
         assert answer.changes
         assert all(change.feature in reader.text for change in answer.changes)
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"income": rng.gamma(4, 800, 400).astype(int), "debt": rng.gamma(2, 900, 400).astype(int)})
+    frame["paid"] = np.where(frame.income / 1000 - frame.debt / 900 + rng.logistic(size=400) > 0.8, "yes", "no")
+    return frame
+
+
+QUICK = {"bootstrap_models": 20, "dropout_models": 20, "awp_models": 20, "retrain_models": 2}
+
+
+def test_answers_are_evaluated_as_the_command_line_does(labelled, tmp_path):
+    model = el.train(labelled, target="paid", favourable="yes")
+    people = labelled.drop(columns="paid").head(40)
+    robust = el.Explainer(model, data=labelled, epsilon="5%").explain(people)
+    plain = el.Explainer(model, data=labelled, epsilon="0").explain(people)
+    verdict = robust.evaluate(evaluators=["bootstrap", "awp", "ellipsoid"], against=plain, **QUICK)
+    by_name = {one["name"]: one for one in verdict["evaluators"]}
+    assert by_name["ellipsoid"]["robustness"] == 1.0
+    assert by_name["bootstrap"]["robustness"] > 0.8
+    assert any(one["name"] == "bootstrap" and one["difference"]["mean"] > 0.2 for one in verdict["comparison"]), verdict["comparison"]
+    model.save(tmp_path / "m.json")
+    labelled.to_csv(tmp_path / "d.csv", index=False)
+    robust.to_json(tmp_path / "a.json")
+    written = json.loads(ellice("evaluate", tmp_path / "m.json", tmp_path / "a.json", "--data", tmp_path / "d.csv", "--evaluators",
+                                "bootstrap,awp,ellipsoid", "--bootstrap-models", 20, "--awp-models", 20, "--format", "json", "--quiet"))
+    for one in written["evaluators"]:
+        assert one["robustness"] == by_name[one["name"]]["robustness"]
+
+
+def test_tables_of_others_are_evaluated_too(labelled):
+    model = el.train(labelled, target="paid", favourable="yes")
+    explainer = el.Explainer(model, data=labelled, epsilon="1%")
+    people = labelled.drop(columns="paid")
+    people = people[np.array(model.predict(people)) == "no"].head(10)
+    table = people.assign(income=9000.0, query_index=range(len(people)))
+    verdict = explainer.evaluate(table, queries=people, evaluators=["bootstrap"], bootstrap_models=20)
+    assert verdict["evaluators"][0]["robustness"] == 1.0
+    with pytest.raises(TypeError, match="queries"):
+        explainer.evaluate(table)
+    with pytest.raises(ValueError, match="bootstap"):
+        explainer.evaluate(table, queries=people, evaluators=["bootstap"])
+    with pytest.raises(TypeError, match="bootstrap_models"):
+        explainer.evaluate(table, queries=people, bootstrap_model=20)
+    with pytest.raises(ValueError, match="data|rows"):
+        el.Explainer(model, epsilon="1%").evaluate(table, queries=people, evaluators=["bootstrap"])
+
+
+def test_figures_show_what_the_records_say(explainer, people, tmp_path):
+    answers = explainer.explain(people.head(12))
+    figure = answers.plot_changes()
+    axes = figure.axes[0]
+    lengths = {}
+    for container in axes.containers:
+        for label, bar in zip(axes.get_yticklabels(), container, strict=True):
+            lengths[label.get_text()] = lengths.get(label.get_text(), 0) + bar.get_width()
+    wanted = {}
+    for answer in answers:
+        for change in answer.changes:
+            wanted[change.feature] = wanted.get(change.feature, 0) + 1
+    assert lengths == wanted
+    curves = answers.plot_frontier(5, epsilons=["0", "1%", "5%"])
+    assert len(curves.axes[0].lines) == 5
+    costs = curves.axes[0].lines[0].get_ydata()
+    assert list(costs) == sorted(costs) and np.isclose(costs[1], answers[0].to_dict()["distance"]["weighted"])
+    for one in (figure, curves):
+        one.savefig(tmp_path / "f.png")
+        assert (tmp_path / "f.png").stat().st_size > 5000
+    with pytest.raises(ValueError, match="no answers"):
+        explainer.explain(people.head(2), declined=True).plot_frontier(0)
+
+
+def test_certified_answers_of_a_deployed_model_are_robust_to_their_own_set(labelled):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    x, y = labelled[["income", "debt"]], labelled.paid
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression(tol=0.1)).fit(x, y)
+    model = el.from_sklearn(pipeline, x, y, target="paid")
+    assert model.excess > 0
+    answers = el.Explainer(model, data=labelled, epsilon="2%").explain(x[pipeline.predict(x) == "no"].head(30))
+    (verdict,) = answers.evaluate(evaluators=["ellipsoid"])["evaluators"]
+    assert verdict["robustness"] == 1.0

@@ -71,15 +71,19 @@ Judgement judge(const Model& model, const JudgementRows& rows, const JudgedAnswe
                                 .validation = validation.labels.empty() ? nullptr : &validation,
                                 .other = rows.other,
                                 .threshold = setup.threshold};
-  const std::string own_epsilon =
-      answers.epsilon.value_or(0) > 0 ? number_text(*answers.epsilon) : std::string(usual_epsilon);
+  // That of the answers counts from the minimum already; a rule counts from what is deployed.
+  const bool is_own = question.epsilon.empty() && answers.epsilon.value_or(0) > 0;
   const EpsilonRule rule =
-      parse_epsilon_rule(question.epsilon.empty() ? own_epsilon : question.epsilon);
+      parse_epsilon_rule(is_own                     ? number_text(*answers.epsilon)
+                         : question.epsilon.empty() ? std::string(usual_epsilon)
+                                                    : question.epsilon);
   Judgement judgement;
   EvaluationRequest& request = judgement.request;
   request = {.model_sha256 = model.sha256,
-             .epsilon = rule.resolve(
-                 model, {}, {.rows = &fitted, .execution = {.threads = execution.threads}}),
+             .epsilon = is_own ? *answers.epsilon
+                               : rule.resolve(model, {},
+                                              {.rows = &fitted,
+                                               .execution = {.threads = execution.threads}}),
              .epsilon_rule = rule.text,
              .base_objective = base_objective(source),
              .columns = model.encoder.columns(),
