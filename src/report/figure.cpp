@@ -257,9 +257,9 @@ class Canvas {
       if (at - last < least_distance) continue;
       last = at;
       body_ += fmt::format(
-          "<text transform=\"translate({:.1f} {:.1f}) rotate(-35)\" text-anchor=\"end\">{}"
+          "<text transform=\"translate({:.1f} {:.1f}) rotate(-30)\" text-anchor=\"end\">{}"
           "<title>{}</title></text>",
-          at + 4, y + 12, svg::escape(shortened(names[k], 9)), svg::escape(names[k]));
+          at + 4, y + 10, svg::escape(shortened(names[k], 9)), svg::escape(names[k]));
     }
   }
 
