@@ -54,6 +54,7 @@ const CASES = [
   ['diabetes', 40, '--epsilon 0.02 --set last-layer'],
   ['diabetes', 10, '--epsilon 0.001'],
   ['loans-network', 80, '--epsilon 1% --set last-layer'],
+  ['loans-nam', 80, '--epsilon 1% --set last-layer'],
   ['iris3-network', 80, '--epsilon 1%'],
   ['binned', 150, '--epsilon 1%'],
   ['binned', 60, '--epsilon 3% --cost l1 --range off'],

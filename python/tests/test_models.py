@@ -40,7 +40,7 @@ def without_hash(text):
     ({"model": "mlp", "hidden": [4], "epochs": 30}, ["--model", "mlp", "--hidden", "4", "--epochs", "30"]),
     ({"model": "nam", "hidden": [4, 2], "epochs": 30, "monotone": {"income": "increase"}},
      ["--model", "nam", "--hidden", "4,2", "--epochs", "30", "--monotone", "income=increase"]),
-], ids=["plain", "rows", "balanced", "network"])
+], ids=["plain", "rows", "balanced", "network", "nam"])
 def test_training_gives_the_model_of_the_command_line(keywords, options, loans, folder):
     (folder / "schema.json").write_text(json.dumps(SCHEMA))
     ellice("train", folder / "loans.csv", "--schema", folder / "schema.json", *options, "-o", folder / "t.json", "--quiet")

@@ -30,4 +30,23 @@ inline void transposed_product(const Network& network, std::size_t layer, const 
   });
 }
 
+/// result ← A·∂a_{L−1}/∂x for the Jacobian of a network's features, in which those of one group
+/// depend on that group's inputs alone.
+inline void times_feature_jacobian(const Network& network, const Eigen::Ref<const Matrix>& a,
+                                   const Matrix& jacobian, Matrix& result) {
+  result.resize(a.rows(), jacobian.cols());
+  if (network.groups.empty()) {
+    result.noalias() = a * jacobian;
+    return;
+  }
+  const Index units = jacobian.rows() / static_cast<Index>(network.groups.size());
+  Index first_unit = 0;
+  network.for_each_block(0, [&](const LayerBlock& block) {
+    result.middleCols(block.first_input, block.inputs).noalias() =
+        a.middleCols(first_unit, units) *
+        jacobian.block(first_unit, block.first_input, units, block.inputs);
+    first_unit += units;
+  });
+}
+
 }  // namespace ellice

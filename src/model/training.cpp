@@ -9,6 +9,7 @@
 #include "ellice/model/network_objective.hpp"
 #include "ellice/solver/newton.hpp"
 #include "model/head_objective.hpp"
+#include "model/input_groups.hpp"
 #include "model/row_weights.hpp"
 #include "model/sampling_moments.hpp"
 #include "model/training_forecast.hpp"
@@ -59,37 +60,6 @@ Vector bin_factors(const Encoder& encoder, const RowMatrix& encoded) {
       factors(column) = std::max(1.0, encoded.col(column).sum()) / rows;
   }
   return factors;
-}
-
-/// Of a nam: the columns of each feature, and which way its score goes; of others none.
-std::vector<InputGroup> input_groups(const Encoder& encoder, const TrainingOptions& options) {
-  std::vector<InputGroup> groups;
-  if (options.model != NetworkKind::nam) return groups;
-  const std::vector<Feature>& features = encoder.schema().features;
-  for (std::size_t j = 0; j < features.size(); ++j) {
-    const auto asked = options.monotone.find(features[j].name);
-    groups.push_back({.columns = encoder.column_count(j),
-                      .monotone = asked == options.monotone.end() ? Monotone::any : asked->second});
-  }
-  return groups;
-}
-
-void check_monotone(const Schema& schema, const TrainingOptions& options) {
-  if (options.monotone.empty()) return;
-  require(options.model == NetworkKind::nam,
-          "`monotone` is for neural additive models, `model: nam`");
-  require(!options.refit,
-          "`refit` fits the last layer without regard to signs; it does not go with `monotone`");
-  for (const auto& [name, way] : options.monotone) {
-    const auto found = std::find_if(schema.features.begin(), schema.features.end(),
-                                    [&](const Feature& feature) { return feature.name == name; });
-    require(found != schema.features.end(), "`monotone`: there is no feature \"{}\"", name);
-    require(
-        found->kind != FeatureKind::categorical && !found->is_binned(),
-        "`monotone`: \"{}\" is {}, expected a feature whose values have an order for the model: "
-        "a number, whole number, ordinal or binary one",
-        name, enum_name(found->kind));
-  }
 }
 
 /// A data set as one model sees it.

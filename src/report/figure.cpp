@@ -98,6 +98,20 @@ std::string shortened(const std::string& words, std::size_t most) {
   return result + "…";
 }
 
+/// How many bytes of whole words all names begin with, none of them whole.
+std::size_t common_prefix(const std::vector<std::string>& names) {
+  std::size_t common = names.front().size();
+  for (const std::string& name : names) {
+    const auto end = std::mismatch(name.begin(), name.end() - (name.empty() ? 0 : 1),
+                                   names.front().begin(), names.front().end())
+                         .first;
+    common = std::min(common, static_cast<std::size_t>(end - name.begin()));
+  }
+  if (common == 0) return 0;
+  const std::size_t last = names.front().find_last_of("_=-/. ", common - 1);
+  return last == std::string::npos ? 0 : last + 1;
+}
+
 /// One of eight marks of some 7 pixels, so that lines can be told apart without colour.
 std::string mark(std::size_t kind, double x, double y, std::string_view colour) {
   const auto path = [&](std::string_view shape) {
@@ -247,9 +261,15 @@ class Canvas {
     for (const Figure::Series& series : panel.series) draw_series(series, panel, x, y);
   }
 
-  /// As many as there is room for, aslant.
+  /// As many as there is room for, aslant; where some are too long, all of them without what they
+  /// have in common.
   void draw_names(const std::vector<std::string>& names, const Scale& x, double y) {
     constexpr double least_distance = 11;
+    constexpr std::size_t most = 9;
+    const bool are_short = std::all_of(names.begin(), names.end(), [](const std::string& name) {
+      return display_width(name) <= most;
+    });
+    const std::size_t from = are_short || names.size() < 2 ? 0 : common_prefix(names);
     double last = -std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < names.size(); ++k) {
       const double at = x(static_cast<double>(k));
@@ -257,9 +277,10 @@ class Canvas {
       if (at - last < least_distance) continue;
       last = at;
       body_ += fmt::format(
-          "<text transform=\"translate({:.1f} {:.1f}) rotate(-35)\" text-anchor=\"end\">{}"
+          "<text transform=\"translate({:.1f} {:.1f}) rotate(-30)\" text-anchor=\"end\">{}"
           "<title>{}</title></text>",
-          at + 4, y + 12, svg::escape(shortened(names[k], 9)), svg::escape(names[k]));
+          at + 4, y + 10, svg::escape(shortened(names[k].substr(from), most)),
+          svg::escape(names[k]));
     }
   }
 

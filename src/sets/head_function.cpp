@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "model/block_product.hpp"
 #include "model/network_pass.hpp"
 #include "sets/uncertainty_set.hpp"
 
@@ -60,7 +61,8 @@ class PartFunction {
   void spread_hessian(Matrix& hessian) {
     pass_.feature_jacobian(jacobian_);
     if (is_closed()) {
-      image_.noalias() = shape_->whitening.leftCols(features_.size() - 1) * jacobian_;
+      times_feature_jacobian(pass_.network(), shape_->whitening.leftCols(features_.size() - 1),
+                             jacobian_, image_);
       hessian.noalias() = image_.transpose() * image_;
       hessian.noalias() -= spread_gradient_ * spread_gradient_.transpose();
       hessian /= spread_;
@@ -126,7 +128,8 @@ class PartFunction {
     Matrix whitened(part().set->center().size(), p);
     for (Index j = 0; j < p; ++j) whitened.col(j) = part().direction(Vector(Vector::Unit(p, j)));
     CholeskyFactor(part().set->curvature(*worst_)).whiten(whitened);
-    const Matrix image = whitened.leftCols(p - 1) * jacobian_;
+    Matrix image;
+    times_feature_jacobian(pass_.network(), whitened.leftCols(p - 1), jacobian_, image);
     const Vector along = whitened * features_;
     const Vector shared = image.transpose() * along / along.norm();
     hessian = image.transpose() * image;

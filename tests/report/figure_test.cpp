@@ -80,5 +80,36 @@ TEST(Figure, NamesAreEscapedAndEmptyPanelsSaySo) {
   EXPECT_EQ(svg.find("nan"), std::string::npos);
 }
 
+TEST(Figure, NamesStandInPlaceOfNumbersAndLongOnesLoseWhatAllBeginWith) {
+  Figure::Panel named = panel({{.name = "a", .points = {{.x = 0, .y = 0.5}, {.x = 1, .y = 0.7}}}});
+  named.x = {.names = {"Attribute4_A40", "Attribute4_A41"}};
+  std::string svg = to_svg({.panels = {named}});
+  EXPECT_NE(svg.find(">A40<title>Attribute4_A40</title>"), std::string::npos);
+  EXPECT_NE(svg.find(">A41<title>Attribute4_A41</title>"), std::string::npos);
+  EXPECT_TRUE(lines(svg).empty());  // names have no order, and nothing between them
+  named.x.names = {"own", "a very long name", "order"};
+  svg = to_svg({.panels = {named}});
+  EXPECT_NE(svg.find(">own<title>"), std::string::npos);
+  EXPECT_NE(svg.find(">a very l…<title>"), std::string::npos);
+}
+
+TEST(Figure, ABandGoesAroundItsLine) {
+  Figure::Panel one = panel({{.name = "a",
+                              .points = {{.x = 0, .y = 0.5, .error = 0.5}, {.x = 1, .y = 0.5}},
+                              .is_band = true}});
+  const std::string svg = to_svg({.panels = {one}});
+  ASSERT_EQ(lines(svg).size(), 1U);
+  const auto [x0, y0] = lines(svg)[0][0];
+  const std::regex band(
+      "<path d=\"M([-0-9.]+) ([-0-9.]+)L[-0-9. ]+L[-0-9. ]+L([-0-9.]+) ([-0-9.]+)z");
+  std::smatch found;
+  ASSERT_TRUE(std::regex_search(svg, found, band));
+  EXPECT_NEAR(std::stod(found[1]), x0, 0.11);
+  EXPECT_NEAR(std::stod(found[3]), x0, 0.11);
+  EXPECT_NEAR(std::stod(found[2]) + std::stod(found[4]), 2 * y0, 0.21);
+  EXPECT_LT(std::stod(found[2]), y0);
+  EXPECT_EQ(svg.find("<circle", svg.find("German")), std::string::npos);  // no marks in the panel
+}
+
 }  // namespace
 }  // namespace ellice

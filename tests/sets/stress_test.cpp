@@ -42,6 +42,40 @@ TEST(StressSet, BaseObjectiveIsThatOfTheDefinition) {
   }
 }
 
+TEST(StressSet, OfANeuralAdditiveModelHasNothingElse) {
+  const Labelled data = random_rows(150, 3);
+  const NetworkOptions options{.hidden = {4, 3}, .learning_rate = 0.02, .epochs = 40};
+  const std::vector<InputGroup> groups = {
+      {.monotone = Monotone::increase}, {}, {.monotone = Monotone::decrease}};
+  const Network base =
+      fit_network(view(data), {}, LossKind::logistic, {.l2 = 1e-3}, options, Random(2), groups)
+          .network;
+  const StressSource source{
+      .base = &base, .train = view(data), .penalty = {.l2 = 1e-3}, .network = options};
+  const double bound = base_objective(source) + 0.1;
+  for (const StressKind kind :
+       {StressKind::retrain, StressKind::noise, StressKind::adversarial, StressKind::bootstrap}) {
+    const StressSet set = make_stress_set(kind, source, bound, {.count = 6}, Random(1));
+    ASSERT_FALSE(set.models.empty()) << enum_name(kind);
+    for (const StressModel& model : set.models) {
+      EXPECT_EQ(model.network.kind, NetworkKind::nam);
+      EXPECT_EQ(model.network.groups, groups);
+      for (std::size_t l = 0; l < 2; ++l) {
+        const Matrix& weights = model.network.layers[l].weights;
+        for (Index i = 0; i < weights.rows(); ++i) {
+          for (Index j = 0; j < weights.cols(); ++j) {
+            if (3 * i / weights.rows() != 3 * j / weights.cols()) EXPECT_EQ(weights(i, j), 0);
+          }
+        }
+      }
+      // Who trains again keeps the signs; who only moves parameters does not.
+      const bool is_trained = kind == StressKind::retrain || kind == StressKind::bootstrap;
+      const Vector signs = parameter_signs(model.network);
+      if (is_trained) EXPECT_GE(signs.cwiseProduct(parameter_vector(model.network)).minCoeff(), 0);
+    }
+  }
+}
+
 TEST(StressSet, EveryModelIsInsideTheBoundByRecomputation) {
   for (const std::vector<int>& hidden : {std::vector<int>{}, {6}, {5, 4}}) {
     const Trained trained(hidden);
