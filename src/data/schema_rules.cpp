@@ -1,5 +1,7 @@
 #include "data/schema_rules.hpp"
 
+#include <set>
+
 #include "data/feature_facts.hpp"
 
 namespace ellice {
@@ -84,8 +86,10 @@ void read_constraints(const YamlEntry* entry, Schema& schema) {
   for (const Feature& feature : schema.features) {
     if (feature.is_number()) numbers.push_back(feature.name);
   }
+  std::set<std::string> seen;  // proofs and answers name them by their texts
   for (const YamlEntry& item : entry->list("a list of rules such as \"debt <= 0.4 * income\"")) {
     const std::string text = item.text("a rule such as \"debt <= 0.4 * income\"");
+    if (!seen.insert(text).second) item.fault("rule \"{}\" stands twice, expected each once", text);
     if (is_implication(text)) {
       read_implication(item, text, schema);
       continue;

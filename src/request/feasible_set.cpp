@@ -177,10 +177,12 @@ void FeasibleSet::build_boxes() {
     if (range.fixed || range.lower > range.upper) continue;
     const Index first = encoder_->first_column(j);
     if (encoder_->schema().features[j].is_binned()) {
+      bool is_first = !range.keeps;  // the own bin counts where it is one of the options
       for (const double value : range.allowed) {
         const Vector there = encoder_->columns_of(j, value);
         auto low = relaxed_.lower.segment(first, there.size());
         auto high = relaxed_.upper.segment(first, there.size());
+        if (std::exchange(is_first, false)) low = high = there;
         low = low.cwiseMin(there).eval();
         high = high.cwiseMax(there).eval();
       }

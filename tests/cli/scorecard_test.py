@@ -144,7 +144,7 @@ class ScorecardTest(CliTestCase):
         self.assertRegex(text, r"score: [0-9.]+ points now, [0-9.]+ with these changes; 500 are needed")
         self.assertRegex(text, r"raise months from 8 to 12 \(anything at least 12 and below 36; \+37 points\)")
         self.assertNotRegex(text, r"declined[^\n]*\n[^\n]*\n  score: 500 points now")  # who has the cut-off is accepted
-        results = self.explained("--declined", "--lender", "A Bank", "--date", "2026-01-05", "--letters", "letters", "--reasons")
+        results = self.explained("--declined", "--lender", "A Bank", "--date", "2026-01-05", "--letters", "letters")
         codes = {reason["code"] for result in results for reason in result["reasons"]["items"] if "code" in reason}
         self.assertLessEqual({"U2", "M1"}, codes)
         for result in results:

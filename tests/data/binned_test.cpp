@@ -76,8 +76,11 @@ TEST(Binned, BadSchemasAreRefusedByLine) {
   refused("edges: [0.3], levels: [a]", {"levels", "binned"});
   refused("edges: [0.3]", {"rule \"share <= 2 * income\"", "\"share\" of kind binned"},
           "constraints: [\"share <= 2 * income\"]\n");
-  refused("edges: [0.3]", {"\"share\" of kind binned"},
-          "constraints: [\"if income rises then share rises by at least 1\"]\n");
+  refused("edges: [0.3]", {"rule \"if income rises then share rises\" stands twice"},
+          "constraints: [\"if income rises then share rises\", \"if income rises then share "
+          "rises\"]\n");
+  refused("edges: [0.3]", {"\"share\" of kind binned", "no levels to become"},
+          "constraints: [\"if income rises then share becomes 1\"]\n");
   expect_input_error(
       [] {
         return parse_schema(

@@ -10,6 +10,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/data/encoder.hpp"
 #include "support/datasets.hpp"
 

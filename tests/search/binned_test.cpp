@@ -149,17 +149,18 @@ TEST(Binned, NothingIsCheaperAmongAllNumbers) {
 
 /// Some rules with «if», which may ask for another number of the own bin.
 void add_implications(Schema& schema, Random& random) {
-  const std::vector<std::string> rules = {"if purpose changes then b0 rises",
-                                          "if purpose changes then b0 falls by at least 0.5",
-                                          "if b0 changes then count rises",
-                                          "if b0 falls then b1 rises by at least 0.25",
-                                          "if b1 rises then b0 stays",
-                                          "if count changes then b1 falls",
-                                          "if b0 rises then b1 rises by at least 1",
-                                          "if b1 changes then purpose becomes c"};
+  std::vector<std::string> rules = {"if purpose changes then b0 rises",
+                                    "if purpose changes then b0 falls by at least 0.5",
+                                    "if b0 changes then count rises",
+                                    "if b0 falls then b1 rises by at least 0.25",
+                                    "if b1 rises then b0 stays",
+                                    "if count changes then b1 falls",
+                                    "if b0 rises then b1 rises by at least 1",
+                                    "if b1 changes then purpose becomes c"};
+  random.shuffle(rules);
   const std::uint64_t count = 1 + random.below(3);
   for (std::uint64_t k = 0; k < count; ++k)
-    schema.implications.push_back(parse_implication(rules[random.below(rules.size())]));
+    schema.implications.push_back(parse_implication(rules[k]));
 }
 
 TEST(Binned, RulesWithIfAreKeptAndNothingIsCheaper) {
