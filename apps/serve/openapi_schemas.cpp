@@ -164,6 +164,7 @@ Json options_schema(const ServedModels& models) {
   properties["horizon"] = {{"type", "string"},
                            {"pattern", "^[1-9][0-9]{0,3} (days|weeks|months|years)$"}};
   properties["rules"] = {{"type", "array"},
+                         {"maxItems", 100},
                          {"items", typed("string")},
                          {"description", "beside the schema's, written as there"}};
   properties["weights"] = {

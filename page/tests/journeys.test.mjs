@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { browser, drag, findings, open, traced } from './browser.mjs';
+import { makeEvil } from './models.mjs';
 
 const { ELLICE, VERIFY, GOLDEN, WORK } = process.env;
 mkdirSync(WORK, { recursive: true });
@@ -334,21 +335,7 @@ for (const scheme of ['light', 'dark']) {
 }
 
 test('names, levels, units and ids are text, whatever they hold', async () => {
-  const evil = (name) => `${name}</script><img src=x onerror=alert(1)><script>alert(2)</script>`;
-  const quoted = (text) => JSON.stringify(text);
-  writeFileSync(file('evil.yaml'), `target: {column: ${quoted(evil('t'))}, favourable: ${quoted(evil('f'))}}
-features:
-  ${quoted(evil('n'))}: {kind: numeric, unit: ${quoted(evil('u'))}, label: ${quoted(evil('l'))}, description: ${quoted(evil('d'))}}
-  "__proto__": {kind: numeric}
-  "2": {kind: categorical, levels: [${quoted(evil('p'))}, ${quoted(evil('q'))}]}
-`);
-  const cell = (text) => `"${String(text).replaceAll('"', '""')}"`;
-  const line = (cells) => cells.map(cell).join(',');
-  const rows = Array.from({ length: 60 }, (_, i) => line([i % 13, (i * 7) % 11, evil(i % 2 ? 'p' : 'q'), (i % 13) + ((i * 7) % 11) > 10 ? evil('f') : evil('g')]));
-  const header = [evil('n'), '__proto__', '2'];
-  writeFileSync(file('evil.csv'), [line([...header, evil('t')]), ...rows].join('\n') + '\n');
-  writeFileSync(file('evil-people.csv'), [line([...header, 'id']), line([1, 1, evil('p'), evil('i')])].join('\n') + '\n');
-  ellice('train', file('evil.csv'), '--schema', file('evil.yaml'), '--folds', '0', '--quiet', '-o', file('evil.json'));
+  makeEvil(ellice, WORK);
   ellice('explain', file('evil.json'), file('evil-people.csv'), '--id', 'id', '--epsilon', '1%', '--quiet', '-o', file('evil.html'));
   const { page, done } = await open(chrome, url('evil.html'));
   assert.equal(await page.locator('img').count(), 0);

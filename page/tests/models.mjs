@@ -67,3 +67,22 @@ export function makeModels(ellice, folder) {
 
 /** People who ask, as a table without answers. */
 export const askers = (count, seed, codes) => table(count, seed, codes).split('\n').map((line) => line.slice(0, line.lastIndexOf(','))).join('\n').trimEnd() + '\n';
+
+/** A model whose every name is an attempt at a script, as evil.json, and somebody who asks it, in evil-people.csv. */
+export function makeEvil(ellice, folder) {
+  const evil = (name) => `${name}</script><img src=x onerror=alert(1)><script>alert(2)</script>`;
+  const quoted = (text) => JSON.stringify(text);
+  writeFileSync(join(folder, 'evil.yaml'), `target: {column: ${quoted(evil('t'))}, favourable: ${quoted(evil('f'))}}
+features:
+  ${quoted(evil('n'))}: {kind: numeric, unit: ${quoted(evil('u'))}, label: ${quoted(evil('l'))}, description: ${quoted(evil('d'))}}
+  "__proto__": {kind: numeric}
+  "2": {kind: categorical, levels: [${quoted(evil('p'))}, ${quoted(evil('q'))}]}
+`);
+  const cell = (text) => `"${String(text).replaceAll('"', '""')}"`;
+  const line = (cells) => cells.map(cell).join(',');
+  const rows = Array.from({ length: 60 }, (_, i) => line([i % 13, (i * 7) % 11, evil(i % 2 ? 'p' : 'q'), (i % 13) + ((i * 7) % 11) > 10 ? evil('f') : evil('g')]));
+  const header = [evil('n'), '__proto__', '2'];
+  writeFileSync(join(folder, 'evil.csv'), [line([...header, evil('t')]), ...rows].join('\n') + '\n');
+  writeFileSync(join(folder, 'evil-people.csv'), [line([...header, 'id']), line([1, 1, evil('p'), evil('i')])].join('\n') + '\n');
+  ellice('train', join(folder, 'evil.csv'), '--schema', join(folder, 'evil.yaml'), '--folds', '0', '--quiet', '-o', join(folder, 'evil.json'));
+}

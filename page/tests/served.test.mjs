@@ -1,11 +1,12 @@
 // The page as the service serves it, in Chromium: what needs a search, a token, and a server that comes and goes.
 // Environment: ELLICE, CHROMIUM, GOLDEN, WORK (a folder).
 import { strict as assert } from 'node:assert';
-import { spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { browser, findings, open } from './browser.mjs';
+import { makeEvil } from './models.mjs';
 
 const { ELLICE, GOLDEN, WORK } = process.env;
 mkdirSync(WORK, { recursive: true });
@@ -174,6 +175,38 @@ test('asks which of several models', async () => {
   await page.getByLabel('income, slider').waitFor();
   await done();
   await own.stop();
+});
+
+test('takes names, levels, ids and the name of a model for text, under the policy of the service', async () => {
+  const run = (...args) => { const done = spawnSync(ELLICE, args, { encoding: 'utf8' }); assert.equal(done.status, 0, done.stderr); };
+  makeEvil(run, WORK);
+  const name = '<img src=x onerror=alert(3)>';
+  copyFileSync(join(WORK, 'evil.json'), join(WORK, `${name}.json`));
+  const own = await served(join(WORK, `${name}.json`), '--people', join(WORK, 'evil-people.csv'), '--id', 'id', '--port', '0');
+  const { page, faults } = await open(chrome, own.url);
+  await page.locator('.verdict').waitFor();
+  assert.match(await page.locator('#form-title').textContent(), /^i<\/script><img/);
+  assert.match(await page.locator('h1').textContent(), /_img_src_x_onerror_alert_3__/);
+  await page.getByRole('button', { name: 'Find plans' }).click();
+  await page.locator('.plan .badge').filter({ hasNotText: 'Not asked' }).waitFor();
+  await page.getByRole('button', { name: 'Find plans' }).waitFor();
+  await page.locator('nav').getByRole('button', { name: 'Everyone' }).click();
+  await page.getByRole('combobox', { name: 'Groups by' }).selectOption('2');
+  await page.locator('nav').getByRole('button', { name: 'What was asked' }).click();
+  assert.equal(await page.locator('img, iframe, object').count(), 0);
+  assert.deepEqual(faults, []);
+  // What is not the page's own script does not run, however it came into the page.
+  const ran = await page.evaluate(() => {
+    const script = document.createElement('script');
+    script.textContent = 'window.ran = true';
+    document.body.append(script);
+    document.body.insertAdjacentHTML('beforeend', '<b onclick="window.ran = true" id="trap">x</b>');
+    document.getElementById('trap').click();
+    return window.ran === true;
+  });
+  assert.equal(ran, false);
+  await own.stop();
+  await page.context().close();
 });
 
 test('asks again with another ε', async () => {

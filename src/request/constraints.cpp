@@ -192,8 +192,13 @@ bool has_wishes(const Constraints& constraints) {
   return !constraints.rules.empty() || !constraints.weights.empty();
 }
 
+// Searches and proofs take time with the square of their number; a person has few.
+constexpr std::size_t most_rules = 100;
+
 /// As if the schema had been written so: its reader checks what is added.
 Schema wished(const Schema& schema, const Constraints& constraints) {
+  require(constraints.rules.size() <= most_rules, "`rules`: there are {}, at most {} may be given",
+          constraints.rules.size(), most_rules);
   Json text = to_json(schema);
   for (const std::string& rule : constraints.rules) text["constraints"].push_back(rule);
   for (const auto& [name, weight] : constraints.weights) {
