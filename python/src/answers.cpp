@@ -29,10 +29,7 @@ Execution of_block(const Execution& execution, std::size_t before, std::size_t t
 }
 
 void add_block(std::vector<Answer> answers, std::vector<Answer> invalid, Answers& result) {
-  for (Answer& one : invalid) {
-    one.message = with_row(one.message);
-    answers.push_back(std::move(one));
-  }
+  std::move(invalid.begin(), invalid.end(), std::back_inserter(answers));
   std::stable_sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
     return std::pair(a.query_index, a.plan) < std::pair(b.query_index, b.plan);
   });
@@ -99,28 +96,26 @@ void explain_frame(const Frame& frame, const std::optional<std::string>& id,
                    QueryReader::OnError on_error, const Execution& execution, Answers& result) {
   const Explainer& explainer = *result.explainer;
   result.rows = frame.rows();
-  with_rows([&] {
-    FrameSource source(frame, explainer.model().schema());
-    QueryReader reader(explainer.model(), source, id, on_error);
-    const FinishedScope finished(true);
-    for (std::size_t before = 0; before < result.rows; before += block_rows) {
-      QueryBlock block = reader.next(block_rows);
-      for (const Query& query : block.queries)
-        if (!query.filled.empty()) result.incomplete.push_back(query.index);
-      std::vector<Answer> answers =
-          explainer.explain(block.queries, of_block(execution, before, result.rows));
-      result.is_interrupted = is_stop_requested();
-      if (result.is_interrupted) block.invalid.clear();
-      add_block(std::move(answers), std::move(block.invalid), result);
-      if (result.is_interrupted) break;
-      // Work that is done may not have said so: it speaks now and then only.
-      (void)execution.progress({.stage = "explaining",
-                                .done = std::min(before + block_rows, result.rows),
-                                .total = result.rows});
-    }
-    if (result.rows == 0) (void)reader.next(1);  // says what is missing
-    result.remarks = reader.remarks();
-  });
+  FrameSource source(frame, explainer.model().schema());
+  QueryReader reader(explainer.model(), source, id, on_error);
+  const FinishedScope finished(true);
+  for (std::size_t before = 0; before < result.rows; before += block_rows) {
+    QueryBlock block = reader.next(block_rows);
+    for (const Query& query : block.queries)
+      if (!query.filled.empty()) result.incomplete.push_back(query.index);
+    std::vector<Answer> answers =
+        explainer.explain(block.queries, of_block(execution, before, result.rows));
+    result.is_interrupted = is_stop_requested();
+    if (result.is_interrupted) block.invalid.clear();
+    add_block(std::move(answers), std::move(block.invalid), result);
+    if (result.is_interrupted) break;
+    // Work that is done may not have said so: it speaks now and then only.
+    (void)execution.progress({.stage = "explaining",
+                              .done = std::min(before + block_rows, result.rows),
+                              .total = result.rows});
+  }
+  if (result.rows == 0) (void)reader.next(1);  // says what is missing
+  result.remarks = reader.remarks();
 }
 
 std::string file_text(const Answers& answers) {

@@ -22,8 +22,7 @@ namespace {
 std::shared_ptr<const TrainingRows> training_rows(const HeldFrame& frame, const Model& model) {
   const std::string weights = model.training.weights ? model.training.weights->column : "";
   const Dataset data = read_frame(frame, model.schema(), weights, ClassValues::of_schema, {});
-  return with_rows(
-      [&] { return std::make_shared<const TrainingRows>(training_rows_of(data, model)); });
+  return std::make_shared<const TrainingRows>(training_rows_of(data, model));
 }
 
 /// A column as numpy's or as texts, None where there is nothing.

@@ -202,14 +202,4 @@ bool FrameSource::next(std::span<const std::string_view>& cells) {
   return true;
 }
 
-std::string with_row(const std::string& message) {
-  const std::string before = message.starts_with("table: line ") ? "table: line " : "table:";
-  if (!message.starts_with(before)) return message;
-  const std::size_t end = message.find_first_not_of("0123456789", before.size());
-  if (end == before.size()) return message;
-  const std::string number = message.substr(before.size(), end - before.size());
-  return fmt::format("table: row {}{}", std::stoul(number) - 1,
-                     end == std::string::npos ? "" : message.substr(end));
-}
-
 }  // namespace ellice::python

@@ -82,17 +82,4 @@ class FrameSource final : public RowSource {
   std::optional<Sha256> hash_;
 };
 
-/// A table has rows, counted from 0, where a file has lines.
-[[nodiscard]] std::string with_row(const std::string& message);
-
-/// Runs what reads a frame; its errors name rows.
-template <class F>
-auto with_rows(F&& read) {
-  try {
-    return read();
-  } catch (const Error& error) {
-    throw Error(error.code(), with_row(error.what()));
-  }
-}
-
 }  // namespace ellice::python

@@ -31,7 +31,7 @@ HeldModel of_rows(const HeldFrame& frame, const nb::object& progress, const Sche
   run_whole(progress, 1, [&](const Execution& execution) {
     const Dataset data =
         read_frame(frame, schema, weights, ClassValues::of_schema, execution.progress);
-    model = with_rows([&] { return make(data); });
+    model = make(data);
   });
   return held(std::move(*model));
 }

@@ -31,13 +31,11 @@ std::string frontier(const HeldExplainer& held, const HeldFrame& frame,
     const OwnedProblem owned(held.explainer->request());
     const FrontierTracer tracer(owned, epsilons, {.threads = threads});
     Json document = frontier_document(owned.problem(), tracer.epsilons());
-    with_rows([&] {
-      FrameSource source(frame.frame, owned.model().schema());
-      QueryReader reader(owned.model(), source, std::nullopt, QueryReader::OnError::stop);
-      const QueryBlock block = reader.next(std::max<std::size_t>(frame.frame.rows(), 1));
-      for (const FrontierCurve& curve : tracer.trace(block.queries, execution))
-        document["results"].push_back(to_json(curve));
-    });
+    FrameSource source(frame.frame, owned.model().schema());
+    QueryReader reader(owned.model(), source, std::nullopt, QueryReader::OnError::stop);
+    const QueryBlock block = reader.next(std::max<std::size_t>(frame.frame.rows(), 1));
+    for (const FrontierCurve& curve : tracer.trace(block.queries, execution))
+      document["results"].push_back(to_json(curve));
     text = compact_text(document);
   });
   return text;
@@ -201,28 +199,23 @@ std::string evaluate_answers(const HeldExplainer& held, const std::vector<std::s
     require_one_logit(model, "evaluate");
     owned.require_rows("evaluate", RowsOf::model);
     question.threshold = owned.problem().threshold;
-    with_rows([&] {
-      const JudgedAnswers judged = judged_answers(answers, model, question.threshold, own);
-      std::optional<AnswerBatch> others;
-      if (against != nullptr)
-        others = judged_answers(*against, model, question.threshold, own).batch;
-      StoredRows other;
-      const bool has_shift = asks_for_other_rows(question);
-      if (has_shift) {
-        require(shift != nullptr,
-                "the evaluator shift trains on rows that the model has not seen: give shift_data");
-        const std::string weights = model.training.weights ? model.training.weights->column : "";
-        const Dataset data =
-            read_frame(*shift, model.schema(), weights, ClassValues::of_schema, {});
-        other = {.encoded = model.encoder.encode(data.raw),
-                 .labels = data.labels,
-                 .weights = row_weights(data, model.training.weights)};
-      }
-      text =
-          compact_text(judge(model, {.known = owned.rows(), .other = has_shift ? &other : nullptr},
-                             judged, others ? &*others : nullptr, question, execution)
-                           .to_json());
-    });
+    const JudgedAnswers judged = judged_answers(answers, model, question.threshold, own);
+    std::optional<AnswerBatch> others;
+    if (against != nullptr) others = judged_answers(*against, model, question.threshold, own).batch;
+    StoredRows other;
+    const bool has_shift = asks_for_other_rows(question);
+    if (has_shift) {
+      require(shift != nullptr,
+              "the evaluator shift trains on rows that the model has not seen: give shift_data");
+      const std::string weights = model.training.weights ? model.training.weights->column : "";
+      const Dataset data = read_frame(*shift, model.schema(), weights, ClassValues::of_schema, {});
+      other = {.encoded = model.encoder.encode(data.raw),
+               .labels = data.labels,
+               .weights = row_weights(data, model.training.weights)};
+    }
+    text = compact_text(judge(model, {.known = owned.rows(), .other = has_shift ? &other : nullptr},
+                              judged, others ? &*others : nullptr, question, execution)
+                            .to_json());
   });
   return text;
 }

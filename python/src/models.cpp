@@ -26,14 +26,12 @@ Schema schema_of(const std::string& text) {
 
 Dataset read_frame(const HeldFrame& frame, const Schema& schema, const std::string& weights,
                    ClassValues classes, const Progress& progress) {
-  return with_rows([&] {
-    FrameSource source(frame.frame, schema);
-    source.hash_rows();
-    Dataset data = read_dataset(source, schema, progress, classes, weights);
-    data.sha256 = source.sha256();
-    data.source = source.name();
-    return data;
-  });
+  FrameSource source(frame.frame, schema);
+  source.hash_rows();
+  Dataset data = read_dataset(source, schema, progress, classes, weights);
+  data.sha256 = source.sha256();
+  data.source = source.name();
+  return data;
 }
 
 namespace {
@@ -94,7 +92,7 @@ HeldModel train_frame(const HeldFrame& frame, const std::string& schema, const K
     const Dataset data =
         read_frame(frame, known, options.weights, many ? ClassValues::all : ClassValues::of_schema,
                    execution.progress);
-    model = with_rows([&] { return train(data, selection, options, execution).model; });
+    model = train(data, selection, options, execution).model;
   });
   return held(std::move(*model));
 }
@@ -123,7 +121,7 @@ nb::ndarray<nb::numpy, double, nb::ndim<2>> scores(const HeldModel& held, const 
   const auto rows = frame.frame.rows();
   const auto outputs = static_cast<std::size_t>(model.network.outputs());
   auto values = std::make_unique<std::vector<double>>(rows * outputs);
-  with_rows([&] {
+  {
     const nb::gil_scoped_release release;
     FrameSource source(frame.frame, model.schema());
     QueryReader reader(model, source, std::nullopt, QueryReader::OnError::stop);
@@ -137,7 +135,7 @@ nb::ndarray<nb::numpy, double, nb::ndim<2>> scores(const HeldModel& held, const 
                   values->begin() + static_cast<std::ptrdiff_t>(query.index * outputs));
       }
     }
-  });
+  }
   auto* const kept = values.release();
   const nb::capsule owner(kept,
                           [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
@@ -148,11 +146,9 @@ std::pair<std::string, std::vector<std::string>> draft(const HeldFrame& frame,
                                                        const std::string& target,
                                                        const std::string& favourable) {
   const nb::gil_scoped_release release;
-  return with_rows([&] {
-    FrameSource source(frame.frame, Schema{.target = {.column = target, .favourable = favourable}});
-    const SchemaDraft drafted = draft_schema(source, {.target = target, .favourable = favourable});
-    return std::pair(compact_text(to_json(drafted.schema)), drafted.open_questions());
-  });
+  FrameSource source(frame.frame, Schema{.target = {.column = target, .favourable = favourable}});
+  const SchemaDraft drafted = draft_schema(source, {.target = target, .favourable = favourable});
+  return std::pair(compact_text(to_json(drafted.schema)), drafted.open_questions());
 }
 
 }  // namespace
