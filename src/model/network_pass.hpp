@@ -22,9 +22,13 @@ class NetworkPass {
   /// a_{l−1}, what layer l (counted from 0) reads: x for the first, the features for the head.
   [[nodiscard]] const Vector& input_of(std::size_t layer) const { return inputs_[layer]; }
   [[nodiscard]] const Vector& features() const { return inputs_.back(); }
+  /// φ′(z_l) of a hidden layer.
+  [[nodiscard]] const Vector& slope_of(std::size_t layer) const { return slopes_[layer]; }
 
   /// ∇ₓ vᵀa_{L−1}: one reverse pass from the head's inputs. With v = w it is ∇f.
   void feature_gradient(VectorArg v, Vector& gradient);
+  /// ∇ₓ ½Σ_l w_l·‖a_l‖² over what the layers read, one weight for each.
+  void size_gradient(const Vector& weights, Vector& gradient);
   /// ∂a_{L−1}/∂x, one row per feature.
   void feature_jacobian(Matrix& jacobian);
 

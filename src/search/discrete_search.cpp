@@ -195,7 +195,7 @@ DiscreteSearch::Solved DiscreteSearch::solve(const Levels& levels, const Vector&
   // As long as there is no answer at all, whatever else may lead to one.
   std::vector<Vector> others = {augmented_descent(constraints_, problem, home)};
   if (choices_.empty()) {
-    others.push_back(climb(*context_.set, kappa_, context_.problem->threshold, constraints_.floor(),
+    others.push_back(climb(*function_, kappa_, context_.problem->threshold, constraints_.floor(),
                            problem.query, box, home));
   }
   for (const Vector& other : others) {

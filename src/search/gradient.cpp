@@ -121,7 +121,15 @@ GradientSettings settings_of(const GradientOptions& options) {
 
 GradientObjective::GradientObjective(const UncertaintySet& set, double epsilon,
                                      const GradientSettings& settings, double threshold)
-    : function_(set.function()),
+    : own_(set.function()),
+      function_(own_.get()),
+      settings_(settings),
+      kappa_(settings.radius_factor * std::sqrt(2 * epsilon)),
+      threshold_(threshold) {}
+
+GradientObjective::GradientObjective(RobustFunction& function, double epsilon,
+                                     const GradientSettings& settings, double threshold)
+    : function_(&function),
       settings_(settings),
       kappa_(settings.radius_factor * std::sqrt(2 * epsilon)),
       threshold_(threshold) {}

@@ -45,6 +45,9 @@ class GradientObjective {
   /// `settings` is read for its weights and its radius_factor; the jitter is the set's.
   GradientObjective(const UncertaintySet& set, double epsilon, const GradientSettings& settings,
                     double threshold);
+  /// With a function of the set that others use, too, and that must outlive this.
+  GradientObjective(RobustFunction& function, double epsilon, const GradientSettings& settings,
+                    double threshold);
 
   struct Value {
     double loss = 0;
@@ -55,7 +58,8 @@ class GradientObjective {
   [[nodiscard]] Value evaluate(VectorArg query, VectorArg x);
 
  private:
-  std::unique_ptr<RobustFunction> function_;
+  std::unique_ptr<RobustFunction> own_;  // may be absent
+  RobustFunction* function_;
   GradientSettings settings_;
   double kappa_;
   double threshold_;

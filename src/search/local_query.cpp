@@ -85,13 +85,14 @@ SequentialQuadraticOptions LocalQuery::solver_options() const {
 
 void LocalQuery::set_radius(double kappa, double margin) {
   kappa_ = kappa;
+  margin_ = margin;
   constraints_.set_radius(kappa, margin);
 }
 
 std::vector<Vector> LocalQuery::starts(const Piece& piece, Index most_rows) {
   const Vector home = piece.problem.query.cwiseMax(piece.box->lower).cwiseMin(piece.box->upper);
   std::vector<Vector> result = {home, augmented_descent(constraints_, piece.problem, home),
-                                climb(*context_.set, kappa_, context_.problem->threshold,
+                                climb(*function_, kappa_, context_.problem->threshold,
                                       constraints_.floor(), piece.problem.query, *piece.box, home)};
   if (context_.rows != nullptr) {
     if (context_.rows->centroid()) result.push_back(*context_.rows->centroid());
@@ -131,21 +132,28 @@ void LocalQuery::solve(Piece& piece, const Vector& start, std::vector<Candidate>
 }
 
 std::vector<LocalQuery::Candidate> LocalQuery::search() {
-  std::vector<Candidate> found;
+  return searched().found;
+}
+
+const LocalQuery::Searched& LocalQuery::searched() {
+  if (searched_ && searched_->kappa == kappa_ && searched_->margin == margin_) return *searched_;
+  Searched now{.kappa = kappa_, .margin = margin_};
   for (Piece& piece : pieces_) {
-    for (const Vector& start : starts(piece, some_rows)) solve(piece, start, found);
+    now.starts.push_back(starts(piece, some_rows));
+    for (const Vector& start : now.starts.back()) solve(piece, start, now.found);
   }
-  if (found.empty() && context_.rows != nullptr) {
+  if (now.found.empty() && context_.rows != nullptr) {
     for (Piece& piece : pieces_) {
       for (const Vector& start :
            context_.rows->nearest(piece.problem.query, piece.problem.weights, *piece.box, kappa_, 0,
                                   std::numeric_limits<Index>::max() / 2)) {
-        solve(piece, start, found);
+        solve(piece, start, now.found);
       }
     }
   }
-  sort_by_objective(found);
-  return found;
+  sort_by_objective(now.found);
+  searched_ = std::move(now);
+  return *searched_;
 }
 
 std::vector<LocalQuery::Candidate> LocalQuery::search_from(const std::vector<Candidate>& starts) {
@@ -207,14 +215,14 @@ std::vector<LocalQuery::Widest> LocalQuery::starts_at(double kappa) {
                     .kappa = largest_radius(*function_, context_.problem->threshold, point)});
   };
   set_radius(kappa, search_margin);
-  for (const Piece& piece : pieces_) {
-    for (const Vector& start : starts(piece, some_rows)) offer(*piece.box, start);
+  const Searched& known = searched();
+  for (std::size_t k = 0; k < pieces_.size(); ++k) {
+    const Box& box = *pieces_[k].box;
+    for (const Vector& start : known.starts[k]) offer(box, start);
     if (context_.rows == nullptr) continue;
-    for (const Vector& row : context_.rows->most_robust(*piece.box, wide_rows)) {
-      offer(*piece.box, row);
-    }
+    for (const Vector& row : context_.rows->most_robust(box, wide_rows)) offer(box, row);
   }
-  for (const Candidate& found : search()) offer(*found.box, found.point);
+  for (const Candidate& found : known.found) offer(*found.box, found.point);
   std::stable_sort(pool.begin(), pool.end(),
                    [](const Widest& a, const Widest& b) { return a.kappa > b.kappa; });
   pool.resize(std::min(pool.size(), wide_points));

@@ -73,6 +73,15 @@ class LocalQuery {
     NearestPoint problem = {};
     std::unique_ptr<SequentialQuadratic> solver = {};
   };
+  /// What search() found at a radius, and from where: whoever asks for the same again, as the
+  /// search for the largest κ does first, has it.
+  struct Searched {
+    double kappa = 0;
+    double margin = 0;
+    std::vector<std::vector<Vector>> starts = {};  // by piece
+    std::vector<Candidate> found = {};
+  };
+  [[nodiscard]] const Searched& searched();
   [[nodiscard]] std::vector<Vector> starts(const Piece& piece, Index most_rows);
   void solve(Piece& piece, const Vector& start, std::vector<Candidate>& found);
   /// The starts for κ and what is found from them, those with the largest κ of their own first.
@@ -88,7 +97,9 @@ class LocalQuery {
   std::unique_ptr<RobustFunction> function_;
   RobustConstraints constraints_;
   double kappa_ = 0;
+  double margin_ = 0;
   std::vector<Piece> pieces_;
+  std::optional<Searched> searched_;
 };
 
 }  // namespace ellice

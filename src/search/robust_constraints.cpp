@@ -43,14 +43,18 @@ void RobustConstraints::gradients(VectorArg x, Vector& values, Matrix& gradients
   }
 }
 
-bool RobustConstraints::curvature(const Vector& multipliers, Matrix& matrix) {
+bool RobustConstraints::curvature_root(const Vector& multipliers, Matrix& root) {
   if (kappa_ == 0) return false;
-  matrix.setZero();
+  Index rows = 0;
   for (Index k = 0; k < function_->parts(); ++k) {
     if (multipliers[k] == 0) continue;
-    if (!function_->spread_hessian(k, spread_hessian_)) return false;
-    matrix += multipliers[k] * kappa_ * spread_hessian_;
+    if (!function_->spread_root(k, spread_root_)) return false;
+    if (root.rows() < rows + spread_root_.rows() || root.cols() != spread_root_.cols())
+      root.conservativeResize(rows + spread_root_.rows(), spread_root_.cols());
+    root.middleRows(rows, spread_root_.rows()) = std::sqrt(multipliers[k] * kappa_) * spread_root_;
+    rows += spread_root_.rows();
   }
+  if (root.rows() != rows) root.conservativeResize(rows, root.cols());
   return true;
 }
 

@@ -33,7 +33,7 @@ class RobustConstraints final : public SmoothConstraints {
 
   void gradients(VectorArg x, Vector& values, Matrix& gradients) override;
 
-  [[nodiscard]] bool curvature(const Vector& multipliers, Matrix& matrix) override;
+  [[nodiscard]] bool curvature_root(const Vector& multipliers, Matrix& root) override;
 
   [[nodiscard]] double smallest(VectorArg x);
 
@@ -51,7 +51,7 @@ class RobustConstraints final : public SmoothConstraints {
   double kappa_ = 0;
   double floor_ = 0;
   Vector logit_gradient_, spread_gradient_;
-  Matrix spread_hessian_;
+  Matrix spread_root_;
 };
 
 }  // namespace ellice

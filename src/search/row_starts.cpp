@@ -30,11 +30,11 @@ double largest_radius(RobustFunction& function, double threshold, VectorArg x) {
   return smallest;
 }
 
-Vector climb(const UncertaintySet& set, double kappa, double threshold, double floor,
+Vector climb(RobustFunction& function, double kappa, double threshold, double floor,
              const Vector& query, const Box& box, const Vector& start) {
   // The way of the gradient method, so that no answer is longer than its.
   const GradientSettings settings = settings_of({});
-  GradientObjective objective(set, kappa * kappa / 2, settings, threshold);
+  GradientObjective objective(function, kappa * kappa / 2, settings, threshold);
   Vector point = start;
   Adam adam(point.size());
   double highest = -infinity;

@@ -17,7 +17,7 @@ namespace ellice {
 
 /// Where the gradient method ends inside a box: at the first point whose worst logit at κ is at
 /// least `floor`, or where it gets no farther.
-[[nodiscard]] Vector climb(const UncertaintySet& set, double kappa, double threshold, double floor,
+[[nodiscard]] Vector climb(RobustFunction& function, double kappa, double threshold, double floor,
                            const Vector& query, const Box& box, const Vector& start);
 
 /// Which rows count for a query whose categories are searched.

@@ -5,22 +5,18 @@
 #include <numeric>
 
 #include "model/network_pass.hpp"
+#include "sets/linear_regions.hpp"
 
 namespace ellice {
 
 namespace {
-
-/// Rows of eigenvector entries are padded with zeros to whole blocks of this many.
-constexpr Index lanes = 8;
-using Lanes = Eigen::Array<double, lanes, 1>;
-using LanesMap = Eigen::Map<const Lanes>;
 
 class FullSet final : public UncertaintySet {
  public:
   FullSet(const Network& network, const GaussNewton& curvature, double damping)
       : network_(&network), damping_(damping), largest_(damping) {
     const Index rank = curvature.values.size();
-    const Index width = (rank + lanes - 1) / lanes * lanes;
+    const Index width = padded(rank);
     vectors_.setZero(network.parameters(), width);
     weights_.setZero(width);
     if (rank == 0) return;
@@ -33,17 +29,22 @@ class FullSet final : public UncertaintySet {
   [[nodiscard]] std::unique_ptr<RobustFunction> function() const override;
   [[nodiscard]] const Network& network() const { return *network_; }
   [[nodiscard]] double damping() const { return damping_; }
-  [[nodiscard]] double largest() const { return largest_; }  // eigenvalue of G + λI
+  /// s from ‖J‖² and Σ q·c².
+  [[nodiscard]] double spread(double norm_squared, double shrunk) const {
+    // The eigenvectors are orthonormal, so that only rounding can take s² below this.
+    return std::sqrt(std::max(norm_squared / damping_ - shrunk, norm_squared / largest_));
+  }
   [[nodiscard]] Index width() const { return weights_.size(); }
   [[nodiscard]] const double* row(Index parameter) const {
     return vectors_.data() + parameter * width();
   }
+  [[nodiscard]] const RowMatrix& vectors() const { return vectors_; }
   [[nodiscard]] const Vector& weights() const { return weights_; }  // q
 
  private:
   const Network* network_;
   double damping_;
-  double largest_;
+  double largest_;  // eigenvalue of G + λI
   RowMatrix vectors_;
   Vector weights_;
 };
@@ -86,16 +87,13 @@ class FullFunction final : public RobustFunction {
   RobustScore score(VectorArg x, Wanted wanted) {
     const double logit = pass_.forward(x);
     pass_.backward();
-    const double norm_squared = pass_.parameter_norm_squared();
-    double square = norm_squared / set_->damping();
+    double shrunk = 0;
     if (wanted == Wanted::gradient || set_->width() > 0) collect(wanted);
     if (set_->width() > 0) {
       project();
-      square -= (set_->weights().array() * projection_.array().square()).sum();
+      shrunk = (set_->weights().array() * projection_.array().square()).sum();
     }
-    // The eigenvectors are orthonormal, so that only rounding can take s² below this.
-    square = std::max(square, norm_squared / set_->largest());
-    return {.logit = logit, .spread = std::sqrt(square)};
+    return {.logit = logit, .spread = set_->spread(pass_.parameter_norm_squared(), shrunk)};
   }
 
   /// The entries of J that are not 0, or those of v that directional_gradient() uses.
@@ -141,10 +139,10 @@ class FullFunction final : public RobustFunction {
       const double* r1 = set_->row(parameters_[k + 1]);
       const double* r2 = set_->row(parameters_[k + 2]);
       const double* r3 = set_->row(parameters_[k + 3]);
-      for (Index c = 0; c < projection_.size(); c += lanes) {
-        Eigen::Map<Lanes>(projection_.data() + c) +=
-            (entries_[k] * LanesMap(r0 + c) + entries_[k + 1] * LanesMap(r1 + c)) +
-            (entries_[k + 2] * LanesMap(r2 + c) + entries_[k + 3] * LanesMap(r3 + c));
+      for (Index c = 0; c < projection_.size(); c += row_lanes) {
+        Eigen::Map<RowLanes>(projection_.data() + c) +=
+            (entries_[k] * RowLanesMap(r0 + c) + entries_[k + 1] * RowLanesMap(r1 + c)) +
+            (entries_[k + 2] * RowLanesMap(r2 + c) + entries_[k + 3] * RowLanesMap(r3 + c));
       }
     }
   }
@@ -156,16 +154,16 @@ class FullFunction final : public RobustFunction {
       const double* r1 = set_->row(parameters_[k + 1]);
       const double* r2 = set_->row(parameters_[k + 2]);
       const double* r3 = set_->row(parameters_[k + 3]);
-      Lanes s0 = Lanes::Zero();
-      Lanes s1 = Lanes::Zero();
-      Lanes s2 = Lanes::Zero();
-      Lanes s3 = Lanes::Zero();
-      for (Index c = 0; c < projection_.size(); c += lanes) {
-        const Lanes weighted = LanesMap(projection_.data() + c);
-        s0 += weighted * LanesMap(r0 + c);
-        s1 += weighted * LanesMap(r1 + c);
-        s2 += weighted * LanesMap(r2 + c);
-        s3 += weighted * LanesMap(r3 + c);
+      RowLanes s0 = RowLanes::Zero();
+      RowLanes s1 = RowLanes::Zero();
+      RowLanes s2 = RowLanes::Zero();
+      RowLanes s3 = RowLanes::Zero();
+      for (Index c = 0; c < projection_.size(); c += row_lanes) {
+        const RowLanes weighted = RowLanesMap(projection_.data() + c);
+        s0 += weighted * RowLanesMap(r0 + c);
+        s1 += weighted * RowLanesMap(r1 + c);
+        s2 += weighted * RowLanesMap(r2 + c);
+        s3 += weighted * RowLanesMap(r3 + c);
       }
       // From the last to the first, so that what fills up a group is overwritten by the entry that
       // it repeats.
@@ -185,7 +183,67 @@ class FullFunction final : public RobustFunction {
   Vector solved_;  // v; what is not used keeps older values
 };
 
+/// The same where J is affine in x by regions, and the set has eigenpairs.
+class PiecewiseFullFunction final : public RobustFunction {
+ public:
+  explicit PiecewiseFullFunction(const FullSet& set)
+      : set_(&set),
+        pass_(set.network()),
+        regions_(set.network(), set.vectors()),
+        projection_(set.width()) {}
+
+  [[nodiscard]] RobustScore value(Index /*member*/, VectorArg x) override {
+    const double logit = pass_.forward(x);
+    return score(x, logit, regions_.at(pass_));
+  }
+
+  RobustScore gradient(Index /*member*/, VectorArg x, Vector& logit_gradient,
+                       Vector& spread_gradient) override {
+    const double logit = pass_.forward(x);
+    const LinearRegions::Region& region = regions_.at(pass_);
+    const RobustScore result = score(x, logit, region);
+    logit_gradient = region.logit_gradient;
+    // s·∇s = ∇½‖J‖²/λ − C(q∘c).
+    pass_.size_gradient(region.norms, spread_gradient);
+    spread_gradient /= set_->damping();
+    projection_.array() *= set_->weights().array();
+    spread_gradient.noalias() -= region.image.topRows(x.size()) * projection_;
+    spread_gradient /= result.spread;  // never 0: the head's bias has the derivative 1
+    return result;
+  }
+
+ private:
+  /// Leaves c = UᵀJ in projection_.
+  RobustScore score(VectorArg x, double logit, const LinearRegions::Region& region) {
+    double norm_squared = 0;
+    for (Index l = 0; l < region.norms.size(); ++l)
+      norm_squared +=
+          region.norms(l) * (pass_.input_of(static_cast<std::size_t>(l)).squaredNorm() + 1);
+    sum_.clear();
+    for (Index t = 0; t < x.size(); ++t) sum_.add(region.image.row(t).data(), x(t));
+    projection_ = region.image.row(x.size());
+    sum_.add_to(projection_.data(), projection_.size());
+    const double shrunk = (set_->weights().array() * projection_.array().square()).sum();
+    return {.logit = logit, .spread = set_->spread(norm_squared, shrunk)};
+  }
+
+  const FullSet* set_;
+  NetworkPass pass_;
+  LinearRegions regions_;
+  RowSum sum_;
+  Vector projection_;
+};
+
 std::unique_ptr<RobustFunction> FullSet::function() const {
+  const auto is_curved = [](const Layer& layer) {
+    return layer.activation == Activation::tanh || layer.activation == Activation::sigmoid;
+  };
+  const std::vector<Layer>& layers = network_->layers;
+  // A pattern of all units is worth remembering only where there are eigenpairs to multiply, and
+  // one pattern is one region only where all features share their units.
+  if (width() > 0 && network_->groups.empty() &&
+      std::none_of(layers.begin(), layers.end(), is_curved))
+    return std::make_unique<PiecewiseFullFunction>(*this);
   return std::make_unique<FullFunction>(*this);
 }
 

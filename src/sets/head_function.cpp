@@ -50,7 +50,6 @@ class PartFunction {
       const Vector fall = (picture().center() - part().coefficients(worst_->model)).head(m);
       pass_.feature_gradient(fall / kappa(), spread_gradient);
     }
-    spread_gradient_ = spread_gradient;
     if (!shape_->same_space()) {
       logit_gradient.array() *= shape_->part.stretch.array();
       spread_gradient.array() *= shape_->part.stretch.array();
@@ -58,21 +57,19 @@ class PartFunction {
     return result;
   }
 
-  void spread_hessian(Matrix& hessian) {
+  /// The root of ∇²s: a square root of the form times the features' Jacobian, without what lies
+  /// along the point itself, where s is linear.
+  void spread_root(Matrix& root) {
     pass_.feature_jacobian(jacobian_);
     if (is_closed()) {
       times_feature_jacobian(pass_.network(), shape_->whitening.leftCols(features_.size() - 1),
-                             jacobian_, image_);
-      hessian.noalias() = image_.transpose() * image_;
-      hessian.noalias() -= spread_gradient_ * spread_gradient_.transpose();
-      hessian /= spread_;
+                             jacobian_, root);
+      leave_out(whitened_, 1 / spread_, root);
+      root /= std::sqrt(spread_);
     } else {
-      searched_hessian(hessian);
+      searched_root(root);
     }
-    if (!shape_->same_space()) {
-      hessian.array().colwise() *= shape_->part.stretch.array();
-      hessian.array().rowwise() *= shape_->part.stretch.array().transpose();
-    }
+    if (!shape_->same_space()) root.array().rowwise() *= shape_->part.stretch.array().transpose();
   }
 
   [[nodiscard]] double radius(VectorArg x, double threshold) {
@@ -120,21 +117,25 @@ class PartFunction {
     return worst_->proved;
   }
 
-  /// (τ/κ)·Jᵀ(M − Mh̃h̃ᵀM/(h̃ᵀMh̃))J for M = AᵀH⁻¹A, H the curvature at the worst head, A the map
+  /// What remains of columns without their share along a vector of norm 1/scale.
+  void leave_out(const Vector& direction, double scale, Matrix& columns) {
+    along_.noalias() = columns.transpose() * direction;
+    along_ *= scale * scale;
+    columns.noalias() -= direction * along_.transpose();
+  }
+
+  /// Of (τ/κ)·Jᵀ(M − Mh̃h̃ᵀM/(h̃ᵀMh̃))J for M = AᵀH⁻¹A, H the curvature at the worst head, A the map
   /// from h̃ to the functional's direction and J the Jacobian of the features (theory.md, Result
   /// 30).
-  void searched_hessian(Matrix& hessian) {
+  void searched_root(Matrix& root) {
     const Index p = features_.size();
     Matrix whitened(part().set->center().size(), p);
     for (Index j = 0; j < p; ++j) whitened.col(j) = part().direction(Vector(Vector::Unit(p, j)));
     CholeskyFactor(part().set->curvature(*worst_)).whiten(whitened);
-    Matrix image;
-    times_feature_jacobian(pass_.network(), whitened.leftCols(p - 1), jacobian_, image);
+    times_feature_jacobian(pass_.network(), whitened.leftCols(p - 1), jacobian_, root);
     const Vector along = whitened * features_;
-    const Vector shared = image.transpose() * along / along.norm();
-    hessian = image.transpose() * image;
-    hessian -= shared * shared.transpose();
-    hessian *= worst_->multiplier / kappa();
+    leave_out(along, 1 / along.norm(), root);
+    root *= std::sqrt(worst_->multiplier / kappa());
   }
 
   const PartShape* shape_;
@@ -144,10 +145,9 @@ class PartFunction {
   Vector whitened_;  // closed forms: L⁻¹h̃
   Vector solved_;    // (H⁻¹h̃)_w
   double spread_ = 0;
-  Vector spread_gradient_;  // in the space of the part's model
   std::optional<WorstHead> worst_;
+  Vector along_;
   Matrix jacobian_;
-  Matrix image_;
 };
 
 class HeadFunction final : public RobustFunction {
@@ -162,8 +162,8 @@ class HeadFunction final : public RobustFunction {
                        Vector& spread_gradient) override {
     return at(part).gradient(x, logit_gradient, spread_gradient);
   }
-  [[nodiscard]] bool spread_hessian(Index part, Matrix& hessian) override {
-    at(part).spread_hessian(hessian);
+  [[nodiscard]] bool spread_root(Index part, Matrix& root) override {
+    at(part).spread_root(root);
     return true;
   }
   [[nodiscard]] double radius(Index part, VectorArg x, double threshold) override {

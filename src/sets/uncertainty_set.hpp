@@ -33,9 +33,9 @@ class RobustFunction {
   /// ∇f and ∇s as well, at fixed activation pattern; ∇s = 0 where s = 0.
   virtual RobustScore gradient(Index part, VectorArg x, Vector& logit_gradient,
                                Vector& spread_gradient) = 0;
-  /// ∇²s at the point of the last gradient(), positive semidefinite; false where a set has none.
-  /// Without the part that comes from the curvature of tanh and sigmoid, which may be indefinite.
-  [[nodiscard]] virtual bool spread_hessian(Index /*part*/, Matrix& /*hessian*/) { return false; }
+  /// R with RᵀR = ∇²s at the point of the last gradient(); false where a set has none. Without the
+  /// part that comes from the curvature of tanh and sigmoid, which may be indefinite.
+  [[nodiscard]] virtual bool spread_root(Index /*part*/, Matrix& /*root*/) { return false; }
 
   /// The largest ε at which g ≥ t, from below.
   [[nodiscard]] virtual double radius(Index part, VectorArg x, double threshold);

@@ -14,7 +14,8 @@ constexpr int most_sweeps = 100;
 }  // namespace
 
 BoxedQuadratic::BoxedQuadratic(Index variables, Index rows)
-    : hessian(Matrix::Zero(variables, variables)),
+    : diagonal(variables),
+      root(0, variables),
       linear(variables),
       constants(rows),
       normals(variables, rows),
@@ -25,7 +26,8 @@ BoxedQuadratic::BoxedQuadratic(Index variables, Index rows)
       multipliers_(Vector::Zero(rows)),
       slack_(rows),
       reduced_(variables),
-      factor_(variables, variables),
+      free_(static_cast<std::size_t>(variables)),
+      solved_(variables, rows + 1),
       responses_(variables, rows),
       dual_(rows, rows),
       is_free_(variables),
@@ -35,19 +37,25 @@ void BoxedQuadratic::solve() {
   is_free_.setConstant(true);
   was_freed_.setConstant(false);
   fixed_step_.setZero();
+  has_whole_ = false;
   // Each pass fixes a coordinate or frees one for the only time.
   const Index most_passes = 2 * linear.size() + 1;
   for (Index pass = 0; pass < most_passes; ++pass) {
     // With the fixed coordinates where they are, p = p_fixed − B⁻¹r + Σ μ_k·B⁻¹G_k on the others.
-    reduced_ = linear;
-    if (!is_diagonal) reduced_.noalias() += hessian * fixed_step_;
+    slope(fixed_step_, reduced_);
     factor();
-    step_ = is_free_.select(-reduced_, 0);
-    solve_free(step_);
-    step_ += fixed_step_;
-    for (Index k = 0; k < normals.cols(); ++k) {
-      responses_.col(k) = is_free_.select(normals.col(k), 0);
-      solve_free(responses_.col(k));
+    for (Index a = 0; a < free_count_; ++a) {
+      const Index i = free_[static_cast<std::size_t>(a)];
+      solved_(a, 0) = -reduced_[i];
+      solved_.row(a).tail(normals.cols()) = normals.row(i);
+    }
+    solve_free();
+    step_ = fixed_step_;
+    responses_.setZero();
+    for (Index a = 0; a < free_count_; ++a) {
+      const Index i = free_[static_cast<std::size_t>(a)];
+      step_[i] = solved_(a, 0);
+      responses_.row(i) = solved_.row(a).tail(normals.cols());
     }
     slack_ = constants;
     slack_.noalias() += normals.transpose() * step_;
@@ -58,25 +66,78 @@ void BoxedQuadratic::solve() {
   step_ = step_.cwiseMax(lower).cwiseMin(upper);
 }
 
-void BoxedQuadratic::factor() {
-  if (is_diagonal) return;
-  factor_ = hessian;
-  for (Index i = 0; i < factor_.rows(); ++i) {
-    if (is_free_[i]) continue;
-    factor_.row(i).setZero();
-    factor_.col(i).setZero();
-    factor_(i, i) = 1;
-  }
-  const Eigen::LLT<Eigen::Ref<Matrix>> in_place(factor_);
+void BoxedQuadratic::slope(const Vector& p, Vector& result) {
+  result = linear + diagonal.cwiseProduct(p);
+  if (root.rows() == 0) return;
+  image_.noalias() = root * p;
+  result.noalias() += root.transpose() * image_;
 }
 
-void BoxedQuadratic::solve_free(Eigen::Ref<Vector> right) const {
-  if (is_diagonal) {
-    right.array() /= hessian.diagonal().array();
+void BoxedQuadratic::factor() {
+  free_count_ = 0;
+  for (Index i = 0; i < is_free_.size(); ++i) {
+    if (is_free_[i]) free_[static_cast<std::size_t>(free_count_++)] = i;
+  }
+  const Index n = free_count_;
+  const Index rows = root.rows();
+  if (rows == 0 || n == 0) return;
+  const Index variables = linear.size();
+  const Index largest = std::min(variables, rows);
+  if (factor_.rows() < largest) factor_.resize(largest, largest);
+  if (is_narrow()) {
+    // (D + RᵀR)⁻¹ = D⁻¹ − D⁻¹Rᵀ(I + RD⁻¹Rᵀ)⁻¹RD⁻¹.
+    if (scaled_.rows() != rows) scaled_.resize(rows, variables);
+    for (Index a = 0; a < n; ++a) {
+      const Index i = free_[static_cast<std::size_t>(a)];
+      scaled_.col(a) = root.col(i) / std::sqrt(diagonal[i]);
+    }
+    factor_.topLeftCorner(rows, rows).setIdentity();
+    factor_.topLeftCorner(rows, rows)
+        .selfadjointView<Eigen::Lower>()
+        .rankUpdate(scaled_.leftCols(n));
+  } else {
+    if (!has_whole_) {
+      whole_ = diagonal.asDiagonal();
+      whole_.selfadjointView<Eigen::Lower>().rankUpdate(root.transpose());
+      has_whole_ = true;
+    }
+    for (Index b = 0; b < n; ++b) {
+      const Index j = free_[static_cast<std::size_t>(b)];
+      for (Index a = b; a < n; ++a) factor_(a, b) = whole_(free_[static_cast<std::size_t>(a)], j);
+    }
+  }
+  const Index size = is_narrow() ? rows : n;
+  Eigen::Ref<Matrix> corner = factor_.topLeftCorner(size, size);
+  const Eigen::LLT<Eigen::Ref<Matrix>> in_place(corner);
+}
+
+void BoxedQuadratic::solve_free() {
+  const Index n = free_count_;
+  if (n == 0) return;
+  auto right = solved_.topRows(n);
+  if (root.rows() == 0) {
+    for (Index a = 0; a < n; ++a) right.row(a) /= diagonal[free_[static_cast<std::size_t>(a)]];
     return;
   }
-  factor_.triangularView<Eigen::Lower>().solveInPlace(right);
-  factor_.transpose().triangularView<Eigen::Upper>().solveInPlace(right);
+  const Index size = is_narrow() ? root.rows() : n;
+  const auto lower_factor = factor_.topLeftCorner(size, size).triangularView<Eigen::Lower>();
+  const auto upper_factor =
+      factor_.topLeftCorner(size, size).transpose().triangularView<Eigen::Upper>();
+  if (!is_narrow()) {
+    lower_factor.solveInPlace(right);
+    upper_factor.solveInPlace(right);
+    return;
+  }
+  const auto scale = [&] {
+    for (Index a = 0; a < n; ++a)
+      right.row(a) /= std::sqrt(diagonal[free_[static_cast<std::size_t>(a)]]);
+  };
+  scale();
+  narrow_.noalias() = scaled_.leftCols(n) * right;
+  lower_factor.solveInPlace(narrow_);
+  upper_factor.solveInPlace(narrow_);
+  right.noalias() -= scaled_.leftCols(n).transpose() * narrow_;
+  scale();
 }
 
 void BoxedQuadratic::ascend_dual() {
@@ -113,12 +174,7 @@ bool BoxedQuadratic::fix_leavers() {
 
 bool BoxedQuadratic::free_wrongly_fixed() {
   // The Lagrangian's slope must push a fixed coordinate against its bound.
-  reduced_ = linear;
-  if (is_diagonal) {
-    reduced_ += hessian.diagonal().cwiseProduct(step_);
-  } else {
-    reduced_.noalias() += hessian * step_;
-  }
+  slope(step_, reduced_);
   reduced_.noalias() -= normals * multipliers_;
   bool any = false;
   for (Index i = 0; i < step_.size(); ++i) {

@@ -16,6 +16,10 @@ constexpr double settled = 1e-7;  // of cost and s
 constexpr int most_idle_steps = 5;
 constexpr double largest_growth = 10;  // of the multiplier in a step
 constexpr double stiffness = 100;      // of a rule's penalty, against the curvature along it
+// Of the search by sweeps: multipliers tried, sweeps at each, and what is as good as settled.
+constexpr int most_multipliers = 24;
+constexpr int sweeps_each = 3;
+constexpr double nearly_settled = 1e-3;
 
 }  // namespace
 
@@ -67,6 +71,8 @@ NumberRelaxation::NumberRelaxation(const SearchLayout& layout, WorkLimit& limit)
     values->resize(n);
   newton_.resize(n * n);
   free_.reserve(n);
+  is_linear_ = std::all_of(layout.numbers().begin(), layout.numbers().end(),
+                           [](const NumberUnit& unit) { return unit.quadratic == 0; });
   const std::size_t rules = layout.rules().size();
   for (std::vector<double>* values : {&prices_, &weights_, &penalty_}) values->resize(rules);
 }
@@ -207,8 +213,82 @@ void NumberRelaxation::keep_best(NumberFrame& frame, double m) const {
   frame.value = value_;
 }
 
+bool NumberRelaxation::keep_with_tamed(NumberFrame& frame, double m) {
+  keep_best(frame, m);
+  const double share = tamed(frame);
+  if (!(share < 1 && share > 0.1)) return true;
+  if (!evaluate(frame, point_, m, share)) return false;
+  keep_best(frame, share * m);
+  return evaluate(frame, point_, m, 1);
+}
+
+// Every number in turn to the least of cost − m·g on its range, costs being linear: with u its
+// entry of Mx̃, γ that of M, and D = γ·s² − u², which its own moves leave as it is, s² = (u² + D)/γ,
+// so that s′ = u·√γ/√(u² + D) takes every value between −√γ and √γ at one u.
+void NumberRelaxation::sweep(const NumberFrame& frame, double m) {
+  const std::size_t n = frame.size;
+  double square = frame.square;
+  for (std::size_t i = 0; i < n; ++i) {
+    double image = frame.image[i];
+    for (std::size_t j = 0; j < n; ++j) image += frame.matrix[i * n + j] * point_[j];
+    away_[i] = image;
+    square += point_[i] * (frame.image[i] + image);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const double price = layout_->numbers()[frame.numbers[i]].absolute;
+    const double curvature = frame.matrix[i * n + i];
+    if (!(curvature > 0)) continue;
+    const double rest = std::max(0.0, curvature * square - away_[i] * away_[i]);
+    // Where the derivative of s is this; at an end of the range where it is nowhere.
+    const auto place = [&](double slope) {
+      const double share = slope / std::sqrt(curvature);
+      if (std::abs(share) >= 1) return slope > 0 ? frame.upper[i] : frame.lower[i];
+      const double image = share * std::sqrt(rest / (1 - share * share));
+      return point_[i] + (image - away_[i]) / curvature;
+    };
+    const double above = place(frame.slope[i] - price / m);
+    const double below = place(frame.slope[i] + price / m);
+    const double next =
+        std::clamp(above > 0 ? above : std::min(0.0, below), frame.lower[i], frame.upper[i]);
+    const double move = next - point_[i];
+    if (move == 0 || !std::isfinite(move)) continue;
+    square += move * (2 * away_[i] + move * curvature);
+    for (std::size_t j = 0; j < n; ++j) away_[j] += move * frame.matrix[i * n + j];
+    point_[i] = next;
+  }
+}
+
+// g at the least of cost − m·g grows with m: the m at which it is 0 is bracketed.
+bool NumberRelaxation::sweep_to_border(NumberFrame& frame, double enough, double& m) {
+  const std::size_t n = frame.size;
+  double low = 0;
+  double high = infinity;
+  double low_value = 0;
+  double high_value = 0;
+  std::copy_n(frame.point.begin(), n, point_.begin());
+  m = frame.multiplier > 0 ? frame.multiplier : m;
+  for (int round = 0; round < most_multipliers; ++round) {
+    limit_->add(4 + 0.3 * sweeps_each * static_cast<double>(n * n));
+    for (int k = 0; k < sweeps_each; ++k) sweep(frame, m);
+    if (!evaluate(frame, point_, m, 1) || !keep_with_tamed(frame, m)) return false;
+    if (frame.bound >= enough) return false;
+    if (std::abs(value_) <= nearly_settled * root_) break;
+    (value_ < 0 ? low : high) = m;
+    (value_ < 0 ? low_value : high_value) = value_;
+    if (low == 0 || std::isinf(high)) {
+      m *= value_ < 0 ? 2 : 0.5;
+    } else {
+      const double share = std::clamp(-low_value / (high_value - low_value), 0.1, 0.9);
+      m = low + share * (high - low);
+    }
+    if (!(m < 1e15 && m > 1e-15)) break;
+  }
+  return true;
+}
+
 bool NumberRelaxation::solve(NumberFrame& frame, double enough) {
   const std::size_t n = frame.size;
+  bool has_swept = !is_linear_ || !prices_.empty();
   for (std::size_t i = 0; i < n; ++i)
     point_[i] = std::clamp(frame.point[i], frame.lower[i], frame.upper[i]);
   for (std::size_t r = 0; r < prices_.size(); ++r) {
@@ -225,17 +305,21 @@ bool NumberRelaxation::solve(NumberFrame& frame, double enough) {
     limit_->add(4 + 0.4 * static_cast<double>(n * n));
     if (!evaluate(frame, point_, m, 1)) return false;
     const double before = frame.bound;
-    keep_best(frame, m);
-    if (const double share = tamed(frame); share < 1 && share > 0.1) {
-      if (!evaluate(frame, point_, m, share)) return false;
-      keep_best(frame, share * m);
-      if (!evaluate(frame, point_, m, 1)) return false;
-    }
+    if (!keep_with_tamed(frame, m)) return false;
     idle = frame.bound - before > 1e-3 * std::abs(frame.bound) ? 0 : idle + 1;
     if (frame.bound >= enough) return false;
     const bool is_exact =
         std::abs(value_) <= settled * root_ && cost_ - bound_ <= settled * (cost_ + m * root_);
-    if (is_exact || idle >= most_idle_steps) break;
+    if (is_exact) break;
+    if (idle >= most_idle_steps || step_count + 1 == relaxation_steps) {
+      // Newton's steps clip many numbers at once and may go round in circles where costs are
+      // linear. Sweeps do not; from where they end it settles.
+      if (has_swept) break;
+      has_swept = true;
+      if (!sweep_to_border(frame, enough, m)) return false;
+      step_count = idle = 0;
+      continue;
+    }
     prices_ = weights_;
     if (!step(frame, point_, m)) break;
   }

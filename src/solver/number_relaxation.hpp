@@ -62,6 +62,12 @@ class NumberRelaxation {
                               double scale);
   void keep_best(NumberFrame& frame, double m) const;
   [[nodiscard]] double tamed(const NumberFrame& frame) const;
+  /// Of the evaluated point, as it is and tamed; false where the half-space misses the box.
+  [[nodiscard]] bool keep_with_tamed(NumberFrame& frame, double m);
+  /// Lowers cost − m·g over one number after the other.
+  void sweep(const NumberFrame& frame, double m);
+  /// Leaves a point near g = 0 and its multiplier; false if nothing costs less than `enough`.
+  [[nodiscard]] bool sweep_to_border(NumberFrame& frame, double enough, double& m);
   [[nodiscard]] bool breaks_rules(const NumberFrame& frame);
   void weigh_rules(const NumberFrame& frame, const std::vector<double>& y);
   [[nodiscard]] bool step(const NumberFrame& frame, std::vector<double>& y, double& m);
@@ -71,6 +77,7 @@ class NumberRelaxation {
 
   const SearchLayout* layout_;
   WorkLimit* limit_;
+  bool is_linear_ = false;  // all costs are
   Proof proof_ = Proof::none;
   std::size_t proof_rule_ = 0;
   // At the current point:

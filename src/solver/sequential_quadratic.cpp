@@ -48,7 +48,6 @@ class SequentialQuadratic::Search {
         restored_(best_.size()),
         values_(constraints),
         gradients_(best_.size(), constraints),
-        curvature_(best_.size(), best_.size()),
         multipliers_(constraints) {}
 
   SequentialQuadraticResult run(SmoothConstraints& constraints, VectorArg start);
@@ -93,7 +92,7 @@ class SequentialQuadratic::Search {
   BoxedQuadratic quadratic_;  // over these
   SequentialQuadraticResult result_ = {};
   Vector best_, home_, x_, trial_, restored_, values_;
-  Matrix gradients_, curvature_;
+  Matrix gradients_, root_;
   Vector multipliers_;
   double merit_ = 0;  // of x_
   double penalty_ = 0;
@@ -144,19 +143,14 @@ void SequentialQuadratic::Search::guess_multipliers() {
 void SequentialQuadratic::Search::quadratic_step(SmoothConstraints& constraints) {
   for (double& m : multipliers_) m = std::min(m, options_.max_curvature);
   const bool curved =
-      multipliers_.maxCoeff() > 0 && constraints.curvature(multipliers_, curvature_);
-  quadratic_.is_diagonal = !curved;
+      multipliers_.maxCoeff() > 0 && constraints.curvature_root(multipliers_, root_);
   const auto size = static_cast<Index>(moves_.size());
+  const Index rows = curved ? root_.rows() : 0;
+  if (quadratic_.root.rows() != rows) quadratic_.root.resize(rows, size);
   for (Index a = 0; a < size; ++a) {
     const Index i = moves_[static_cast<std::size_t>(a)];
-    if (curved) {
-      for (Index b = 0; b < size; ++b) {
-        quadratic_.hessian(a, b) = curvature_(i, moves_[static_cast<std::size_t>(b)]);
-      }
-    } else {
-      quadratic_.hessian(a, a) = 0;
-    }
-    quadratic_.hessian(a, a) += problem_->weights[i];
+    if (curved) quadratic_.root.col(a) = root_.col(i);
+    quadratic_.diagonal[a] = problem_->weights[i];
     quadratic_.linear[a] = problem_->weights[i] * (x_[i] - problem_->query[i]);
     quadratic_.lower[a] = problem_->lower[i] - x_[i];
     quadratic_.upper[a] = problem_->upper[i] - x_[i];

@@ -19,9 +19,9 @@ class SmoothConstraints {
   virtual void values(VectorArg x, Vector& values) = 0;
   /// The gradients as well, one column each.
   virtual void gradients(VectorArg x, Vector& values, Matrix& gradients) = 0;
-  /// matrix ← Σ μ_k·C_k at the point of the last gradients(), C_k ⪰ 0 standing for −∇²g_k; false
-  /// where there is none worth having.
-  [[nodiscard]] virtual bool curvature(const Vector& /*multipliers*/, Matrix& /*matrix*/) {
+  /// RᵀR = Σ μ_k·C_k at the point of the last gradients(), C_k ⪰ 0 standing for −∇²g_k; false where
+  /// there is none worth having. As a root, since that has no more rows than a network has units.
+  [[nodiscard]] virtual bool curvature_root(const Vector& /*multipliers*/, Matrix& /*root*/) {
     return false;
   }
 };

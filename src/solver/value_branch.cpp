@@ -78,7 +78,7 @@ void ValueSearch::try_rounded(const ShareNode& node) {
       }
     }
   }
-  search_row(node, 0);
+  search_row(node, node.bound);
 }
 
 // Each row of options and modes once: it is searched to the end.

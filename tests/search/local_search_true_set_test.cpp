@@ -71,8 +71,9 @@ TEST(TrueFunction, CurvatureIsThatOfTheWorstScoreOfALinearModel) {
   const Vector x = Random(2).normal_vector(3);
   Vector logit, spread, ahead, behind;
   (void)function->gradient(0, x, logit, spread);
-  Matrix hessian;
-  ASSERT_TRUE(function->spread_hessian(0, hessian));
+  Matrix root;
+  ASSERT_TRUE(function->spread_root(0, root));
+  const Matrix hessian = root.transpose() * root;
   const double h = 1e-4;
   for (Index i = 0; i < 3; ++i) {
     (void)function->gradient(0, x + h * Vector::Unit(3, i), logit, ahead);
@@ -159,8 +160,9 @@ TEST(TrueFunction, OfClassesHasTheCurvatureOfTheWorstMarginOfALinearModel) {
   const Vector x = Random(2).normal_vector(3);
   Vector logit, spread, ahead, behind;
   (void)function->gradient(1, x, logit, spread);
-  Matrix hessian;
-  ASSERT_TRUE(function->spread_hessian(1, hessian));
+  Matrix root;
+  ASSERT_TRUE(function->spread_root(1, root));
+  const Matrix hessian = root.transpose() * root;
   const double h = 1e-4;
   for (Index i = 0; i < 3; ++i) {
     (void)function->gradient(1, x + h * Vector::Unit(3, i), logit, ahead);

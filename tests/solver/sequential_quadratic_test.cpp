@@ -45,10 +45,10 @@ class RobustLinear final : public SmoothConstraints {
       gradients.col(k) = (instance.theta - kappa_ / s * u).head(x.size());
     }
   }
-  [[nodiscard]] bool curvature(const Vector& multipliers, Matrix& matrix) override {
+  [[nodiscard]] bool curvature_root(const Vector& multipliers, Matrix& root) override {
     if (!curved_) return false;
     const Index d = x_tilde_.size() - 1;
-    matrix.setZero();
+    Matrix matrix = Matrix::Zero(d, d);
     for (Index k = 0; k < count(); ++k) {
       const Matrix& inverse = inverses_[static_cast<std::size_t>(k)];
       const Vector u = inverse * x_tilde_;
@@ -56,6 +56,7 @@ class RobustLinear final : public SmoothConstraints {
       matrix += multipliers[k] * kappa_ / s *
                 (inverse.topLeftCorner(d, d) - u.head(d) * u.head(d).transpose() / (s * s));
     }
+    root = Eigen::SelfAdjointEigenSolver<Matrix>(matrix).operatorSqrt();
     return true;
   }
 

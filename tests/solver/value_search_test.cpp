@@ -206,6 +206,47 @@ TEST(ValueSearch, WithFewChangesIsTheCheapestOfAllSetsOfUnits) {
   EXPECT_LT(nodes, 100U);
 }
 
+/// Many numbers on fine grids that lean on each other, all of whose costs are linear: what a search
+/// leaves open there is what its relaxation did not settle.
+TEST(ValueSearch, ProvesTheNearestWhereCostsAreLinear) {
+  int proved = 0;
+  for (const std::uint64_t seed : testing_support::seeds(0, 40)) {
+    SCOPED_TRACE(seed);
+    const Index columns = 13;
+    const Instance instance = random_instance(columns, 300, seed + 11);
+    const BoxFactor factor(instance.theta, instance.hessian);
+    Random random(seed);
+    MixedProblem problem{.query = random.normal_vector(columns), .epsilon = 0.01};
+    BoxProblem relaxed{.query = problem.query,
+                       .lower = problem.query.array() - 3,
+                       .upper = problem.query.array() + 3,
+                       .cost = {.absolute = Vector::Ones(columns)},
+                       .epsilon = problem.epsilon};
+    for (Index i = 0; i < columns; ++i) {
+      problem.units.push_back({.column = i,
+                               .lower = relaxed.lower[i],
+                               .upper = relaxed.upper[i],
+                               .step = 0.02 + 0.06 * random.uniform(),
+                               .offset = problem.query[i],
+                               .absolute = 1});
+    }
+    problem.threshold = robust_problems::Oracle(instance)(problem.query, problem.epsilon).g + 3;
+    relaxed.threshold = problem.threshold;
+    problem.node_limit = 50;
+    const MixedResult result = ValueSearch(factor, problem).run();
+    const BoxProjection between = factor.project(relaxed);  // by another solver, without grids
+    if (between.status == BoxStatus::infeasible) {
+      EXPECT_EQ(result.status, MixedStatus::infeasible);
+      continue;
+    }
+    ASSERT_EQ(result.status, MixedStatus::optimal);
+    EXPECT_GE(result.objective, between.lower_bound * (1 - 1e-9));
+    EXPECT_LE(result.objective, between.objective + 0.08 * static_cast<double>(columns));
+    ++proved;
+  }
+  EXPECT_GT(proved, 20);
+}
+
 TEST(ValueSearch, GivesTheSameTwice) {
   int limited = 0;
   for (const std::uint64_t seed : testing_support::seeds(0, 20)) {
