@@ -119,7 +119,7 @@ void explain_frame(const Frame& frame, const std::optional<std::string>& id,
                                 .total = result.rows});
     }
     if (result.rows == 0) (void)reader.next(1);  // says what is missing
-    result.remarks = reader.remarks();
+    for (const std::string& remark : reader.remarks()) result.remarks.push_back(with_row(remark));
   });
 }
 
