@@ -116,6 +116,8 @@ def _array_column(name: str, values: np.ndarray[Any, Any]) -> Column:
 
 def _list_column(name: str, values: Iterable[Any]) -> Column:
     values = list(values)
+    if all(type(value) is str for value in values):
+        return (name, values)
     if values and all(isinstance(value, bool) for value in values):
         import numpy as np
 

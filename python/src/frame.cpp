@@ -42,6 +42,7 @@ class Numbers final : public Cells {
     return buffer;
   }
   [[nodiscard]] bool is_boolean() const override { return std::is_same_v<T, bool>; }
+  [[nodiscard]] bool is_number() const override { return std::is_floating_point_v<T>; }
 
  private:
   const std::byte* data_;
@@ -168,6 +169,8 @@ FrameSource::FrameSource(const Frame& frame, const Schema& schema)
     const std::string& name = frame.names[j];
     require_input(seen.insert(name).second, "{}: there are two columns \"{}\"", name_, name);
     booleans_.push_back(spelling(name, schema));
+    const std::optional<std::size_t> feature = schema.find(name);
+    are_numbers_.push_back(feature && schema.features[*feature].is_number());
     if (frame.batches.empty()) continue;
     const std::string trouble = frame.batches.front().columns[j]->trouble();
     const bool is_used = schema.find(name).has_value() || name == schema.target.column;
@@ -198,6 +201,12 @@ bool FrameSource::next(std::span<const std::string_view>& cells) {
   ++within_;
   ++row_;
   if (hash_) add_line(*hash_, cells_);
+  // A reader of files asks whether "1.234" is meant to be 1234; here it is a number already.
+  for (std::size_t j = 0; j < cells_.size(); ++j) {
+    const bool has_group = cells_[j].size() > 4 && cells_[j][cells_[j].size() - 4] == '.';
+    if (has_group && are_numbers_[j] && batch.columns[j]->is_number())
+      cells_[j] = texts_[j].append("0");
+  }
   cells = cells_;
   return true;
 }

@@ -26,6 +26,8 @@ class Cells {
   [[nodiscard]] virtual std::string_view text(std::size_t row, std::string& buffer) const = 0;
   /// Cells are "1" and "0" and mean true and false.
   [[nodiscard]] virtual bool is_boolean() const { return false; }
+  /// Cells are numbers, whatever they look like.
+  [[nodiscard]] virtual bool is_number() const { return false; }
   /// What kind of column nobody can read here; empty where it can be read.
   [[nodiscard]] virtual std::string trouble() const { return {}; }
 };
@@ -77,6 +79,7 @@ class FrameSource final : public RowSource {
   std::size_t within_ = 0;
   std::size_t row_ = 0;
   std::vector<std::pair<std::string, std::string>> booleans_;  // true, false
+  std::vector<bool> are_numbers_;                              // to the schema
   std::vector<std::string> texts_;
   std::vector<std::string_view> cells_;
   std::optional<Sha256> hash_;

@@ -274,6 +274,14 @@ def test_plans_reach_the_score(form, loans, tmp_path):
     assert (reached.purpose.to_numpy() == declined.purpose.to_numpy()[reached.index]).all()
 
 
+def test_points_that_all_bins_share_are_everybodys(loans):
+    x, y = loans
+    moved = [{**line, "points": line["points"] + {"base": -120, "income": 100, "purpose": 20}.get(line["feature"], 0)} for line in CARD]
+    here, there = (el.from_scorecard(card, x, y, **SCALE, favourable="yes") for card in (CARD, moved))
+    assert here.excess == pytest.approx(there.excess, rel=1e-6) and here.excess < 0.01 * here.objective
+    assert np.allclose(here.logits(x), there.logits(x), atol=1e-9)
+
+
 def test_scorecards_that_do_not_fit_are_named(loans):
     x, y = loans
     with pytest.raises(TypeError, match="pdo and score"):

@@ -1,5 +1,7 @@
 """Tables of every kind give the answers of the file, and what is wrong with one is named."""
 
+import warnings
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -185,3 +187,20 @@ def test_booleans_are_the_levels_that_the_schema_spells(people):
         spelled = frame.assign(flag=[levels[int(v)] for v in frame.flag]).drop(columns="y")
         for table in (frame, pl.DataFrame(frame), pa.Table.from_pandas(frame), frame.to_dict("list")):
             assert np.array_equal(model.logits(table), model.logits(spelled))
+
+
+def test_numbers_are_no_texts_that_could_mean_thousands():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.integers(1000, 200000, 300), "z": rng.normal(size=300)})
+    frame["y"] = (frame.x / 50000 + frame.z + rng.logistic(size=300) > 2).astype(int)
+    schema = {"target": {"column": "y", "favourable": "1"}, "features": {"x": {"kind": "numeric"}, "z": {"kind": "numeric"}}}
+    explainer = el.Explainer(el.train(frame, schema=schema), epsilon="1%", range="off")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for table in (pd.DataFrame({"x": [5000.125], "z": [1.234]}), pa.table({"x": [5000.125], "z": [1.234]}), np.array([[5000.125, 1.234]])):
+            (answer,) = explainer.explain(table)
+            assert answer.to_dict()["query"] == {"x": 5000.125, "z": 1.234}
+    (answer,) = explainer.explain(pd.DataFrame({"x": [95.125], "z": [0.5]}))  # a file would have to say whether it is 95125
+    assert answer.to_dict()["query"]["x"] == 95.125
+    with pytest.raises(ValueError, match="row 0.*could be 95.125 or 95125"):
+        explainer.explain(pd.DataFrame({"x": ["95.125"], "z": [0.5]}))
