@@ -147,11 +147,17 @@ double ModelOracle::objective(const Vector& head) const {
       add(i, margin > 0 ? std::log1p(std::exp(-margin)) : std::log1p(std::exp(margin)) - margin);
     }
   }
-  double penalty = head.squaredNorm();
+  double penalty = 0;
   const Index size = head.size() / outputs;
-  for (Index k = 0; k < outputs && !model_->training.penalize_bias; ++k)
-    penalty -= head((k + 1) * size - 1) * head((k + 1) * size - 1);
+  for (Index i = 0; i < head.size(); ++i)
+    penalty += penalty_factor(i % size, size) * head(i) * head(i);
   return sum / weights + model_->training.l2 / 2 * penalty;
+}
+
+double ModelOracle::penalty_factor(Index i, Index size) const {
+  const TrainingRecord& training = model_->training;
+  if (i + 1 == size) return training.penalize_bias ? 1 : 0;
+  return training.penalty_factors.size() == 0 ? 1 : training.penalty_factors(i);
 }
 
 double ModelOracle::reach(const Judged& judged, const Matrix& hessian,
@@ -181,11 +187,8 @@ std::string ModelOracle::by_heads(const Judged& judged, const Vector& z, Random&
   const Index outputs = model_->network.outputs();
   const Index size = features.size();
   Matrix hessian = model_->curvature.hessian;
-  for (Index i = 0; judged.damping && i < hessian.rows(); ++i) {
-    const bool is_bias = (i + 1) % size == 0;
-    if (!is_bias || model_->training.penalize_bias)
-      hessian(i, i) += *judged.damping - model_->training.l2;
-  }
+  for (Index i = 0; judged.damping && i < hessian.rows(); ++i)
+    hessian(i, i) += penalty_factor(i % size, size) * (*judged.damping - model_->training.l2);
   std::vector<Vector> directions;
   const Eigen::CompleteOrthogonalDecomposition<Matrix> solver(hessian);
   for (Index k = 0; k < outputs; ++k) {

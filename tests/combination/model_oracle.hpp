@@ -39,6 +39,8 @@ class ModelOracle {
   [[nodiscard]] std::string first_order(const Judged& judged, const Vector& z) const;
   [[nodiscard]] std::string by_heads(const Judged& judged, const Vector& z, Random& random) const;
   [[nodiscard]] double objective(const Vector& head) const;
+  /// Of an entry of one output's head of this size.
+  [[nodiscard]] double penalty_factor(Index i, Index size) const;
   [[nodiscard]] double reach(const Judged& judged, const Matrix& hessian,
                              const Vector& direction) const;
 
