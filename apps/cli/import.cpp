@@ -72,6 +72,7 @@ ExitStatus run_deployed(const ImportArguments& arguments, const std::string& tex
           source);
   const Model model = import_deployed(text, source, schema, arguments.deployed, arguments.event,
                                       arguments.tool, console);
+  warn_of_misfit(model, console);
   write_model(arguments.output, model);
   report_beside(arguments.output,
                 deployed_report(model, source, arguments.format, arguments.output), console);
@@ -136,6 +137,7 @@ ExitStatus run_scorecard(const ImportArguments& arguments, const Schema& schema,
   } else {
     model =
         import_scorecard(arguments.scorecard, schema, arguments.deployed, arguments.tool, console);
+    warn_of_misfit(model, console);
     report = deployed_report(model, arguments.scorecard.file, arguments.format, arguments.output);
   }
   write_model(arguments.output, model);

@@ -1,5 +1,7 @@
 #include "import_deployed.hpp"
 
+#include <cmath>
+
 #include "core/utf8.hpp"
 #include "data/row_file.hpp"
 #include "ellice/core/error.hpp"
@@ -82,6 +84,16 @@ Model import_deployed(const std::string& text, const std::string& source, const 
   given.store_rows = arguments.store_rows;
   const std::string column = given.weights ? given.weights->column : "";
   return model_of(given, read_rows(arguments, schema, column, console));
+}
+
+void warn_of_misfit(const Model& model, const Console& console) {
+  const double coin = std::log(2.0);
+  const double mean = model.training.loss + model.deployed->excess;
+  if (model.training.loss_kind != LossKind::logistic || mean <= coin) return;
+  console.warning(
+      fmt::format("on these rows what decides is worse than a coin: its mean loss is {}, a coin's "
+                  "{}; are scale, event and labels what they should be?",
+                  rounded(mean), rounded(coin)));
 }
 
 std::string deployed_report(const Model& model, const std::string& source, OutputFormat format,

@@ -37,6 +37,9 @@ void add_deployed_options(Verb& verb, DeployedArguments& arguments);
                                     const std::string& event, const std::string& tool,
                                     const Console& console);
 
+/// Says so where the model is no good on its rows, as one with a turned sign is.
+void warn_of_misfit(const Model& model, const Console& console);
+
 /// The lines that `import` prints of it, or the JSON document.
 [[nodiscard]] std::string deployed_report(const Model& model, const std::string& source,
                                           OutputFormat format, const std::string& output);

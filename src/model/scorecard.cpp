@@ -16,7 +16,7 @@ namespace ellice {
 
 namespace {
 
-constexpr std::array<std::string_view, 2> base_names = {"base", "basepoints"};
+constexpr std::array<std::string_view, 3> base_names = {"base", "basepoints", "base points"};
 constexpr std::string_view level_separator = "%,%";  // of levels that share a row
 
 /// The columns of a scorecard's table.
@@ -78,6 +78,18 @@ std::optional<double> end_at(const CsvReader& file, std::size_t column, std::str
     return std::nullopt;
   }
   return number_at(file, column, cell);
+}
+
+/// Whether a mark and three digits may be a thousand: «1.000», «12,500», but not «0.125».
+bool may_be_thousands(std::string_view cell) {
+  std::string_view text = trimmed(cell);
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const std::size_t mark = text.find_first_of(".,");
+  if (mark == std::string_view::npos || mark == 0 || mark > 3 || text.size() != mark + 4)
+    return false;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return text.front() != '0' && std::all_of(text.begin(), text.begin() + mark, is_digit) &&
+         std::all_of(text.begin() + mark + 1, text.end(), is_digit);
 }
 
 /// «[0.3,0.6)» into a bin; false for what has no brackets.
@@ -144,9 +156,12 @@ Scorecard read_table(CsvReader& file, CardEnds ends) {
     } else {
       bin.from = end_at(file, *columns.from, cells[*columns.from], true);
       bin.to = end_at(file, *columns.to, cells[*columns.to], false);
+      for (const std::size_t column : {*columns.from, *columns.to}) {
+        if (may_be_thousands(cells[column])) bin.doubtful = cells[column];
+      }
     }
     const bool is_base =
-        std::find(base_names.begin(), base_names.end(), feature) != base_names.end();
+        std::find(base_names.begin(), base_names.end(), lower_case(feature)) != base_names.end();
     if (is_base && !bin.from && !bin.to && bin.level.empty()) {
       require_input(!has_base, "{}: the points of everybody ({}) were given before", place,
                     feature);

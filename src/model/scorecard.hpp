@@ -19,8 +19,9 @@ struct ScorecardBin {
   std::optional<double> to = {};    // none: ∞
   bool has_from = true;             // whether the end itself belongs to it
   bool has_to = false;
-  std::string level = {};   // of a category; beside a single number its meaning as a code
-  bool is_missing = false;  // of an empty cell
+  std::string level = {};     // of a category; beside a single number its meaning as a code
+  bool is_missing = false;    // of an empty cell
+  std::string doubtful = {};  // an end as it is written that may have a mark of thousands: 1,000
   double points = 0;
   std::string reason = {};  // code of an adverse action
   std::string place = {};   // in the file, for messages

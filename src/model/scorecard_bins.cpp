@@ -65,6 +65,11 @@ class NumberReader {
 
  private:
   void take(ScorecardBin row) {
+    const bool is_whole = step_ && *step_ == std::nearbyint(*step_);
+    require_input(row.doubtful.empty() || !is_whole,
+                  "{}: feature \"{}\" has whole numbers, and \"{}\" may be two of them; write it "
+                  "without a mark",
+                  row.place, one_->feature, row.doubtful);
     double number = 0;
     if (!row.from && !row.to && !row.level.empty()) {
       require_input(parse_number(row.level, number),
@@ -186,6 +191,7 @@ void take_bins(const Characteristic& one, Feature& feature) {
                 "`max: {}` in the schema",
                 last.place, one.feature, number_text(last.to.value_or(0)),
                 number_text(last.to.value_or(0)));
+  if (rows.bins.count() == 1) return;  // one bin for all: everybody's points, see points_of()
   if (feature.kind == FeatureKind::integer && !feature.step) feature.step = 1;
   feature.kind = FeatureKind::binned;
   feature.bins = rows.bins;
@@ -290,7 +296,7 @@ Schema schema_of(const Scorecard& card, const Schema& schema) {
     }
   }
   // What the reader of schemas adds and checks, it adds and checks here as well.
-  return parse_schema(to_yaml(result), card.source);
+  return parse_schema(to_yaml(result), fmt::format("the schema with the bins of {}", card.source));
 }
 
 ScorePoints points_of(const Scorecard& card, const ScoreScale& scale, std::optional<double> cut_off,
@@ -305,6 +311,10 @@ ScorePoints points_of(const Scorecard& card, const ScoreScale& scale, std::optio
     const std::size_t j = *schema.find(written.feature);
     const Feature& feature = schema.features[j];
     const Characteristic one = settled(written, feature, schema.missing);
+    if (feature.is_number() && !feature.is_binned()) {
+      result.initial += one.bins.front().points;
+      continue;
+    }
     const std::size_t entries = feature.is_binned() ? feature.bins.count() : feature.levels.size();
     ScorePoints::Characteristic entry{.feature = j};
     entry.points.resize(entries);

@@ -137,6 +137,12 @@ class ScorecardTest(CliTestCase):
         self.assertTrue(all(result["score"]["less_is_better"] for result in results))
         self.assertIn("at most -490 is needed", self.ellice("explain", "m.json", "q.csv", "--id", "id", "--epsilon", "0.1%"))
 
+    def test_a_sign_that_is_turned_is_said(self):
+        turned = [value if before != "--pdo" else "-20" for before, value in zip(("",) + self.importing(), self.importing())]
+        turned[turned.index("--pdo"):turned.index("--pdo") + 2] = ["--pdo=-20"]
+        self.assertIn("worse than a coin", self.run_ellice(*turned).stderr)
+        self.assertNotIn("coin", self.run_ellice(*self.importing()).stderr)
+
     def test_tables_letters_and_reasons_speak_of_points(self):
         self.ellice(*self.importing("card.csv", "--cut-off", "500"))
         text = self.ellice("explain", "m.json", "q.csv", "--id", "id", "--epsilon", "0.1%", "--nearest")

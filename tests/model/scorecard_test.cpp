@@ -310,6 +310,7 @@ TEST_F(ScorecardFile, EndsAreThoseThatPeopleWrite) {
       read("feature;from;to;points\nutilisation;;0,3;60,5\nutilisation;0,3;;25\n");
   EXPECT_EQ(schema_of(commas, card_schema()).features[0].bins.edges, std::vector<double>{0.3});
   EXPECT_EQ(commas.characteristics[0].bins[0].points, 60.5);
+  EXPECT_EQ(commas.initial, 1);
 }
 
 TEST_F(ScorecardFile, SingleNumbersAreBinsBesideOthersAndCodesApart) {
@@ -325,6 +326,19 @@ TEST_F(ScorecardFile, SingleNumbersAreBinsBesideOthersAndCodesApart) {
       read(head + "months,0,12,1,\nmonths,12,,2,\nmonths,-1,-1,5,\nmonths,-9,-9,6,never\n");
   EXPECT_EQ(schema_of(card, schema).features[1].bins.special,
             (std::vector<Bins::Code>{{-1, "code -1"}, {-9, "never"}}));
+}
+
+TEST_F(ScorecardFile, OneBinForAllIsEverybodys) {
+  const Scorecard card = read(
+      "feature,from,to,points\nbase,,,100\nmonths,,,7\nutilisation,,0.5,1\nutilisation,0.5,,2\n");
+  const Schema schema = schema_of(card, card_schema());
+  EXPECT_EQ(schema.features[1], card_schema().features[1]);
+  const ScorePoints points = points_of(card, {}, {}, schema);
+  EXPECT_EQ(points.initial, 107);
+  EXPECT_EQ(points.characteristics.size(), 1U);
+  const Dataset data = rows_of(schema, 100);
+  const Model model = model_of(card, {.pdo = 20, .score = 108, .odds = 1}, {}, data, 1e-3, false);
+  EXPECT_LT(*model.origin->self_check, 1e-12);
 }
 
 TEST_F(ScorecardFile, LevelsMayBeNumbersAndEmptyCellsHavePointsWhereNobodyHasOne) {
@@ -372,6 +386,8 @@ TEST_F(ScorecardFile, BrokenTablesAreRefusedByLine) {
       "feature,bin,points\nutilisation,\"(-inf,1)\",1\nutilisation,\"[1,2]\",2\n"
       "utilisation,\"(2,inf)\",2\n",
       {":2", "ends belong to the bin below them here"});
+  refused(head + "months,,1.000,1\nmonths,1.000,,2\n", {":2", "\"1.000\" may be two of them"});
+  refused("feature;from;to;points\nmonths;;1,000;1\nmonths;1,000;;2\n", {":2", "\"1,000\""});
   refused(head + "months,inf,12,1\nmonths,12,,2\n", {":2", "from: found \"inf\""});
   refused("feature,from,to,bin,points\nmonths,,12,,1\n", {"either from and to or bin"});
   refused(head + "months,0,12,1\nmonths,12,,2\n",
