@@ -68,7 +68,7 @@ void add_wishes(const ProblemArguments& arguments, Constraints& constraints) {
   for (const std::string& rule : arguments.rules) constraints.rules.push_back(rule);
   std::map<std::string, std::optional<double>> flags;
   for (const std::string& text : arguments.weights) {
-    const Pair pair = split_pair("--weight", text, "income=4");
+    const FeaturePair pair = split_feature_pair("--weight", text, "income=4");
     double weight = 0;
     require(parse_number(pair.value, weight), "--weight: found \"{}\", expected e.g. income=4",
             text);
