@@ -330,7 +330,7 @@ TEST(Dataset, GivesEmptyCellsALevelOfTheirOwn) {
   std::span<const std::string_view> cells;
   ASSERT_TRUE(queries.next(cells));
   std::vector<double> raw(6);
-  parser.parse(cells, 2, raw);
+  parser.parse(cells, raw);
   EXPECT_EQ(raw[4], 3);
 }
 

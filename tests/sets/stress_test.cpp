@@ -43,7 +43,7 @@ TEST(StressSet, BaseObjectiveIsThatOfTheDefinition) {
 }
 
 TEST(StressSet, OfANeuralAdditiveModelHasNothingElse) {
-  const Labelled data = random_rows(150, 3);
+  const Labelled data = random_rows(150, 3, 5);
   const NetworkOptions options{.hidden = {4, 3}, .learning_rate = 0.02, .epochs = 40};
   const std::vector<InputGroup> groups = {
       {.monotone = Monotone::increase}, {}, {.monotone = Monotone::decrease}};
@@ -64,14 +64,18 @@ TEST(StressSet, OfANeuralAdditiveModelHasNothingElse) {
         const Matrix& weights = model.network.layers[l].weights;
         for (Index i = 0; i < weights.rows(); ++i) {
           for (Index j = 0; j < weights.cols(); ++j) {
-            if (3 * i / weights.rows() != 3 * j / weights.cols()) EXPECT_EQ(weights(i, j), 0);
+            if (3 * i / weights.rows() != 3 * j / weights.cols()) {
+              EXPECT_EQ(weights(i, j), 0);
+            }
           }
         }
       }
       // Who trains again keeps the signs; who only moves parameters does not.
       const bool is_trained = kind == StressKind::retrain || kind == StressKind::bootstrap;
       const Vector signs = parameter_signs(model.network);
-      if (is_trained) EXPECT_GE(signs.cwiseProduct(parameter_vector(model.network)).minCoeff(), 0);
+      if (is_trained) {
+        EXPECT_GE(signs.cwiseProduct(parameter_vector(model.network)).minCoeff(), 0);
+      }
     }
   }
 }
