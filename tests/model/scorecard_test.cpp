@@ -307,7 +307,7 @@ TEST_F(ScorecardFile, EndsAreThoseThatPeopleWrite) {
   EXPECT_EQ(bins.characteristics.back().bins.size(), 2U);
   // Semicolons and decimal commas.
   const Scorecard commas =
-      read("feature;from;to;points\nutilisation;;0,3;60,5\nutilisation;0,3;;25\n");
+      read("Feature;From;To;Points\nBase Points;;;1\nutilisation;;0,3;60,5\nutilisation;0,3;;25\n");
   EXPECT_EQ(schema_of(commas, card_schema()).features[0].bins.edges, std::vector<double>{0.3});
   EXPECT_EQ(commas.characteristics[0].bins[0].points, 60.5);
   EXPECT_EQ(commas.initial, 1);
