@@ -21,7 +21,7 @@ RUN cmake --preset package \
 FROM debian:12-slim
 COPY --from=build /out/lib/ /usr/local/lib/
 COPY --from=build /out/ellice /usr/local/bin/ellice
-RUN ldconfig && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin ellice
+RUN ldconfig && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin ellice
 USER 10001
 EXPOSE 8080
 STOPSIGNAL SIGTERM

@@ -2,6 +2,7 @@
 
 // What all connections share. Included by server.cpp and the sessions alone, for Boost is here.
 
+#include <array>
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -60,7 +61,8 @@ struct Hub {
   asio::steady_timer grace;
   asio::steady_timer again;
   std::string token;
-  bool checks_host = false;  // no token: only pages of this machine may ask
+  std::array<char, 65536> scratch = {};  // of bytes that nobody looks at, for all who drain
+  bool checks_host = false;              // no token: only pages of this machine may ask
   std::jthread reloading;
   bool is_reloading = false;
   bool reload_again = false;

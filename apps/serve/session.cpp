@@ -176,7 +176,8 @@ void Session::on_unreadable(error_code error) {
   } else if (error == http::error::body_limit) {
     status = 413;
     message = fmt::format("the body is larger than {} MB", hub_.options.body_limit);
-  } else if (error == http::error::end_of_stream || error == beast::error::timeout ||
+  } else if (error == http::error::end_of_stream || error == http::error::partial_message ||
+             error == beast::error::timeout ||
              error.category() != make_error_code(http::error::bad_method).category()) {
     return close();
   }

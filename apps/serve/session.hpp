@@ -108,7 +108,6 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string allowed_;
   std::string failure_;
   std::string piece_;
-  std::string scratch_;
   Stopwatch watch_;
   double queued_ = 0;
   std::optional<double> computed_;  // processor time of threads of the queue

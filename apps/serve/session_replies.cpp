@@ -73,8 +73,7 @@ void Session::drain() {
 
 void Session::drain_more(std::size_t bytes) {
   if (bytes > most_drained) return close();
-  scratch_.resize(65536);
-  stream_.async_read_some(asio::buffer(scratch_),
+  stream_.async_read_some(asio::buffer(hub_.scratch),
                           [self = shared_from_this(), bytes](error_code error, std::size_t count) {
                             if (error) return self->close();
                             self->drain_more(bytes + count);

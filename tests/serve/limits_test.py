@@ -1,6 +1,7 @@
 """Load that is too much, clients that are too slow, and ends: nobody waits for somebody else's connection."""
 import json
 import os
+import re
 import signal
 import socket
 import threading
@@ -121,6 +122,21 @@ class Limits(ServiceTestCase):
         self.assertLessEqual(count, 51)
         for plug in plugs:
             plug.close()
+
+    def test_many_who_break_off_cost_nothing(self):
+        server = self.serve("m.json", "--connections", "4000")
+
+        def resident():
+            return float(re.search(r"^process_resident_memory_bytes (\S+)", server.get("/metrics")[2].decode(), re.M)[1])
+
+        before = resident()
+        for sent in (b"POST /api/certify HTTP/1.1\r\nHost: local", b"POST /api/certify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                     b"Content-Length: 100\r\n\r\n{", b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"):
+            plugs = [server.raw(sent) for _ in range(300)]
+            for plug in plugs:
+                plug.close()
+            self.assertEqual(server.get("/v2/health/ready")[0], 200)
+        self.assertLess(resident() - before, 20e6)
 
     def test_an_end_finishes_what_runs(self):
         for number in (signal.SIGTERM, signal.SIGINT):
