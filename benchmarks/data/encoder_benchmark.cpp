@@ -47,7 +47,7 @@ class RepeatedRows final : public RowSource {
 
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] const std::vector<std::string>& header() const override { return header_; }
-  [[nodiscard]] std::size_t line() const override { return next_ + 1; }
+  [[nodiscard]] std::string place() const override { return name_; }
   bool next(std::span<const std::string_view>& cells) override {
     if (next_ == rows_) return false;
     const std::size_t row = next_++ % distinct;
