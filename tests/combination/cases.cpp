@@ -91,7 +91,7 @@ std::string draw_reason_codes(const Schema& schema, Random& random) {
 SetKind draw_set(const TrainingOptions& training, Random& random) {
   while (true) {
     const auto set = static_cast<SetKind>(random.below(EnumNames<SetKind>::names.size()));
-    const bool fits = training.model == NetworkKind::mlp ||
+    const bool fits = training.model == NetworkKind::mlp || training.model == NetworkKind::nam ||
                       (!is_first_order(set) &&
                        (training.model == NetworkKind::logistic || set != SetKind::ensemble));
     if (fits || once_in(random, 40)) return set;
@@ -382,6 +382,10 @@ Case draw_case(std::uint64_t seed) {
   drawn.selection.balance = once_in(random, 8);
   if (once_in(random, 6)) drawn.selection.holdout = 0.2;
   drawn.training = draw_training(population.schema, random);
+  if (seed >= 800'000 && drawn.training.model == NetworkKind::mlp) {
+    Random structure = Random(seed).split(11);
+    if (once_in(structure, 2)) drawn.training.model = NetworkKind::nam;
+  }
   draw_asked(population, drawn, random);
   draw_more(drawn, later);
   if (seed >= 500'000) {

@@ -63,6 +63,18 @@ double activation_slope(Activation activation, double value) {
   return 1;
 }
 
+/// The feature that each input of a layer of a neural additive model belongs to.
+std::vector<std::size_t> owners_of_inputs(const Network& network, std::size_t layer) {
+  std::vector<std::size_t> owners;
+  for (std::size_t g = 0; g < network.groups.size(); ++g) {
+    const Index inputs = layer == 0 ? network.groups[g].columns
+                                    : network.layers[layer].weights.cols() /
+                                          static_cast<Index>(network.groups.size());
+    owners.insert(owners.end(), static_cast<std::size_t>(inputs), g);
+  }
+  return owners;
+}
+
 /// The logit and its derivatives in all parameters, layer by layer, by the chain rule.
 struct Slope {
   double logit = 0;
@@ -87,8 +99,13 @@ Slope slope_of(const Network& network, const Vector& z) {
   for (std::size_t l = network.layers.size(); l-- > 0;) {
     const Layer& layer = network.layers[l];
     Vector before = Vector::Zero(inputs[l].size());
+    const bool is_sparse = !network.groups.empty() && l + 1 < network.layers.size();
+    const std::vector<std::size_t> owners = owners_of_inputs(network, l);
     for (Index i = 0; i < back.size(); ++i) {
+      const auto owner = static_cast<std::size_t>(i) * network.groups.size() /
+                         static_cast<std::size_t>(back.size());
       for (Index j = 0; j < before.size(); ++j) {
+        if (is_sparse && owners[static_cast<std::size_t>(j)] != owner) continue;
         entries.push_back(back(i) * inputs[l](j));
         before(j) += back(i) * layer.weights(i, j);
       }
