@@ -146,7 +146,7 @@ void SequentialQuadratic::Search::quadratic_step(SmoothConstraints& constraints)
       multipliers_.maxCoeff() > 0 && constraints.curvature_root(multipliers_, root_);
   const auto size = static_cast<Index>(moves_.size());
   const Index rows = curved ? root_.rows() : 0;
-  if (quadratic_.root.rows() != rows) quadratic_.root.resize(rows, size);
+  quadratic_.root.resize(rows, size);
   for (Index a = 0; a < size; ++a) {
     const Index i = moves_[static_cast<std::size_t>(a)];
     if (curved) quadratic_.root.col(a) = root_.col(i);
