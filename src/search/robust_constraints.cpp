@@ -55,7 +55,7 @@ bool RobustConstraints::curvature_root(const Vector& multipliers, Matrix& root) 
     rows += spread_root_.rows();
   }
   if (root.rows() != rows) root.conservativeResize(rows, root.cols());
-  return true;
+  return rows > 0;  // rules alone are straight
 }
 
 double RobustConstraints::smallest(VectorArg x) {
