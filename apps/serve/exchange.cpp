@@ -1,7 +1,6 @@
 #include "exchange.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <new>
 #include <utility>
 
@@ -27,19 +26,16 @@ Placed split_place(const std::string& text) {
 }
 
 /// Messages of the library begin with where they are about: «request: options.lock: found …»,
-/// «people:3: column …», «people: line 3: …», where rows are counted from 1.
+/// «people: row 3: column …», where rows are counted from 0.
 Placed placed(const std::string& text) {
   constexpr std::string_view request = "request: ";
   if (text.starts_with(request)) return split_place(text.substr(request.size()));
-  for (const std::string_view line : {"people: line ", "people:"}) {
-    if (!text.starts_with(line)) continue;
-    const std::size_t end = text.find(": ", line.size());
-    std::size_t row = 0;
-    const auto [last, error] =
-        std::from_chars(text.data() + line.size(), text.data() + text.size(), row);
-    if (error != std::errc() || last != text.data() + std::min(end, text.size())) continue;
-    return {.where = fmt::format("people[{}]", row == 0 ? 0 : row - 1),
-            .message = text.substr(std::min(text.size(), end + 2))};
+  constexpr std::string_view people = "people: row ";
+  if (text.starts_with(people)) {
+    const std::size_t end = text.find(": ", people.size());
+    if (end != std::string::npos)
+      return {.where = fmt::format("people[{}]", text.substr(people.size(), end - people.size())),
+              .message = text.substr(end + 2)};
   }
   return split_place(text).where == "people" ? split_place(text) : Placed{.message = text};
 }

@@ -78,7 +78,7 @@ MISTAKES = (
     (EXPLAIN + "--threshold 0.7", DONE, "--threshold 0.7 is a logit", "write --threshold p=0.7"),
     (EXPLAIN + "--threshold 70%", WRONG_USAGE, 'found "70%"', "a probability such as p=0.7"),
     (EXPLAIN + "--threshold p=70", WRONG_USAGE, 'found "p=70"', "e.g. p=0.7"),
-    ("explain m.json people.csv --id who --epsilon 1", DONE, "nobody who is declined will get an answer", "give a smaller one"),
+    ("explain m.json people.csv --id who --epsilon 1", DONE, "whoever is declined by one of them will get no answer", "give a smaller one"),
     ("explain m.json people.csv --id who --epsilon -0.1", WRONG_USAGE, 'found "-0.1"', "such as 0.01"),
     ("explain m.json people.csv --id who --epsilon 5,5%", WRONG_USAGE, 'found "5,5%"', "such as 10%"),
     ("explain m.json people.csv --id who --epsilon survival:0.95", WRONG_USAGE, 'found "survival:0.95"', "e.g. survival:95%"),
