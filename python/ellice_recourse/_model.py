@@ -58,7 +58,7 @@ class Model:
         return self._core.objective
 
     def logits(self, table: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """The score of each row: a logit, or of several classes one score each."""
+        """The score that decides about each row: a logit, or of several classes one score each."""
         scores = self._core.scores(frame_of(table, self.features, self.schema.get("drop", [])))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 

@@ -11,6 +11,7 @@
 #include "ellice/model/training.hpp"
 #include "ellice/request/query_reader.hpp"
 #include "keywords.hpp"
+#include "model/deciding.hpp"
 #include "objects.hpp"
 #include "work.hpp"
 
@@ -115,7 +116,7 @@ HeldModel with_schema(const HeldModel& model, const std::string& text) {
   return held(std::move(changed));
 }
 
-/// What the model gives each row: one logit, or a score for each class.
+/// What decides gives each row: one logit, or a score for each class.
 nb::ndarray<nb::numpy, double, nb::ndim<2>> scores(const HeldModel& held, const HeldFrame& frame) {
   const Model& model = *held.model;
   const auto rows = frame.frame.rows();
@@ -126,11 +127,12 @@ nb::ndarray<nb::numpy, double, nb::ndim<2>> scores(const HeldModel& held, const 
     FrameSource source(frame.frame, model.schema());
     QueryReader reader(model, source, std::nullopt, QueryReader::OnError::stop);
     constexpr std::size_t block_rows = 8192;
+    const Network network = deciding_network(model);
     Vector z(model.encoder.columns());
     for (std::size_t before = 0; before < rows; before += block_rows) {
       for (const Query& query : reader.next(block_rows).queries) {
         model.encoder.encode({query.raw.data(), static_cast<std::size_t>(query.raw.size())}, z);
-        const Vector given = model.network.scores(z);
+        const Vector given = network.scores(z);
         std::copy(given.begin(), given.end(),
                   values->begin() + static_cast<std::ptrdiff_t>(query.index * outputs));
       }
@@ -158,7 +160,10 @@ void bind_models(nb::module_& module) {
       .def_prop_ro("sha256", [](const HeldModel& held) { return held.model->sha256; })
       .def_prop_ro("classes", [](const HeldModel& held) { return held.model->decision.classes; })
       .def_prop_ro("threshold",
-                   [](const HeldModel& held) { return held.model->decision.threshold; })
+                   [](const HeldModel& held) {
+                     const Model& model = *held.model;
+                     return model.deployed ? model.deployed->threshold : model.decision.threshold;
+                   })
       .def_prop_ro("excess",
                    [](const HeldModel& held) -> std::optional<double> {
                      if (!held.model->deployed) return std::nullopt;

@@ -1,4 +1,4 @@
-"""Notebooks run and show what they hold, the reference is that of the docstrings, and importing the package is quick."""
+"""Notebooks run and show what they hold, the reference is that of the docstrings, and importing the package brings no other with it."""
 
 import os
 import pathlib
@@ -30,8 +30,6 @@ def test_the_reference_is_up_to_date():
 
 
 def test_the_package_brings_no_other_with_it():
-    code = ("import sys, time, ellice_recourse; "
-            "assert not {'numpy', 'pandas', 'sklearn', 'matplotlib', 'polars', 'pyarrow'} & set(sys.modules), sys.modules.keys(); "
-            "print(time.process_time())")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
-    assert float(done.stdout) < 0.3  # processor time, the interpreter's own included
+    code = ("import sys, ellice_recourse; "
+            "assert not {'numpy', 'pandas', 'sklearn', 'matplotlib', 'polars', 'pyarrow'} & set(sys.modules), sys.modules.keys()")
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)

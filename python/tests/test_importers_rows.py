@@ -211,6 +211,7 @@ def test_onnx_scores_as_onnxruntime_does(name):
     assert again.features == model.features
     deployed = json.loads(model.to_json())["deployed"]
     assert deployed["precision"] == "float32"
+    assert np.allclose(model.predict_proba(data[model.features].head(40))[:, 1], known["output"], atol=1e-5)
     answers = el.Explainer(model, epsilon="0.1%", set="last-layer").explain(data[model.features].head(40))
     assert len(answers) == 40 and answers.verify()
 

@@ -33,7 +33,7 @@ KNOWN = {}
 
 # Given with every command, or of other tests.
 LEFT_OUT = {"output", "help", "help-all", "dataset", "letter-messages"}
-WITH_EQUALS = {"F=LO:HI", "F=DIRECTION", "T|p=P"}
+WITH_EQUALS = {"F=LO:HI", "F=W", "F=DIRECTION", "T|p=P"}
 FILES = {"data": "rows.csv", "ensemble": "model.json", "constraints": "constraints.yaml", "reason-codes": "codes.yaml",
          "letter-template": "letter.html"}
 REFITTED = "refitted.json"
@@ -89,6 +89,8 @@ class Option:
             "COLUMN": [dice.choice(case.columns), "nothing"],
             "F,...": [dice.choice(case.columns), ",".join(case.columns[:3])],
             "F=LO:HI": [f"{dice.choice(case.columns)}=0:{dice.choice(['1', '1e9', '-1', ''])}"],
+            "F=W": [f"{dice.choice(case.columns)}={dice.choice(['0.25', '4', '0', 'much'])}"],
+            "RULE": [f"{dice.choice(case.columns)} <= {dice.choice(['1', '-1', '1e9', dice.choice(case.columns)])}", "if"],
             "F=DIRECTION": [f"{dice.choice(case.columns)}={dice.choice(['increase', 'decrease', 'any', 'up'])}"],
         }.get(kind)
         if self.name == "refit":
