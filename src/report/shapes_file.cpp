@@ -48,6 +48,14 @@ Monotone way_of(const Model& model, std::size_t feature) {
 Figure figure_of(const Shapes& shapes, const Model& model) {
   Figure figure{.title = "Shape functions with their bands",
                 .columns = std::min(panel_columns, static_cast<int>(shapes.shapes.size()))};
+  // One scale for all: what a feature adds is to be compared with what others add.
+  double low = 0;
+  double high = 0;
+  for (const Shape& shape : shapes.shapes) {
+    low = std::min(low, (shape.contribution - shape.spread).minCoeff());
+    high = std::max(high, (shape.contribution + shape.spread).maxCoeff());
+  }
+  const double air = high > low ? 0.04 * (high - low) : 1;
   for (const std::size_t j : by_range(shapes)) {
     const Shape& shape = shapes.shapes[j];
     const Feature& feature = model.schema().features[shape.feature];
@@ -60,6 +68,7 @@ Figure figure_of(const Shapes& shapes, const Model& model) {
     }
     Figure::Panel panel{.title = feature.title(),
                         .x = {.label = feature.unit, .names = shape.names},
+                        .y = {.low = low - air, .high = high + air},
                         .series = {std::move(series)}};
     if (!shape.names.empty()) {
       panel.x.low = -0.5;
