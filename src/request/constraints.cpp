@@ -203,7 +203,7 @@ Schema wished(const Schema& schema, const Constraints& constraints) {
   for (const std::string& rule : constraints.rules) text["constraints"].push_back(rule);
   for (const auto& [name, weight] : constraints.weights) {
     if (!schema.find(name)) {
-      fail(ErrorCode::argument, "unknown feature \"{}\" in `weights`; {}", name,
+      fail(ErrorCode::argument, "unknown feature \"{}\" among the weights; {}", name,
            suggestion(name, feature_names(schema)));
     }
     require(std::isfinite(weight), "the weight of {} is not finite", name);
