@@ -15,6 +15,10 @@ namespace ellice {
 
 namespace {
 
+/// What the rounding of all layers in extended precision may add up to, relative to sums in which
+/// nothing cancels, in units of the margin of reaches() (theory.md, Result 25).
+constexpr long double rounding_share = 0x1p-13L;
+
 /// A part's score of the centre and of its worst head.
 struct PartScore {
   long double logit = 0;
@@ -35,6 +39,8 @@ class SeenRow {
     if (model_ != &model) see(model, model.encoder.encode(*point_));
     return features_;
   }
+  /// What rounding of those of the last model is measured by; empty where they are the row itself.
+  [[nodiscard]] const LongVector& sizes() const { return sizes_; }
 
  private:
   void see(const Model& model, VectorArg encoded) {
@@ -42,12 +48,14 @@ class SeenRow {
     if (model.network.is_linear()) {
       features_.resize(encoded.size() + 1);
       features_.head(encoded.size()) = encoded.cast<long double>();
+      sizes_.resize(0);
     } else {
-      const LongVector last =
-          extended_pass(model.network, parameter_vector(model.network).cast<long double>(), encoded)
-              .inputs.back();
+      const ExtendedPass pass = extended_pass(
+          model.network, parameter_vector(model.network).cast<long double>(), encoded);
+      const LongVector& last = pass.inputs.back();
       features_.resize(last.size() + 1);
       features_.head(last.size()) = last;
+      sizes_ = pass.sizes.back();
     }
     features_[features_.size() - 1] = 1;
   }
@@ -55,7 +63,17 @@ class SeenRow {
   const RawRow* point_;
   const Model* model_ = nullptr;
   LongVector features_;
+  LongVector sizes_;
 };
+
+/// What rounding of the features does to the score of a head, class by class where it has several.
+long double rounding_size(const LongVector& sizes, const LongVector& head) {
+  const Index p = sizes.size() + 1;
+  long double result = 0;
+  for (Index first = 0; first < head.size(); first += p)
+    result += sizes.dot(head.segment(first, p - 1).cwiseAbs());
+  return result;
+}
 
 /// Whether doubles show that a linear model's own score is below the threshold (theory.md,
 /// Result 65): what is declined clearly needs no more.
@@ -88,6 +106,12 @@ std::optional<PartScore> score(const Part& part, SeenRow& row, double threshold,
   result.robust = worst.robust;
   result.scale += result.logit - worst.robust;
   result.worst = std::move(worst.model);
+  if (row.sizes().size() > 0) {
+    const LongVector own = part.set->center().cast<long double>();
+    result.scale =
+        std::max(result.scale, rounding_share * (rounding_size(row.sizes(), own) +
+                                                 rounding_size(row.sizes(), result.worst)));
+  }
   return result;
 }
 
@@ -96,7 +120,8 @@ struct WorstNetwork {
   long double logit = 0;
   long double robust = 0;  // of the linearised network
   long double real = 0;
-  long double scale = 0;  // of their rounding
+  long double scale = 0;  // of its rounding
+  long double real_scale = 0;
   bool on_kink = false;
 };
 
@@ -107,8 +132,8 @@ WorstNetwork worst_network(const Model& model, const SetChoice& choice, double e
   const ExtendedPass pass = extended_pass(network, parameters, encoded);
   const LongVector jacobian = extended_jacobian(network, parameters, pass);
   const long double damping = choice.kind == SetKind::full ? *choice.damping : 1;
-  LongVector solved = jacobian / damping;  // v
-  long double square = jacobian.squaredNorm() / damping;
+  LongVector rest = jacobian;  // J − Uy
+  long double along = 0;       // Σ y²/e
   if (choice.kind == SetKind::full && model.curvature.full->values.size() > 0) {
     const GaussNewton& curvature = *model.curvature.full;
     const LongVector e = curvature.values.cast<long double>();
@@ -117,22 +142,26 @@ WorstNetwork worst_network(const Model& model, const SetChoice& choice, double e
       if (jacobian(k) == 0) continue;  // three quarters of them in a deep relu network
       c += jacobian(k) * curvature.vectors.row(k).transpose().cast<long double>();
     }
-    LongVector weighted = c;  // q∘c
-    for (Index k = 0; k < e.size(); ++k) weighted(k) *= e(k) / (damping * (e(k) + damping));
-    square = std::max(square - c.dot(weighted),
-                      jacobian.squaredNorm() / (damping + e.maxCoeff()));  // as in full_set.cpp
-    for (Index k = 0; k < solved.size(); ++k) {
-      solved(k) -= curvature.vectors.row(k).transpose().cast<long double>().dot(weighted);
-    }
+    const LongVector share = c.cwiseQuotient((e.array() + damping).matrix());
+    const LongVector y = e.cwiseProduct(share);
+    along = share.dot(y);
+    for (Index k = 0; k < rest.size(); ++k)
+      rest(k) -= curvature.vectors.row(k).transpose().cast<long double>().dot(y);
   }
-  const long double spread = std::sqrt(square);
+  // From above for any y, and without a difference of squares (theory.md, Result 25).
+  const long double spread = std::sqrt(rest.squaredNorm() / damping + along);
   const long double radius = std::sqrt(2 * static_cast<long double>(epsilon));
   const ExtendedPass worst =
-      extended_pass(network, parameters - (radius / spread) * solved, encoded);
+      extended_pass(network, parameters - (radius / (spread * damping)) * rest, encoded);
+  // Rounding of J − Uy moves the worst parameters, and through J the real logit.
+  const long double slope = jacobian_size(network, parameters, pass) / std::sqrt(damping);
+  const long double margin = radius * spread;
   return {.logit = pass.logit,
-          .robust = pass.logit - radius * spread,
+          .robust = pass.logit - margin,
           .real = worst.logit,
-          .scale = std::max(pass.scale, worst.scale) + radius * spread,
+          .scale = std::max(pass.scale + margin, rounding_share * (pass.size + radius * slope)),
+          .real_scale = std::max(worst.scale + margin,
+                                 rounding_share * (worst.size + radius * slope * slope / spread)),
           .on_kink = pass.on_kink};
 }
 
@@ -251,7 +280,8 @@ std::optional<Certificate> Certifier::certify_parts(const RawRow& point, const V
 std::optional<Certificate> Certifier::certify_first_order(const RawRow& point,
                                                           const Vector& encoded) const {
   const WorstNetwork worst = worst_network(*model_, choice_, epsilon_, encoded);
-  if (worst.on_kink || !reaches(worst.robust, worst.scale) || !reaches(worst.real, worst.scale)) {
+  if (worst.on_kink || !reaches(worst.robust, worst.scale) ||
+      !reaches(worst.real, worst.real_scale)) {
     return std::nullopt;
   }
   Certificate result = blank(point, encoded);

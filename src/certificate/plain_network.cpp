@@ -100,8 +100,49 @@ long double PlainNetwork::logit(VectorArg x) const {
   return sum(layers_.back().units.front(), activations(x).back());
 }
 
-long double PlainNetwork::logit_scale(VectorArg x) const {
-  return sum_of_sizes(layers_.back().units.front(), activations(x).back());
+std::vector<long double> PlainNetwork::layer_sizes(const PlainLayer& layer,
+                                                   const std::vector<long double>& inputs) {
+  std::vector<long double> result;
+  for (const Unit& unit : layer.units) {
+    const long double more = layer.activation == Activation::sigmoid ? 1 : 0;
+    result.push_back(sum_of_sizes(unit, inputs) + more);
+  }
+  return result;
+}
+
+std::vector<std::vector<long double>> PlainNetwork::sizes(VectorArg x) const {
+  std::vector<std::vector<long double>> result(1);
+  for (const double value : x) result.front().push_back(std::abs(value));
+  for (std::size_t l = 0; l + 1 < layers_.size(); ++l)
+    result.push_back(layer_sizes(layers_[l], result.back()));
+  return result;
+}
+
+long double PlainNetwork::logit_size(VectorArg x) const {
+  return layer_sizes(layers_.back(), sizes(x).back()).front();
+}
+
+long double PlainNetwork::jacobian_size(VectorArg x) const {
+  const std::vector<std::vector<long double>> below = sizes(x);
+  std::vector<long double> delta = {1};
+  long double square = 0;
+  for (std::size_t l = layers_.size(); l-- > 0;) {
+    long double inputs = 1;
+    for (const long double size : below[l]) inputs += size * size;
+    for (const long double size : delta) square += size * size * inputs;
+    if (l == 0) break;
+    std::vector<long double> next(below[l].size(), 0);
+    for (std::size_t k = 0; k < delta.size(); ++k) {
+      const Unit& unit = layers_[l].units[k];
+      for (std::size_t i = 0; i < unit.weights.size(); ++i)
+        next[unit.first + i] += std::abs(unit.weights[i]) * delta[k];
+    }
+    const Activation kind = layers_[l - 1].activation;
+    const bool is_curved = kind == Activation::tanh || kind == Activation::sigmoid;
+    for (std::size_t i = 0; is_curved && i < next.size(); ++i) next[i] *= 1 + 2 * below[l][i];
+    delta = std::move(next);
+  }
+  return std::sqrt(square);
 }
 
 std::vector<long double> PlainNetwork::jacobian(VectorArg x) const {

@@ -16,9 +16,11 @@ class PlainNetwork {
 
   /// [a_{L−1}; 1].
   [[nodiscard]] std::vector<long double> features_and_one(VectorArg x) const;
-  /// What the head adds up, and the sum of the sizes of its terms.
   [[nodiscard]] long double logit(VectorArg x) const;
-  [[nodiscard]] long double logit_scale(VectorArg x) const;
+  /// What rounding of all layers is measured by: their sums as if nothing cancelled, of the logit
+  /// and of the root of the sum of squares of its derivatives.
+  [[nodiscard]] long double logit_size(VectorArg x) const;
+  [[nodiscard]] long double jacobian_size(VectorArg x) const;
   /// The derivative of the logit in all parameters, in the order of parameter_vector().
   [[nodiscard]] std::vector<long double> jacobian(VectorArg x) const;
   /// Whether rounding alone says on which side of its kink a relu unit is: both slopes are then
@@ -41,6 +43,11 @@ class PlainNetwork {
   /// What a unit adds up, and the sum of the sizes of its terms.
   static long double sum(const Unit& unit, const std::vector<long double>& inputs);
   static long double sum_of_sizes(const Unit& unit, const std::vector<long double>& inputs);
+  /// Sizes of what the units of a layer add up, from those of their inputs.
+  static std::vector<long double> layer_sizes(const PlainLayer& layer,
+                                              const std::vector<long double>& inputs);
+  /// A_0 … A_{L−1}.
+  [[nodiscard]] std::vector<std::vector<long double>> sizes(VectorArg x) const;
   /// a_0 … a_{L−1}.
   [[nodiscard]] std::vector<std::vector<long double>> activations(VectorArg x) const;
 

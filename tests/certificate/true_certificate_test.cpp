@@ -14,18 +14,18 @@
 namespace ellice {
 namespace {
 
-struct Issued {
+struct TrueIssued {
   Model model = {};
   StoredRows rows = {};
   Certificate certificate = {};
 };
 
 /// The first row of the embedded data that is robust over the true set, and not by far.
-Issued issue(TrainingOptions options = {}, double epsilon = 0.01) {
+TrueIssued issue_over_true_set(TrainingOptions options = {}, double epsilon = 0.01) {
   const Dataset data = lending_dataset(400, 1);
   options.folds = 0;
   options.store_rows = true;
-  Issued result{.model = train(data, {}, options).model};
+  TrueIssued result{.model = train(data, {}, options).model};
   result.rows = *result.model.rows;
   result.model.rows.reset();
   const Certifier certifier(result.model, {.kind = SetKind::true_set, .rows = &result.rows},
@@ -53,7 +53,7 @@ TrainingOptions with_factors(bool penalize_bias) {
   return options;
 }
 
-Verification verify(const Issued& issued, const Certificate& certificate) {
+Verification verify(const TrueIssued& issued, const Certificate& certificate) {
   const Json json =
       parse_json(to_text(to_json(certificate, issued.model.schema())), "certificate.json");
   return Verifier(issued.model, {}, &issued.rows)
@@ -69,7 +69,7 @@ TEST(TrueCertificate, HoldsAfterTheWayThroughItsFile) {
         TrainingOptions{.penalize_bias = false}, network,
         TrainingOptions{.class_weight = ClassWeight::balanced}, with_factors(true),
         with_factors(false)}) {
-    const Issued issued = issue(options);
+    const TrueIssued issued = issue_over_true_set(options);
     const Verification verification = verify(issued, issued.certificate);
     EXPECT_TRUE(verification.holds()) << verification.failures.front();
     EXPECT_NEAR(verification.robust_logit, issued.certificate.robust_logit, 1e-10);
@@ -81,7 +81,7 @@ TEST(TrueCertificate, HoldsAfterTheWayThroughItsFile) {
 }
 
 TEST(TrueCertificate, TamperingIsFound) {
-  const Issued issued = issue();
+  const TrueIssued issued = issue_over_true_set();
   const std::vector<std::pair<const char*, std::function<void(Certificate&)>>> changes = {
       {"epsilon", [](Certificate& c) { c.epsilon *= 1.01; }},
       {"smaller epsilon", [](Certificate& c) { c.epsilon *= 0.99; }},
@@ -100,7 +100,7 @@ TEST(TrueCertificate, TamperingIsFound) {
 }
 
 TEST(TrueCertificate, AFailureCarriesTheModelThatBreaksTheRow) {
-  const Issued issued = issue();
+  const TrueIssued issued = issue_over_true_set();
   Certificate tampered = issued.certificate;
   tampered.threshold = issued.certificate.robust_logit + 0.1;
   const Verification verification = verify(issued, tampered);
@@ -113,7 +113,8 @@ TEST(TrueCertificate, AFailureCarriesTheModelThatBreaksTheRow) {
 }
 
 TEST(TrueCertificate, NeedsTheWeightsOfItsModel) {
-  const Issued issued = issue({.penalize_bias = false, .class_weight = ClassWeight::balanced});
+  const TrueIssued issued =
+      issue_over_true_set({.penalize_bias = false, .class_weight = ClassWeight::balanced});
   ASSERT_TRUE(verify(issued, issued.certificate).holds());
   const auto is_refused = [&](const StoredRows& rows) {
     try {
@@ -138,7 +139,7 @@ TEST(TrueCertificate, NeedsTheWeightsOfItsModel) {
 }
 
 TEST(TrueCertificate, NeedsTheRowsOfItsModel) {
-  const Issued issued = issue();
+  const TrueIssued issued = issue_over_true_set();
   EXPECT_THROW((void)Verifier(issued.model).verify(issued.certificate), Error);
   StoredRows other = issued.rows;
   other.labels[0] = 1 - other.labels[0];
