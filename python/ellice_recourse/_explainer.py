@@ -26,7 +26,7 @@ class Explainer:
 
     Options are keywords (``help(ellice_recourse.options)`` lists them); those of ``explain`` stand over those given
     here. ``immutable`` and ``lock`` name features that keep their values, ``bounds`` and ``direction`` limit them,
-    ``step``, ``weight`` and ``allowed`` change the schema and so the hash of ``explainer.model``. ``data`` is the
+    ``rules`` (``"debt <= 0.3 * income"``) and ``weights`` hold for the run. ``step``, ``weight`` and ``allowed`` change the schema and so the hash of ``explainer.model``. ``data`` is the
     labelled table that the model was trained on, for what needs it.
     """
 
@@ -204,7 +204,9 @@ class Explainer:
             return self._prepared[key]
         locked = [*_names("immutable", merged.pop("immutable", ())), *_names("lock", merged.pop("lock", ()))]
         constraints: dict[str, Any] = {"lock": locked} if locked else {}
-        for name in ("bounds", "direction", "queries"):
+        if (rules := merged.pop("rules", None)) is not None:
+            constraints["rules"] = _names("rules", rules)
+        for name in ("bounds", "direction", "queries", "weights"):
             value = merged.pop(name, None)
             if value is None:
                 continue

@@ -49,6 +49,10 @@ _BEYOND = """\
     \"\"\"which way a feature may go\"\"\"
     queries: Mapping[int, Mapping[str, Any]]
     \"\"\"further lock, bounds and direction by row\"\"\"
+    rules: Sequence[str]
+    \"\"\"further rules that a plan keeps, as in a schema\"\"\"
+    weights: Mapping[str, float]
+    \"\"\"factor on the cost of a feature in this run\"\"\"
     step: Mapping[str, float]
     \"\"\"multiples that a feature takes (Explainer only)\"\"\"
     weight: Mapping[str, float]

@@ -102,9 +102,9 @@ ExplainRequest request_of(std::shared_ptr<const Model> model, nb::dict keywords,
                            read_field(name, nb::handle(open[key]), range, value);
                            nb::del(open[key]);
                          });
-  for (const char* const own :
-       {"lock", "immutable", "bounds", "direction", "queries", "step", "weight", "allowed",
-        "target", "ensemble", "data", "reason_codes", "threads", "progress", "id", "on_error"})
+  for (const char* const own : {"lock", "immutable", "bounds", "direction", "queries", "rules",
+                                "weights", "step", "weight", "allowed", "target", "ensemble",
+                                "data", "reason_codes", "threads", "progress", "id", "on_error"})
     known.emplace_back(own);
   for (const auto& [key, value] : open)
     unknown_keyword("explaining", nb::cast<std::string>(key), known);

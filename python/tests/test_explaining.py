@@ -24,6 +24,10 @@ ASKED = {
         ["--epsilon", "1%", "--lock", "income", "--bounds", "debt=:30000", "--bounds", "savings=0:90000",
          "--direction", "loan_amount=decrease", "--horizon", "24 months"],
     ),
+    "wishes": (
+        {"epsilon": "1%", "rules": ["debt <= 0.5 * income"], "weights": {"income": 4, "savings": 0.5}},
+        ["--epsilon", "1%", "--rule", "debt <= 0.5 * income", "--weight", "income=4", "--weight", "savings=0.5"],
+    ),
     "cost": ({"epsilon": "1%", "cost": "l1", "range": "off"}, ["--epsilon", "1%", "--cost", "l1", "--range", "off"]),
     "threshold": ({"epsilon": "1%", "threshold": "p=0.6"}, ["--epsilon", "1%", "--threshold", "p=0.6"]),
     "gradient": (
