@@ -17,8 +17,6 @@
 
 namespace ellice {
 
-namespace {
-
 /// The bytes of a file, counted and hashed as they pass.
 class HashedFile {
  public:
@@ -65,6 +63,8 @@ class HashedFile {
   Sha256 hash_;
   std::string digest_;
 };
+
+namespace {
 
 bool is_blank(char c) {
   return c == ' ' || c == '\t';

@@ -6,15 +6,15 @@
 namespace ellice {
 
 void ColumnGroup::add(std::span<const std::string_view> cells) {
-  std::size_t ones = 0;
+  std::size_t marked = 0;
   for (const std::size_t column : columns) {
     if (cells[column] == "1") {
-      ++ones;
+      ++marked;
     } else if (cells[column] != "0") {
       exact = false;
     }
   }
-  exact = exact && ones == 1;
+  exact = exact && marked == 1;
 }
 
 std::vector<ColumnGroup> possible_groups(const std::vector<std::string>& header,

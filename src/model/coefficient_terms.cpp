@@ -224,7 +224,7 @@ class Matching {
     if (std::find(result_.column.begin(), result_.column.end(), std::optional(column)) !=
         result_.column.end())
       return;
-    for (const std::size_t level : {1, 0}) {
+    for (const std::size_t level : {1U, 0U}) {
       const std::optional<std::size_t> term = find_level(feature, level);
       if (!term) continue;
       take(*term, column, feature);

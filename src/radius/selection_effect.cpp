@@ -49,13 +49,13 @@ Vector unit(const RetrainedHead& retrained, const Vector& x, Sampling::Estimate 
 }
 
 /// The answer as the nearest point of a box, if that may be what it is.
-std::optional<NearestPoint> nearest_point(const Problem& problem, const FeasibleSet& feasible,
-                                          const Vector& point) {
+std::optional<StationaryPoint> nearest_point(const Problem& problem, const FeasibleSet& feasible,
+                                             const Vector& point) {
   const Encoder& encoder = problem.model->encoder;
   if (is_discrete(encoder.schema()) || problem.cost.sparsity_weight != 0) return std::nullopt;
   const Vector weights = column_weights(encoder);
   const CostPrices prices = prices_of(problem.cost.kind);
-  NearestPoint result{
+  StationaryPoint result{
       .query = feasible.query(),
       .point = point,
       .squares = prices.squares ? Vector(2 * weights) : Vector::Zero(weights.size()),

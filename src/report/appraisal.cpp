@@ -32,7 +32,7 @@ double Appraiser::epsilon_of(const Answer& answer) const {
   return answer.certificate ? answer.certificate->epsilon : epsilon_;
 }
 
-Judgement Appraiser::before(const Answer& answer) const {
+Appraisal Appraiser::before(const Answer& answer) const {
   const Vector x = model_->encoder.encode(answer.query);
   const double epsilon = epsilon_of(answer);
   const double kappa = std::sqrt(2 * epsilon);
@@ -59,7 +59,7 @@ const Question& Appraiser::question_of(const Answer& answer) const {
   return questions_.front();
 }
 
-Judgement Appraiser::after(const Answer& answer) const {
+Appraisal Appraiser::after(const Answer& answer) const {
   return {.logit = answer.logit, .penalty = answer.logit - answer.robust_logit};
 }
 

@@ -14,7 +14,7 @@
 namespace ellice {
 
 /// How the models judge one row.
-struct Judgement {
+struct Appraisal {
   double logit = 0;    // of the base model
   double penalty = 0;  // what the worst model of the set takes away
   [[nodiscard]] double robust_logit() const { return logit - penalty; }
@@ -36,9 +36,9 @@ class Appraiser {
   [[nodiscard]] double epsilon_of(const Answer& answer) const;
   /// The query's standing; with many classes the lead of the answer's class over the best of those
   /// that it must beat. The answer must have a query.
-  [[nodiscard]] Judgement before(const Answer& answer) const;
+  [[nodiscard]] Appraisal before(const Answer& answer) const;
   /// The counterfactual's standing, from the numbers that the answer carries.
-  [[nodiscard]] Judgement after(const Answer& answer) const;
+  [[nodiscard]] Appraisal after(const Answer& answer) const;
 
   /// What a logit is called and how it is shown: as a probability for the logistic loss, which
   /// models one, as it is for others.

@@ -95,7 +95,7 @@ std::string change_table(const Schema& schema, const RawRow& from, const RawRow&
 }
 
 std::string standings(const Answer& answer, const Appraiser& appraiser) {
-  const Judgement now = appraiser.before(answer), then = appraiser.after(answer);
+  const Appraisal now = appraiser.before(answer), then = appraiser.after(answer);
   TextTable table({left, right, right});
   table.header({appraiser.scale_name(), "now", "after"});
   table.row(

@@ -12,16 +12,19 @@ constexpr std::size_t most_shares = 16;  // of a layer
 constexpr Index bits = 64;
 
 /// Four blocks at a time stay in registers while the rows pass by.
-template <int blocks>
+template <std::size_t blocks>
 void add_blocks(const std::vector<const double*>& rows, const std::vector<double>& factors,
                 Index first, double* sum) {
+  constexpr auto lane_count = static_cast<std::size_t>(row_lanes);
   std::array<RowLanes, blocks> parts;
-  for (int b = 0; b < blocks; ++b) parts[b] = RowLanesMap(sum + first + b * row_lanes);
+  for (std::size_t b = 0; b < blocks; ++b) parts[b] = RowLanesMap(sum + first + b * lane_count);
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const double* row = rows[k] + first;
-    for (int b = 0; b < blocks; ++b) parts[b] += factors[k] * RowLanesMap(row + b * row_lanes);
+    for (std::size_t b = 0; b < blocks; ++b)
+      parts[b] += factors[k] * RowLanesMap(row + b * lane_count);
   }
-  for (int b = 0; b < blocks; ++b) Eigen::Map<RowLanes>(sum + first + b * row_lanes) = parts[b];
+  for (std::size_t b = 0; b < blocks; ++b)
+    Eigen::Map<RowLanes>(sum + first + b * lane_count) = parts[b];
 }
 
 /// The place of a pattern among those that are remembered, from word `from` on; else their number.

@@ -22,7 +22,7 @@ struct Motion {
 };
 
 /// D(x−x0) + c·sign(x−x0) on the free coordinates.
-Vector pull_of(const NearestPoint& nearest) {
+Vector pull_of(const StationaryPoint& nearest) {
   Vector pull(static_cast<Index>(nearest.free.size()));
   for (Index k = 0; k < pull.size(); ++k) {
     const Index i = nearest.free[static_cast<std::size_t>(k)];
@@ -34,7 +34,7 @@ Vector pull_of(const NearestPoint& nearest) {
 }
 
 std::optional<Motion> motion_of(const RetrainedHead& retrained, const Vector& head,
-                                const NearestPoint& nearest, double threshold) {
+                                const StationaryPoint& nearest, double threshold) {
   const std::vector<Index>& free = nearest.free;
   const Vector x = with_one(nearest.point);
   const double margin = head.dot(x) - threshold;
@@ -67,9 +67,10 @@ std::optional<Motion> motion_of(const RetrainedHead& retrained, const Vector& he
   return motion;
 }
 
-/// tr(VJ) − x̃ᵀVJVx̃/(x̃ᵀVx̃).
-double shift_of(const Motion& motion, const std::vector<Index>& free, const Matrix& covariance,
-                const Vector& x) {
+/// tr(VJ) − x̃ᵀVJVx̃/(x̃ᵀVx̃); nothing where rounding of the two is all that is left of it, as for
+/// somebody very far away.
+std::optional<double> shift_of(const Motion& motion, const std::vector<Index>& free,
+                               const Matrix& covariance, const Vector& x) {
   const Matrix rows = covariance(free, Eigen::all);
   const double trace =
       motion.multiplier * motion.inverse.cwiseProduct(rows(Eigen::all, free)).sum() +
@@ -80,20 +81,25 @@ double shift_of(const Motion& motion, const std::vector<Index>& free, const Matr
   const Vector here = all(free);
   const double along_itself = motion.multiplier * here.dot(motion.inverse * here) +
                               here.dot(motion.along) * motion.across.dot(all);
+  constexpr double largest = 1e9;  // of which doubles leave six digits behind the point
+  if (!(std::abs(trace) + std::abs(along_itself / variance) <= largest)) return std::nullopt;
   return trace - along_itself / variance;
 }
 
 }  // namespace
 
 std::optional<SelectionShifts> selection_shifts(const RetrainedHead& retrained, const Vector& head,
-                                                const NearestPoint& nearest, double threshold) {
+                                                const StationaryPoint& nearest, double threshold) {
   SelectionShifts shifts = retrained.person_shift(head.dot(with_one(nearest.query)));
   if (nearest.free.empty()) return shifts;  // whatever the model, the point stays
   const std::optional<Motion> motion = motion_of(retrained, head, nearest, threshold);
   if (!motion) return std::nullopt;
   const Vector x = with_one(nearest.point);
-  for (const Sampling::Estimate k : {Sampling::bold, Sampling::middle, Sampling::cautious})
-    shifts[k] += shift_of(*motion, nearest.free, retrained.covariance(k), x);
+  for (const Sampling::Estimate k : {Sampling::bold, Sampling::middle, Sampling::cautious}) {
+    const std::optional<double> shift = shift_of(*motion, nearest.free, retrained.covariance(k), x);
+    if (!shift) return std::nullopt;
+    shifts[k] += *shift;
+  }
   return shifts;
 }
 

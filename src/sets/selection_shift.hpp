@@ -9,7 +9,7 @@ namespace ellice {
 
 /// An answer as the nearest robust point (theory.md, Result 6 and Result 35): it minimises
 /// Σ ½Dᵢ(xᵢ−x0ᵢ)² + cᵢ|xᵢ−x0ᵢ| over a box and the robust points.
-struct NearestPoint {
+struct StationaryPoint {
   Vector query = {};  // x0, model space
   Vector point = {};  // x
   /// Coordinates that another model would move: neither fixed, nor at a bound, nor at the kink of
@@ -24,7 +24,7 @@ struct NearestPoint {
 /// stationary (to 5 % of its pull), so that another rule must have chosen it.
 [[nodiscard]] std::optional<SelectionShifts> selection_shifts(const RetrainedHead& retrained,
                                                               const Vector& head,
-                                                              const NearestPoint& nearest,
+                                                              const StationaryPoint& nearest,
                                                               double threshold);
 
 }  // namespace ellice

@@ -12,7 +12,7 @@ namespace {
 
 using Symbols = std::vector<std::string>;
 
-struct Case {
+struct FormatCase {
   std::string cell;
   char decimal;
   char thousands;
@@ -22,7 +22,7 @@ struct Case {
 
 TEST(FormattedNumber, TellsWhatADecimalMarkCouldBeInstead) {
   const double none = std::nan("");
-  const std::vector<Case> cases = {
+  const std::vector<FormatCase> cases = {
       {"29.000", '.', '\0', {}, 29000},
       {"-29.500", '.', '\0', {}, -29500},
       {" 1.250 ", '.', ',', {}, 1250},
@@ -37,7 +37,7 @@ TEST(FormattedNumber, TellsWhatADecimalMarkCouldBeInstead) {
       {"29.000", ',', '.', {}, none},
       {"", '.', '\0', {}, none},
   };
-  for (const Case& row : cases) {
+  for (const FormatCase& row : cases) {
     SCOPED_TRACE(row.cell);
     const std::optional<double> found =
         read_as_groups(row.cell, {.decimal = row.decimal, .thousands = row.thousands}, row.symbols);
@@ -50,14 +50,14 @@ TEST(FormattedNumber, TellsWhatADecimalMarkCouldBeInstead) {
 
 TEST(FormattedNumber, CouldHaveDecimalsWhereOneGroupOfThreeFollowsThePoint) {
   const double none = std::nan("");
-  const std::vector<Case> cases = {
+  const std::vector<FormatCase> cases = {
       {"7.325", ',', '.', {}, 7.325},    {"-7.325 %", ',', '.', {"%"}, -7.325},
       {"0.125", ',', '.', {}, 0.125},    {"7,325", '.', ',', {}, 7.325},
       {"1.234.567", ',', '.', {}, none}, {"7.325,5", ',', '.', {}, none},
       {"7325", ',', '.', {}, none},      {"7 325", ',', ' ', {}, none},
       {"7'325", '.', '\'', {}, none},    {"7.325", '.', '\0', {}, none},
   };
-  for (const Case& row : cases) {
+  for (const FormatCase& row : cases) {
     SCOPED_TRACE(row.cell);
     const std::optional<double> found = read_as_decimals(
         row.cell, {.decimal = row.decimal, .thousands = row.thousands}, row.symbols);
@@ -70,7 +70,7 @@ TEST(FormattedNumber, CouldHaveDecimalsWhereOneGroupOfThreeFollowsThePoint) {
 
 TEST(FormattedNumber, ReadsTheSpellingThatWasSaidAndNoOther) {
   const double none = std::nan("");
-  const std::vector<Case> cases = {
+  const std::vector<FormatCase> cases = {
       {"1234", ',', '.', {}, 1234},
       {"1.234", ',', '.', {}, 1234},
       {"1.234,5", ',', '.', {}, 1234.5},
@@ -117,7 +117,7 @@ TEST(FormattedNumber, ReadsTheSpellingThatWasSaidAndNoOther) {
       {"0x10", ',', '.', {}, none},
       {"1 2", ',', '.', {}, none},
   };
-  for (const Case& row : cases) {
+  for (const FormatCase& row : cases) {
     SCOPED_TRACE(row.cell + " with " + row.decimal + " and " + row.thousands);
     double value = 0;
     const bool is_number = parse_formatted_number(

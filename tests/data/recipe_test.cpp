@@ -18,7 +18,7 @@ namespace ellice {
 namespace {
 
 /// What shared/datasets/README.md and the paper say.
-struct Known {
+struct KnownRecipe {
   std::string name = {};
   Index rows = 0;            // before balancing
   std::size_t balanced = 0;  // after it
@@ -26,8 +26,8 @@ struct Known {
   std::string column = {};  // target
 };
 
-const std::vector<Known>& known_datasets() {
-  static const std::vector<Known> known = {
+const std::vector<KnownRecipe>& known_datasets() {
+  static const std::vector<KnownRecipe> known = {
       {"australian", 640, 530, 14, "y"},
       {"banknote", 1372, 1220, 4, "class"},
       {"compas", 6907, 6392, 7, "two_year_recid"},
@@ -69,7 +69,7 @@ TEST(Recipe, NamesAreThoseOfTheCommandLine) {
 }
 
 TEST(Recipe, RowCountsAreThoseOfThePaperAfterBalancing) {
-  for (const Known& known : known_datasets()) {
+  for (const KnownRecipe& known : known_datasets()) {
     SCOPED_TRACE(known.name);
     ELLICE_NEEDS_DATASET(known.name);
     const Dataset data = load_recipe(known.name);
@@ -210,7 +210,7 @@ TEST(Recipe, GroupsOfGermanAreExactInEveryRow) {
 }
 
 TEST(Recipe, SchemaIsReadBackAndReadsTheRawFileAsQueries) {
-  for (const Known& known : known_datasets()) {
+  for (const KnownRecipe& known : known_datasets()) {
     SCOPED_TRACE(known.name);
     ELLICE_NEEDS_DATASET(known.name);
     const Dataset data = load_recipe(known.name);
@@ -229,7 +229,7 @@ TEST(Recipe, SchemaIsReadBackAndReadsTheRawFileAsQueries) {
 }
 
 TEST(Encoder, RoundTripIsExactOnAllNineDataSets) {
-  for (const Known& known : known_datasets()) {
+  for (const KnownRecipe& known : known_datasets()) {
     SCOPED_TRACE(known.name);
     ELLICE_NEEDS_DATASET(known.name);
     const Dataset data = load_recipe(known.name);
@@ -298,7 +298,7 @@ class RecipeFolder : public testing::Test {
   std::filesystem::path before_;
 };
 
-std::string error_of(const std::string& name) {
+std::string recipe_error(const std::string& name) {
   try {
     (void)load_recipe(name);
   } catch (const Error& error) {
@@ -320,7 +320,7 @@ TEST_F(RecipeFolder, IsSearchedInOrderUnderBothSpellings) {
 
 TEST_F(RecipeFolder, WithoutTheFileTheMessageSaysWhereItLooked) {
   const std::string folder = folder_;
-  EXPECT_EQ(error_of("wine"),
+  EXPECT_EQ(recipe_error("wine"),
             "no file wine.csv or winequality.csv in " + folder + ", ../shared/datasets, " + folder +
                 "/cache/ellice/datasets; run scripts/get-datasets, or set ELLICE_DATA "
                 "to the folder that has it");
@@ -341,14 +341,14 @@ TEST_F(RecipeFolder, AFileOfAnotherTableIsRefused) {
   const std::string folder = folder_;
   put("wine.csv", "a,b\n1,2\n");
   EXPECT_EQ(
-      error_of("wine"),
+      recipe_error("wine"),
       folder + "/wine.csv: column \"quality\" is missing, expected the file of data set wine");
   put("banknote.csv", "a,class\nx,1\n");
-  EXPECT_EQ(error_of("banknote"),
+  EXPECT_EQ(recipe_error("banknote"),
             folder + "/banknote.csv:2: column \"a\": found \"x\", expected a number");
   put("diabetes.csv", "a,Outcome\n1,1\n");
   EXPECT_EQ(
-      error_of("diabetes"),
+      recipe_error("diabetes"),
       folder + "/diabetes.csv: no row is of class \"0\"; is this the file of data set diabetes?");
 }
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
 #include "methods/delta_rows.hpp"
 #include "solver/mixed_integer.hpp"
@@ -13,8 +13,6 @@
 
 namespace ellice {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Network relu_network(Index inputs, const std::vector<Index>& hidden, std::uint64_t seed) {
   return random_network(inputs, hidden, Activation::relu, Random(seed));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ellice/core/error.hpp"
+#include "methods/box_of_models.hpp"
 #include "methods/delta_rows.hpp"
 #include "solver/mixed_integer.hpp"
 #include "support/messages.hpp"
@@ -18,21 +19,6 @@ using problem_zoo::random_queries;
 
 #define SKIP_WITHOUT_CBC() \
   if (!has_mixed_integer()) GTEST_SKIP() << "skipped: built without CBC"
-
-/// min f over the box of parameters, by the formulas themselves; at most one hidden layer.
-double worst_logit(const Network& network, const Vector& x, double delta) {
-  const double reach = delta * (1 + x.cwiseAbs().sum());
-  if (network.is_linear()) return network.logit(x) - reach;
-  const Layer& first = network.layers[0];
-  const Layer& head = network.layers[1];
-  double value = head.bias[0] - delta;
-  for (Index j = 0; j < first.bias.size(); ++j) {
-    const double z = first.weights.row(j).dot(x) + first.bias[j];
-    const double w = head.weights(0, j) - delta;
-    value += w * std::max(0.0, w >= 0 ? z - reach : z + reach);
-  }
-  return value;
-}
 
 /// The least logit of networks whose every parameter is off by at most δ: random corners of the
 /// box, each then turned one parameter at a time as long as that lowers the logit.

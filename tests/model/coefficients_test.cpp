@@ -103,7 +103,7 @@ Vector with_one(const Vector& z) {
 
 // Result 52: with the encoder's own means and deviations, the ellipsoid that training finds.
 TEST(Coefficients, GiveTheEllipsoidThatTheRowsGive) {
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
     const problem_zoo::Labelled rows = problem_zoo::random_rows(300, 5, seed);
     const Dataset data = problem_zoo::numeric_dataset(rows);
     const Model trained = train(data, {}, {.l2 = 0, .folds = 0}).model;
@@ -133,7 +133,7 @@ TEST(Coefficients, GiveTheEllipsoidThatTheRowsGive) {
 
 // Result 53: reference levels change neither scores nor how far models disagree about a row.
 TEST(Coefficients, OfReferenceLevelsGiveTheirScoresAndStandardErrors) {
-  for (const std::uint64_t seed : {4, 5, 6}) {
+  for (const std::uint64_t seed : {4U, 5U, 6U}) {
     const Case one = example(seed);
     const Model model = model_of(one.coefficients, one.schema);
     const Eigen::LDLT<Matrix> hessian(model.curvature.hessian);

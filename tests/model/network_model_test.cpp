@@ -171,69 +171,75 @@ TEST(ModelFile, WithoutValidationShareIsReadAsBefore) {
   EXPECT_FALSE(model.training.selection.validation.has_value());
 }
 
-struct Damage {
+struct NetworkDamage {
   const char* name;
   std::function<void(Json&)> apply;
   const char* message;
 };
-void PrintTo(const Damage& damage, std::ostream* out) {
+void PrintTo(const NetworkDamage& damage, std::ostream* out) {
   *out << damage.name;
 }
 
-class DamagedNetwork : public testing::TestWithParam<Damage> {};
+class DamagedNetwork : public testing::TestWithParam<NetworkDamage> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Each, DamagedNetwork,
     testing::Values(
-        Damage{"unknown_activation",
-               [](Json& m) { m["network"]["layers"][0]["activation"] = "gelu"; },
-               "network.layers[0].activation: found \"gelu\", expected one of relu"},
-        Damage{"head_alone",
-               [](Json& m) {
-                 m["network"]["layers"].erase(0);
-                 m["network"]["layers"].erase(0);
-               },
-               "network.layers: found an array of 1"},
-        Damage{"layers_do_not_fit",
-               [](Json& m) { m["network"]["layers"][1]["weights"][0].push_back(1); },
-               "network.layers[1].weights[0]: found 7 numbers, expected 6"},
-        Damage{"bias_too_long", [](Json& m) { m["network"]["layers"][0]["bias"].push_back(1); },
-               "network.layers[0].bias: found 7 numbers, expected 6"},
-        Damage{"no_units", [](Json& m) { m["network"]["layers"][1]["weights"] = Json::array(); },
-               "network.layers[1].weights"},
-        Damage{"three_outputs",
-               [](Json& m) {
-                 Json& weights = m["network"]["layers"][2]["weights"];
-                 const Json row = weights[0];
-                 weights = {row, row, row};
-               },
-               "one output expected, found 3"},
-        Damage{"head_not_identity",
-               [](Json& m) { m["network"]["layers"][2]["activation"] = "sigmoid"; },
-               "network.layers[2].activation: found \"sigmoid\", expected \"identity\""},
-        Damage{"called_logistic", [](Json& m) { m["network"]["kind"] = "logistic"; },
-               "exactly one layer"},
-        Damage{"hessian_of_the_inputs", [](Json& m) { m["curvature"]["hessian"].erase(0); },
-               "curvature.hessian: found 4 rows, expected 5"},
-        Damage{"damping_zero", [](Json& m) { m["curvature"]["full"]["damping"] = 0; },
-               "curvature.full.damping"},
-        Damage{"cut_negative", [](Json& m) { m["curvature"]["full"]["cut"] = -0.1; },
-               "curvature.full.cut"},
-        Damage{"value_negative", [](Json& m) { m["curvature"]["full"]["values"].back() = -1; },
-               "curvature.full.values"},
-        Damage{"values_ascending", [](Json& m) { m["curvature"]["full"]["values"].back() = 1e6; },
-               "the largest first"},
-        Damage{"vector_missing", [](Json& m) { m["curvature"]["full"]["vectors"].erase(0); },
-               "curvature.full.vectors: found"},
-        Damage{"vector_too_short", [](Json& m) { m["curvature"]["full"]["vectors"][0].erase(0); },
-               "curvature.full.vectors[0]: found"},
-        Damage{"vectors_not_orthonormal",
-               [](Json& m) {
-                 Json& vectors = m["curvature"]["full"]["vectors"];
-                 vectors[1] = vectors[0];
-               },
-               "the product of vectors 1 and 0 is"},
-        Damage{"unknown_key", [](Json& m) { m["curvature"]["full"]["rank"] = 3; }, "unknown key"}),
+        NetworkDamage{"unknown_activation",
+                      [](Json& m) { m["network"]["layers"][0]["activation"] = "gelu"; },
+                      "network.layers[0].activation: found \"gelu\", expected one of relu"},
+        NetworkDamage{"head_alone",
+                      [](Json& m) {
+                        m["network"]["layers"].erase(0);
+                        m["network"]["layers"].erase(0);
+                      },
+                      "network.layers: found an array of 1"},
+        NetworkDamage{"layers_do_not_fit",
+                      [](Json& m) { m["network"]["layers"][1]["weights"][0].push_back(1); },
+                      "network.layers[1].weights[0]: found 7 numbers, expected 6"},
+        NetworkDamage{"bias_too_long",
+                      [](Json& m) { m["network"]["layers"][0]["bias"].push_back(1); },
+                      "network.layers[0].bias: found 7 numbers, expected 6"},
+        NetworkDamage{"no_units",
+                      [](Json& m) { m["network"]["layers"][1]["weights"] = Json::array(); },
+                      "network.layers[1].weights"},
+        NetworkDamage{"three_outputs",
+                      [](Json& m) {
+                        Json& weights = m["network"]["layers"][2]["weights"];
+                        const Json row = weights[0];
+                        weights = {row, row, row};
+                      },
+                      "one output expected, found 3"},
+        NetworkDamage{"head_not_identity",
+                      [](Json& m) { m["network"]["layers"][2]["activation"] = "sigmoid"; },
+                      "network.layers[2].activation: found \"sigmoid\", expected \"identity\""},
+        NetworkDamage{"called_logistic", [](Json& m) { m["network"]["kind"] = "logistic"; },
+                      "exactly one layer"},
+        NetworkDamage{"hessian_of_the_inputs", [](Json& m) { m["curvature"]["hessian"].erase(0); },
+                      "curvature.hessian: found 4 rows, expected 5"},
+        NetworkDamage{"damping_zero", [](Json& m) { m["curvature"]["full"]["damping"] = 0; },
+                      "curvature.full.damping"},
+        NetworkDamage{"cut_negative", [](Json& m) { m["curvature"]["full"]["cut"] = -0.1; },
+                      "curvature.full.cut"},
+        NetworkDamage{"value_negative",
+                      [](Json& m) { m["curvature"]["full"]["values"].back() = -1; },
+                      "curvature.full.values"},
+        NetworkDamage{"values_ascending",
+                      [](Json& m) { m["curvature"]["full"]["values"].back() = 1e6; },
+                      "the largest first"},
+        NetworkDamage{"vector_missing", [](Json& m) { m["curvature"]["full"]["vectors"].erase(0); },
+                      "curvature.full.vectors: found"},
+        NetworkDamage{"vector_too_short",
+                      [](Json& m) { m["curvature"]["full"]["vectors"][0].erase(0); },
+                      "curvature.full.vectors[0]: found"},
+        NetworkDamage{"vectors_not_orthonormal",
+                      [](Json& m) {
+                        Json& vectors = m["curvature"]["full"]["vectors"];
+                        vectors[1] = vectors[0];
+                      },
+                      "the product of vectors 1 and 0 is"},
+        NetworkDamage{"unknown_key", [](Json& m) { m["curvature"]["full"]["rank"] = 3; },
+                      "unknown key"}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST_P(DamagedNetwork, IsRefusedWithTheKeyNamed) {

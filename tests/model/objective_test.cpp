@@ -12,21 +12,22 @@
 namespace ellice {
 namespace {
 
-struct Setting {
+struct ObjectiveSetting {
   LossKind loss;
   bool penalize_bias;
 };
-void PrintTo(const Setting& setting, std::ostream* out) {  // CTest shows it in the test's name
+void PrintTo(const ObjectiveSetting& setting,
+             std::ostream* out) {  // CTest shows it in the test's name
   *out << enum_name(setting.loss) << (setting.penalize_bias ? "" : ", free bias");
 }
 
-class ObjectiveFor : public testing::TestWithParam<Setting> {};
+class ObjectiveFor : public testing::TestWithParam<ObjectiveSetting> {};
 
 INSTANTIATE_TEST_SUITE_P(All, ObjectiveFor,
-                         testing::Values(Setting{LossKind::logistic, true},
-                                         Setting{LossKind::logistic, false},
-                                         Setting{LossKind::squared, true},
-                                         Setting{LossKind::squared, false}),
+                         testing::Values(ObjectiveSetting{LossKind::logistic, true},
+                                         ObjectiveSetting{LossKind::logistic, false},
+                                         ObjectiveSetting{LossKind::squared, true},
+                                         ObjectiveSetting{LossKind::squared, false}),
                          [](const auto& instance) {
                            return std::string(enum_name(instance.param.loss)) +
                                   (instance.param.penalize_bias ? "_penalised_bias" : "_free_bias");

@@ -86,24 +86,24 @@ double plain_value(const StoredRows& rows, LossKind kind, Index outputs, const P
   return static_cast<double>(sum / mass) + penalty.l2 / 2 * squares;
 }
 
-struct Case {
+struct WeightsCase {
   LossKind loss;
   Index outputs;
   bool penalize_bias;
 };
-constexpr std::array<Case, 6> cases = {{{LossKind::logistic, 1, true},
-                                        {LossKind::logistic, 1, false},
-                                        {LossKind::squared, 1, true},
-                                        {LossKind::squared, 1, false},
-                                        {LossKind::softmax, 3, true},
-                                        {LossKind::softmax, 3, false}}};
+constexpr std::array<WeightsCase, 6> cases = {{{LossKind::logistic, 1, true},
+                                               {LossKind::logistic, 1, false},
+                                               {LossKind::squared, 1, true},
+                                               {LossKind::squared, 1, false},
+                                               {LossKind::softmax, 3, true},
+                                               {LossKind::softmax, 3, false}}};
 
-Weighted rows_of(const Case& one, Index count, Index columns, std::uint64_t seed) {
+Weighted rows_of(const WeightsCase& one, Index count, Index columns, std::uint64_t seed) {
   return weighted_rows(count, columns, seed, one.outputs == 1 ? 2 : static_cast<int>(one.outputs));
 }
 
 TEST(Weights, ObjectiveIsItsDefinitionRowByRow) {
-  for (const Case& one : cases) {
+  for (const WeightsCase& one : cases) {
     // More rows than a chunk has.
     const Weighted data = rows_of(one, 3000, 4, 7);
     const Penalty penalty{
@@ -121,7 +121,7 @@ TEST(Weights, ObjectiveIsItsDefinitionRowByRow) {
 }
 
 TEST(Weights, DerivativesAgreeWithFiniteDifferences) {
-  for (const Case& one : cases) {
+  for (const WeightsCase& one : cases) {
     const Weighted data = rows_of(one, 700, 5, 4);
     const Penalty penalty{
         .l2 = 0.03, .penalize_bias = one.penalize_bias, .factors = some_factors(5, 8)};
@@ -163,7 +163,7 @@ TEST(Weights, GradientOfALinearNetworkWithFactorsAgreesWithFiniteDifferences) {
 }
 
 TEST(Weights, AWholeWeightIsARowThatStandsThereAsOften) {
-  for (const Case& one : cases) {
+  for (const WeightsCase& one : cases) {
     const Weighted data = rows_of(one, 900, 4, 11);
     const Penalty penalty{
         .l2 = 0.02, .penalize_bias = one.penalize_bias, .factors = some_factors(4, 2)};

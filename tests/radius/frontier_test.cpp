@@ -12,7 +12,7 @@ namespace {
 using problem_zoo::numeric_model;
 using problem_zoo::random_queries;
 
-const std::vector<double> levels = {0, 0.001, 0.003, 0.01, 0.03, 0.1};
+const std::vector<double> epsilons_asked = {0, 0.001, 0.003, 0.01, 0.03, 0.1};
 
 TEST(Frontier, NothingIsFeasibleBeyondTheLargestEpsilonAndEverythingBelow) {
   const Model linear = numeric_model(4, 51);
@@ -22,9 +22,9 @@ TEST(Frontier, NothingIsFeasibleBeyondTheLargestEpsilonAndEverythingBelow) {
     const Frontier frontier(problem);
     int limited = 0;
     for (const Query& query : random_queries(*problem.model, 20, 53)) {
-      const FrontierCurve curve = frontier.trace(query, levels);
+      const FrontierCurve curve = frontier.trace(query, epsilons_asked);
       EXPECT_EQ(curve.is_proved, problem.model == &linear);
-      ASSERT_EQ(curve.points.size(), levels.size());
+      ASSERT_EQ(curve.points.size(), epsilons_asked.size());
       if (!curve.max_epsilon) continue;
       ++limited;
       for (const FrontierPoint& point : curve.points) {
@@ -63,7 +63,7 @@ TEST(Frontier, OfALinearModelIsThatOfPlainFormulas) {
   int limited = 0;
   int reached = 0;
   for (const Query& query : random_queries(model, 20, 53)) {
-    const FrontierCurve curve = frontier.trace(query, levels);
+    const FrontierCurve curve = frontier.trace(query, epsilons_asked);
     const auto [lower, upper] = plain::box_of(problem, query.index, query.raw);
     const double largest = largest_radius(plain::Ellipsoid(model, 0), lower, upper);
     if (curve.max_epsilon) {

@@ -17,10 +17,10 @@ namespace ellice {
 namespace {
 
 /// A model of few rows for its parameters, and a problem that asks about fresh ones.
-struct Fitted {
+struct FewRows {
   Dataset data;
   Model model;
-  explicit Fitted(Index rows, Index columns = 6, const TrainingOptions& options = {.folds = 0})
+  explicit FewRows(Index rows, Index columns = 6, const TrainingOptions& options = {.folds = 0})
       : data(problem_zoo::numeric_dataset(problem_zoo::random_rows(rows, columns, 5))),
         model(train(data, {}, options).model) {}
   [[nodiscard]] Problem problem(std::optional<Index> fresh) const {
@@ -41,7 +41,7 @@ std::vector<Answer> with_survival(const Problem& problem, const std::vector<Quer
 }
 
 TEST(SelectionEffect, IsOneOfFreshRows) {
-  const Fitted fitted(150);
+  const FewRows fitted(150);
   EXPECT_TRUE(has_selection_effect(fitted.problem(150)));
   EXPECT_FALSE(has_selection_effect(fitted.problem({})));
 }
@@ -78,7 +78,7 @@ double shift_by_differences(const Problem& problem, const Query& query, const Ve
 }
 
 /// Holds the closed form against differences for each declined person; says how many had one.
-int expect_closed_form(const Fitted& fitted, Problem problem, double tolerance) {
+int expect_closed_form(const FewRows& fitted, Problem problem, double tolerance) {
   problem.epsilon = 0.01;
   const std::vector<Query> people = declined_rows(problem, fitted.data.raw, 8);
   const std::vector<Answer> answers = with_survival(problem, people);
@@ -95,7 +95,7 @@ int expect_closed_form(const Fitted& fitted, Problem problem, double tolerance) 
 }
 
 TEST(SelectionEffect, ClosedFormIsTheDerivativeOfTheAnswers) {
-  const Fitted fitted(200, 5);
+  const FewRows fitted(200, 5);
   Problem problem = fitted.problem(200);
   EXPECT_GE(expect_closed_form(fitted, problem, 0.01), 6);
   problem.threshold = 0.4;
@@ -110,13 +110,13 @@ TEST(SelectionEffect, ClosedFormIsTheDerivativeOfTheAnswers) {
   for (const TrainingOptions& options :
        {TrainingOptions{.loss = LossKind::squared, .folds = 0},
         TrainingOptions{.l2 = 0.05, .penalize_bias = false, .folds = 0}}) {
-    const Fitted other(200, 5, options);
+    const FewRows other(200, 5, options);
     EXPECT_GE(expect_closed_form(other, other.problem(200), 0.01), 6);
   }
 }
 
 TEST(SelectionEffect, DrawsAgreeWithTheClosedForm) {
-  const Fitted fitted(300);
+  const FewRows fitted(300);
   Problem problem = fitted.problem(300);
   problem.epsilon = 0.01;
   const std::vector<Query> people = declined_rows(problem, fitted.data.raw, 10);
@@ -138,7 +138,7 @@ TEST(SelectionEffect, DrawsAgreeWithTheClosedForm) {
 }
 
 TEST(SelectionEffect, NobodyIsToldWhyDisturbedModelsHaveNoAnswer) {
-  const Fitted fitted(60, 3);
+  const FewRows fitted(60, 3);
   Problem problem = fitted.problem(60);
   problem.epsilon = 5;  // beyond what any row attains
   const std::vector<Query> people = declined_rows(problem, fitted.data.raw, 3);
@@ -152,7 +152,7 @@ TEST(SelectionEffect, NobodyIsToldWhyDisturbedModelsHaveNoAnswer) {
 }
 
 TEST(SelectionEffect, EpsilonOfTheRuleGivesItsPeopleTheSurvivalOnAverage) {
-  const Fitted fitted(150);
+  const FewRows fitted(150);
   for (const std::optional<Index> fresh : {std::optional<Index>(150), std::optional<Index>()}) {
     Problem problem = fitted.problem(fresh);
     const StoredRows rows{.encoded = fitted.model.encoder.encode(fitted.data.raw),
@@ -218,21 +218,21 @@ TEST(SelectionEffect, SurvivalIsAsPredictedOnRowsThatNobodyHasSeen) {
 }
 
 TEST(SelectionEffect, PeopleAreAskedForAndNotEverySurvivalExists) {
-  const Fitted fitted(150);
+  const FewRows fitted(150);
   const Problem problem = fitted.problem(150);
   EXPECT_THROW((void)resolve_epsilon(parse_epsilon_rule("survival:90%"), problem, {},
                                      {.retraining = problem.retraining}),
                Error);
-  const Fitted tiny(40, 10);
+  const FewRows tiny(40, 10);
   const Problem hopeless = tiny.problem(5);
   const std::vector<Query> people = declined_rows(hopeless, tiny.data.raw, 10);
   EXPECT_THROW((void)survival_epsilon_for(hopeless, people, 0.9999), Error);
 }
 
 TEST(SelectionEffect, FewRowsHaveASentenceOfTheirOwn) {
-  EXPECT_TRUE(survival_notes(Fitted(600).problem(600)).empty());
-  EXPECT_TRUE(survival_notes(Fitted(40).problem({})).empty());
-  const std::vector<std::string> notes = survival_notes(Fitted(40).problem(40));
+  EXPECT_TRUE(survival_notes(FewRows(600).problem(600)).empty());
+  EXPECT_TRUE(survival_notes(FewRows(40).problem({})).empty());
+  const std::vector<std::string> notes = survival_notes(FewRows(40).problem(40));
   ASSERT_FALSE(notes.empty());
   EXPECT_NE(notes.front().find("7 parameters for 40 rows"), std::string::npos);
 }

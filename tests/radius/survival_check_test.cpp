@@ -19,12 +19,12 @@ namespace {
 using problem_zoo::numeric_dataset;
 using problem_zoo::random_rows;
 
-struct Fitted {
+struct FittedData {
   Dataset data;
   Model model;
   StoredRows rows;
 
-  explicit Fitted(Dataset from) : data(std::move(from)) {
+  explicit FittedData(Dataset from) : data(std::move(from)) {
     model = train(data, {}, {.folds = 0}).model;
     rows = {.encoded = model.encoder.encode(data.raw), .labels = data.labels};
   }
@@ -37,8 +37,8 @@ struct Fitted {
 };
 
 /// A model that holds: the labels are drawn from it.
-const Fitted& simulated() {
-  static const Fitted instance(numeric_dataset(random_rows(2000, 4, 7)));
+const FittedData& simulated() {
+  static const FittedData instance(numeric_dataset(random_rows(2000, 4, 7)));
   return instance;
 }
 
@@ -73,7 +73,7 @@ TEST(SurvivalCheck, AgreesOnDiabetes) {
   ELLICE_NEEDS_DATASET("diabetes");
   Dataset data = load_recipe("diabetes");
   for (Feature& feature : data.schema.features) feature.kind = FeatureKind::numeric;
-  const Fitted diabetes(data);
+  const FittedData diabetes(data);
   const SurvivalCheck check =
       check_survival(diabetes.problem(), diabetes.fitted(), {0.9, 0.95, 0.99},
                      {.refits = 60, .splits = 2, .people = 20}, Random(1), {.threads = 2});

@@ -25,7 +25,7 @@ TEST(Appraiser, GivesTheStandingOfQueryAndCounterfactual) {
     EXPECT_EQ(appraiser.epsilon_of(answer), epsilon);
     Vector x_tilde(model.encoder.columns() + 1);
     x_tilde << model.encoder.encode(answer.query), 1;
-    const Judgement now = appraiser.before(answer), then = appraiser.after(answer);
+    const Appraisal now = appraiser.before(answer), then = appraiser.after(answer);
     const double penalty = std::sqrt(2 * epsilon * x_tilde.dot(inverse * x_tilde));
     EXPECT_NEAR(now.logit, model.network.head().dot(x_tilde), 1e-12);
     EXPECT_NEAR(now.penalty, penalty, 1e-9 * penalty);

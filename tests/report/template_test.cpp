@@ -29,7 +29,7 @@ std::string rendered(const std::string& text) {
   return Template(text, "t.html", people_fields()).render(people_values());
 }
 
-std::string fault_of(const std::string& text) {
+std::string template_fault(const std::string& text) {
   try {
     (void)Template(text, "t.html", people_fields());
   } catch (const Error& error) {
@@ -79,7 +79,8 @@ TEST(Template, NamesFileLineAndFieldOfWhatIsWrong) {
       {"\xFF", "t.html:1: not UTF-8"},
   };
   for (const auto& [text, words] : cases) {
-    EXPECT_NE(fault_of(text).find(words), std::string::npos) << text << "\n" << fault_of(text);
+    EXPECT_NE(template_fault(text).find(words), std::string::npos) << text << "\n"
+                                                                   << template_fault(text);
   }
 }
 
@@ -122,7 +123,7 @@ TEST(Template, RefusesFieldsWhereEscapedTextCouldDoSomething) {
                                  "<p title/href='{{bank}}'>",
                                  "<p title =\n{{bank}}>",
                                  "<iframe srcdoc='x'></iframe>{{bank}}"}) {
-    EXPECT_NE(fault_of(text), "") << text;
+    EXPECT_NE(template_fault(text), "") << text;
   }
 }
 
@@ -133,7 +134,7 @@ TEST(Template, TakesFieldsWhereEscapedTextIsText) {
         "<!-->{{bank}}", "<style>p > a {}</style >{{bank}}", "1 < 2 {{bank}}", "<br/>{{bank}}",
         "<p class=a title = \"{{bank}}\">", "<p hidden title=\"{{bank}}\">", "</>{{bank}}",
         "<style>a</styles>b</style>{{bank}}"}) {
-    EXPECT_EQ(fault_of(text), "") << text;
+    EXPECT_EQ(template_fault(text), "") << text;
   }
 }
 
@@ -182,14 +183,14 @@ TEST(Template, EndsOnTextsOfAllKinds) {
   for (int k = 0; k < 5000; ++k) {
     std::string text;
     for (std::uint64_t n = random() % 8; n > 0; --n) text += pieces[random() % pieces.size()];
-    if (!fault_of(text).empty()) continue;
+    if (!template_fault(text).empty()) continue;
     ++taken;
     (void)rendered(text);
   }
   EXPECT_GT(taken, 100);
   std::string deep;
   for (int k = 0; k < 100000; ++k) deep += "{{#people}}";
-  EXPECT_NE(fault_of(deep).find("lists inside of each other"), std::string::npos);
+  EXPECT_NE(template_fault(deep).find("lists inside of each other"), std::string::npos);
 }
 
 }  // namespace

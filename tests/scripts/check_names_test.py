@@ -40,6 +40,21 @@ class CheckNames(ScriptTestCase):
         self.source("apps/cli/study.cpp", "struct Arguments {};")
         self.assertEqual(self.check(), (0, []))
 
+    def test_catches_a_type_that_two_headers_define(self):
+        for path in ("src/core/pair.hpp", "src/data/pair.hpp"):
+            self.write(path, "namespace ellice {\n\nstruct Split {\n  int one;\n};\n\nclass Other;\n\n}  // namespace ellice\n")
+        self.assertEqual(self.check(), (1, ["src/data/pair.hpp:3: src/core/pair.hpp defines ellice::Split as well"]))
+
+    def test_accepts_types_of_other_namespaces_and_specialisations(self):
+        for path, space in (("src/core/pair.hpp", "ellice"), ("src/data/pair.hpp", "ellice::plain")):
+            self.write(path, f"namespace {space} {{\n\nstruct Split {{}};\n\ntemplate <>\nstruct Hash<{path[4:8]}> {{}};\n\n}}  // namespace {space}\n")
+        self.assertEqual(self.check(), (0, []))
+
+    def test_tests_count_as_a_module_each(self):
+        self.source("tests/core/a_test.cpp", "struct Case {};\nTEST(One, Two) {}")
+        self.source("tests/core/b_test.cpp", "struct Case {};\nTEST(One, Two) {}")
+        self.assertEqual(self.check(), (1, ["tests/core/b_test.cpp:5: a_test.cpp has Case as well"]))
+
 
 if __name__ == "__main__":
     unittest.main()

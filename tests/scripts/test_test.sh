@@ -21,16 +21,20 @@ jobs=$(nproc)
 
 stage() {  # PRESET: how the programs are called for it
   local python=''
-  [[ $1 != dev ]] || python=" ${package--DELLICE_BUILD_PYTHON=OFF}"
+  [[ $1 != dev ]] || python=" ${package--DELLICE_BUILD_PYTHON=OFF}${batches-}"
   printf '%s\n' "cmake --preset $1 --log-level=WARNING$python" "cmake --build --preset $1 -j $jobs" "ctest --preset $1 -j $jobs"
 }
 test_script() { : >"$calls"; run "$tree/scripts/test" "$@"; }
 
+batches=' -DELLICE_UNITY=ON'
 test_script
 expect_equal 'all is well' "$status" 0
 expect_equal 'it sets up, then builds and tests, with sanitizers as well' "$(<"$calls")" \
   "setup"$'\n'"$(stage dev)"$'\n'"$(stage quick)"
 
+batches=''
+mkdir -p "$tree/build/dev"
+touch "$tree/build/dev/CMakeCache.txt"  # what was built stays as it was chosen
 test_script -R '^data\.'
 expect_equal 'options are for ctest' "$(<"$calls")" "setup"$'\n'"$(stage dev) -R ^data\\."
 

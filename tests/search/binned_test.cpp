@@ -44,7 +44,7 @@ Feature binned(std::string name, Bins bins) {
 }
 
 /// Two or three binned features, a category and a whole number, all on small grids.
-Schema random_features(Random& random) {
+Schema random_bin_features(Random& random) {
   Schema schema;
   schema.target = {.column = "outcome", .favourable = "yes"};
   const std::uint64_t count = 2 + random.below(2);
@@ -64,7 +64,7 @@ Schema random_features(Random& random) {
   return schema;
 }
 
-Dataset random_data(const Schema& schema, Random& random, Index rows = 300) {
+Dataset random_bin_data(const Schema& schema, Random& random, Index rows = 300) {
   Dataset data{.schema = schema};
   data.raw.resize(rows, static_cast<Index>(schema.features.size()));
   for (Index i = 0; i < rows; ++i) {
@@ -123,7 +123,7 @@ TEST(Binned, NothingIsCheaperAmongAllNumbers) {
   for (const std::uint64_t seed : testing_support::seeds(1, 25)) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const Dataset data = random_data(random_features(random), random);
+    const Dataset data = random_bin_data(random_bin_features(random), random);
     const Model model =
         train(data, {}, {.l2 = 1e-2, .bin_penalty = seed % 2 == 0, .folds = 0}).model;
     Problem problem{.model = &model, .epsilon = seed % 3 == 0 ? 0.05 : 0.01};
@@ -170,11 +170,11 @@ TEST(Binned, RulesWithIfAreKeptAndNothingIsCheaper) {
   for (const std::uint64_t seed : testing_support::seeds(400, 24)) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    Schema schema = random_features(random);
+    Schema schema = random_bin_features(random);
     for (Feature& feature : schema.features) feature.immutable = false;
     if (schema.features.size() > 4) schema.features.erase(schema.features.begin() + 2);
     add_implications(schema, random);
-    const Dataset data = random_data(schema, random);
+    const Dataset data = random_bin_data(schema, random);
     const Model model = train(data, {}, {.l2 = 1e-2, .folds = 0}).model;
     Problem problem{.model = &model, .epsilon = seed % 3 == 0 ? 0.05 : 0.01};
     problem.cost.kind = static_cast<CostKind>(seed % 4);
@@ -206,7 +206,7 @@ TEST(Binned, PlansAndTradeOffsPassTheirAudit) {
   for (const std::uint64_t seed : testing_support::seeds(100, 24)) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const Dataset data = random_data(random_features(random), random);
+    const Dataset data = random_bin_data(random_bin_features(random), random);
     const Model model = train(data, {}, {.l2 = 1e-2, .folds = 0}).model;
     const Problem problem{.model = &model, .epsilon = 0.01};
     const std::vector<Query> queries = queries_of(data, 6);
@@ -229,7 +229,7 @@ TEST(Binned, TheTrueSetIsSearchedAsWell) {
   for (const std::uint64_t seed : testing_support::seeds(200, 8)) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const Dataset data = random_data(random_features(random), random);
+    const Dataset data = random_bin_data(random_bin_features(random), random);
     const Model model =
         train(data, {}, {.l2 = 1e-2, .bin_penalty = true, .folds = 0, .store_rows = true}).model;
     const Problem problem{
@@ -352,7 +352,7 @@ TEST(Binned, OneCertificateOnFineBinsCoversCoarserOnes) {
     schema.target = {.column = "outcome", .favourable = "yes"};
     for (const char* name : {"a", "b"})
       schema.features.push_back(binned(name, {.edges = {-1.5, -0.75, 0.25, 1, 1.75}}));
-    const Dataset data = random_data(schema, random);
+    const Dataset data = random_bin_data(schema, random);
     Dataset merged = data;
     for (Feature& feature : merged.schema.features)
       std::erase_if(feature.bins.edges, [&](double) { return random.below(2) == 0; });

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <limits>
 #include <memory>
 
+#include "core/infinity.hpp"
 #include "data/recipe.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/model/training.hpp"
@@ -23,8 +23,6 @@ namespace {
 using problem_zoo::first_rows;
 using problem_zoo::mixed_case;
 using problem_zoo::MixedCase;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::string text_of(const std::vector<Answer>& answers, const Schema& schema) {
   std::string result;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "core/infinity.hpp"
 #include "ellice/audit/audit.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
@@ -21,23 +22,12 @@
 namespace ellice {
 namespace {
 
+using problem_zoo::changed;
 using problem_zoo::first_rows;
+using problem_zoo::lending_model;
 using problem_zoo::mixed_case;
 using problem_zoo::MixedCase;
 using problem_zoo::queries_of;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-const Model& lending_model() {
-  static const Model model = train(lending_dataset(600, 1), {}, {.folds = 0}).model;
-  return model;
-}
-
-std::set<std::string> changed(const Answer& answer) {
-  std::set<std::string> names;
-  for (const Change& change : answer.changes) names.insert(change.feature);
-  return names;
-}
 
 std::vector<std::vector<Answer>> by_query(const std::vector<Answer>& answers, std::size_t queries) {
   std::vector<std::vector<Answer>> result(queries);

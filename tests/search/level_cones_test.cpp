@@ -16,7 +16,7 @@ namespace ellice {
 namespace {
 
 constexpr std::size_t categories = 9;
-constexpr std::size_t levels = 5;
+constexpr std::size_t level_count = 5;
 
 Dataset levels_data(std::uint64_t seed) {
   Random random(seed);
@@ -28,14 +28,14 @@ Dataset levels_data(std::uint64_t seed) {
   }
   data.schema.features.push_back({.name = "x"});
   const Index rows = 400;
-  const Vector worth = random.normal_vector(static_cast<Index>(categories * levels));
+  const Vector worth = random.normal_vector(static_cast<Index>(categories * level_count));
   const auto x = static_cast<Index>(categories);
   data.raw.resize(rows, x + 1);
   for (Index i = 0; i < rows; ++i) {
     double score = random.normal();
     for (Index j = 0; j < x; ++j) {
-      data.raw(i, j) = static_cast<double>(random.below(levels));
-      score += worth(j * static_cast<Index>(levels) + static_cast<Index>(data.raw(i, j)));
+      data.raw(i, j) = static_cast<double>(random.below(level_count));
+      score += worth(j * static_cast<Index>(level_count) + static_cast<Index>(data.raw(i, j)));
     }
     data.raw(i, x) = random.normal();
     data.labels.push_back(score + data.raw(i, x) > 0 ? 1 : 0);
@@ -49,7 +49,7 @@ Dataset levels_data(std::uint64_t seed) {
 Vector random_row(const Encoder& encoder, Random& random) {
   Vector x = Vector::Zero(encoder.columns() + 1);
   for (std::size_t j = 0; j < categories; ++j)
-    x(encoder.first_column(j) + static_cast<Index>(random.below(levels))) = 1;
+    x(encoder.first_column(j) + static_cast<Index>(random.below(level_count))) = 1;
   x(encoder.first_column(categories)) = random.normal();
   x(encoder.columns()) = 1;
   return x;
@@ -118,9 +118,9 @@ TEST(LevelCones, LetSearchesThatEndEarlyBracketTheLargestEpsilon) {
       double most = radius_of(row);
       for (int round = 0; round < 3; ++round) {
         for (std::size_t j = 0; j < categories; ++j) {
-          for (std::size_t level = 0; level < levels; ++level) {
+          for (std::size_t level = 0; level < level_count; ++level) {
             Vector next = row;
-            next.segment(model.encoder.first_column(j), static_cast<Index>(levels)).setZero();
+            next.segment(model.encoder.first_column(j), static_cast<Index>(level_count)).setZero();
             next(model.encoder.first_column(j) + static_cast<Index>(level)) = 1;
             const double radius = radius_of(next);
             if (radius <= most) continue;

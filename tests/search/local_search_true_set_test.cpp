@@ -22,6 +22,7 @@ namespace {
 
 using problem_zoo::queries_of;
 using problem_zoo::random_queries;
+using problem_zoo::true_problem;
 
 TrainingOptions network_options(Activation activation = Activation::relu) {
   TrainingOptions options{.model = NetworkKind::mlp, .folds = 0, .store_rows = true, .refit = true};
@@ -34,10 +35,6 @@ TrainingOptions network_options(Activation activation = Activation::relu) {
 const Model& lending_network() {
   static const Model model = train(lending_dataset(400, 1), {}, network_options()).model;
   return model;
-}
-
-Problem true_problem(const Model& model, double epsilon) {
-  return {.model = &model, .set = {.kind = SetKind::true_set}, .epsilon = epsilon};
 }
 
 TEST(TrueFunction, DerivativesAreThoseOfFiniteDifferences) {

@@ -17,20 +17,11 @@
 namespace ellice {
 namespace {
 
+using problem_zoo::changed;
 using problem_zoo::expect_audited;
+using problem_zoo::lending_model;
 using problem_zoo::queries_of;
 using problem_zoo::solve;
-
-const Model& lending_model() {
-  static const Model model = train(lending_dataset(600, 1), {}, {.folds = 0}).model;
-  return model;
-}
-
-std::set<std::string> changed(const Answer& answer) {
-  std::set<std::string> names;
-  for (const Change& change : answer.changes) names.insert(change.feature);
-  return names;
-}
 
 /// Every answer is the cheapest of all rows; for problems in which every feature that may change is
 /// discrete and finite.

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "ellice/core/json.hpp"
 #include "search/local_search.hpp"
 #include "support/exact_answers.hpp"
@@ -19,8 +19,6 @@
 
 namespace ellice {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Some features of every kind, with every key of the format that restricts them, all discrete.
 Schema random_features(Random& random) {

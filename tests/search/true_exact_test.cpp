@@ -24,6 +24,7 @@ namespace ellice {
 namespace {
 
 using problem_zoo::random_queries;
+using problem_zoo::true_problem;
 
 /// A linear model that holds its rows.
 Model model_with_rows(Index columns, std::uint64_t seed, TrainingOptions options = {},
@@ -36,13 +37,9 @@ Model model_with_rows(Index columns, std::uint64_t seed, TrainingOptions options
   return train(data, {}, options).model;
 }
 
-std::vector<Answer> solve(const Problem& problem, const std::vector<Query>& queries,
-                          int threads = 1) {
+std::vector<Answer> solve_exactly(const Problem& problem, const std::vector<Query>& queries,
+                                  int threads = 1) {
   return ExactSearch(problem).generate(queries, {.threads = threads});
-}
-
-Problem true_problem(const Model& model, double epsilon) {
-  return {.model = &model, .set = {.kind = SetKind::true_set}, .epsilon = epsilon};
 }
 
 /// The nearest point of {x : θₖᵀx̃ ≥ t for all k} by Hildreth's cyclic projections: exact in the
@@ -72,7 +69,7 @@ TEST(ExactSearchOverTheTrueSet, EqualsPlainCuttingPlanes) {
   problem.constraints.range = RangePolicy::off;
   const plain::TrueSet set(model, problem.epsilon);
   int compared = 0;
-  for (const Answer& answer : solve(problem, random_queries(model, 12, 7))) {
+  for (const Answer& answer : solve_exactly(problem, random_queries(model, 12, 7))) {
     if (answer.status == Status::already_robust) continue;
     ASSERT_EQ(answer.status, Status::optimal) << answer.message << answer.gap.value_or(-1);
     const Vector query = plain::code(model, answer.query);
@@ -98,7 +95,7 @@ TEST(ExactSearchOverTheTrueSet, IsOptimalUnderEveryCostAndAudited) {
       Problem problem = true_problem(model, epsilon);
       problem.cost.kind = cost;
       const plain::TrueSet set(model, epsilon);
-      const std::vector<Answer> answers = solve(problem, random_queries(model, 15, 2));
+      const std::vector<Answer> answers = solve_exactly(problem, random_queries(model, 15, 2));
       for (const Answer& answer : answers) {
         EXPECT_TRUE(answer.status == Status::optimal || answer.status == Status::already_robust ||
                     answer.status == Status::infeasible)
@@ -129,7 +126,7 @@ TEST(ExactSearchOverTheTrueSet, ForSquaredLossIsTheEllipsoidsAnswer) {
   Problem ellipsoid = problem;
   ellipsoid.set = {};
   const std::vector<Query> queries = random_queries(model, 15, 1);
-  const std::vector<Answer> answers = solve(problem, queries);
+  const std::vector<Answer> answers = solve_exactly(problem, queries);
   const std::vector<Answer> expected = problem_zoo::solve(ellipsoid, queries);
   const plain::Ellipsoid judge(model, problem.epsilon);
   int answered = 0;
@@ -159,7 +156,7 @@ TEST(ExactSearchOverTheTrueSet, GridsAndBoundsAreKept) {
     schema.features[2].direction = Direction::increase;
   });
   const Problem problem = true_problem(model, 0.005);
-  const std::vector<Answer> answers = solve(problem, random_queries(model, 12, 9));
+  const std::vector<Answer> answers = solve_exactly(problem, random_queries(model, 12, 9));
   int certified = 0;
   const plain::TrueSet set(model, problem.epsilon);
   for (const Answer& answer : answers) {
@@ -190,7 +187,7 @@ TEST(ExactSearchOverTheTrueSet, InfeasibleIsProvedByAModelOfTheSet) {
   const Model model = model_with_rows(4, 6);
   const Problem problem = true_problem(model, 0.2);
   int infeasible = 0;
-  const std::vector<Answer> answers = solve(problem, random_queries(model, 10, 3));
+  const std::vector<Answer> answers = solve_exactly(problem, random_queries(model, 10, 3));
   const plain::TrueSet set(model, problem.epsilon);
   for (const Answer& answer : answers) {
     if (!answer.infeasible) continue;
@@ -208,8 +205,8 @@ TEST(ExactSearchOverTheTrueSet, IsTheSameForAnyNumberOfThreads) {
   const Model model = model_with_rows(4, 2);
   const Problem problem = true_problem(model, 0.01);
   const std::vector<Query> queries = random_queries(model, 20, 4);
-  EXPECT_EQ(problem_zoo::recourse_file(problem, solve(problem, queries, 1)),
-            problem_zoo::recourse_file(problem, solve(problem, queries, 3)));
+  EXPECT_EQ(problem_zoo::recourse_file(problem, solve_exactly(problem, queries, 1)),
+            problem_zoo::recourse_file(problem, solve_exactly(problem, queries, 3)));
 }
 
 TEST(ExactSearchOverTheTrueSet, AnAnswerOfTheEllipsoidThatFailsIsToldByItsBreakingModel) {
@@ -232,7 +229,7 @@ TEST(ExactSearchOverTheTrueSet, EveryAnswerStatesHowLongItLasts) {
   const Model model = model_with_rows(4, 6);
   Problem problem = true_problem(model, 0.01);
   problem.threshold = 0.1;
-  const std::vector<Answer> answers = solve(problem, random_queries(model, 12, 3));
+  const std::vector<Answer> answers = solve_exactly(problem, random_queries(model, 12, 3));
   const Matrix inverse = model.curvature.hessian.inverse();
   const Matrix data = model.curvature.sampling->drawn_again;
   int stated = 0;
@@ -321,9 +318,9 @@ TEST(ExactSearchOverTheTrueSet, FrontiersLimitIsProved) {
     ++limited;
     EXPECT_TRUE(curve.is_max_proved);
     Problem within = true_problem(model, *curve.max_epsilon * (1 - 1e-4));
-    EXPECT_TRUE(solve(within, {query}).front().counterfactual);
+    EXPECT_TRUE(solve_exactly(within, {query}).front().counterfactual);
     Problem beyond = true_problem(model, *curve.max_epsilon * (1 + 1e-4));
-    EXPECT_EQ(solve(beyond, {query}).front().status, Status::infeasible);
+    EXPECT_EQ(solve_exactly(beyond, {query}).front().status, Status::infeasible);
     // By climbing along the slopes of worst models: something is met at a little less, nothing at a
     // little more.
     const auto box = plain::box_of(problem, query.index, query.raw);

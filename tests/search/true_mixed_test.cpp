@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
 #include "search/exact_search.hpp"
 #include "search/linear_question.hpp"
@@ -20,15 +20,15 @@
 namespace ellice {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using problem_zoo::true_problem;
 
 /// A linear model over features of every kind that holds its rows.
-struct Case {
+struct TrueCase {
   Model model = {};
   std::vector<Query> queries = {};
 };
 
-Case mixed_linear(std::uint64_t seed, bool restricted, bool numbers_fixed = false) {
+TrueCase mixed_linear(std::uint64_t seed, bool restricted, bool numbers_fixed = false) {
   Dataset data = problem_zoo::mixed_dataset(seed, restricted);
   // Labels that depend on the row: of pure noise no model has recourse.
   Random random(seed);
@@ -43,10 +43,6 @@ Case mixed_linear(std::uint64_t seed, bool restricted, bool numbers_fixed = fals
   }
   return {.model = train(data, {}, {.l2 = 1e-2, .folds = 0, .store_rows = true}).model,
           .queries = problem_zoo::queries_of(data, 25)};
-}
-
-Problem true_problem(const Model& model, double epsilon) {
-  return {.model = &model, .set = {.kind = SetKind::true_set}, .epsilon = epsilon};
 }
 
 OracleProblem boxed(const Vector& query, const Box& box, const SeparableCost& cost,
@@ -75,7 +71,7 @@ TEST(TrueMixed, EqualsBruteForceWhereEverythingIsDiscrete) {
   int answered = 0;
   for (const std::uint64_t seed : {3U, 8U}) {
     for (const bool restricted : {false, true}) {
-      const Case given = mixed_linear(seed, restricted, true);
+      const TrueCase given = mixed_linear(seed, restricted, true);
       const Problem problem = true_problem(given.model, 0.01);
       const std::vector<Answer> answers = ExactSearch(problem).generate(given.queries, {});
       for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -150,7 +146,7 @@ std::optional<Vector> nearest_of_two(const Problem& problem, std::size_t query, 
 }
 
 TEST(TrueMixed, IsTheBestOfAllAssignmentsByAModelThatRefusesTheOthers) {
-  const Case given = mixed_linear(5, false);
+  const TrueCase given = mixed_linear(5, false);
   Problem problem = true_problem(given.model, 0.005);
   problem.constraints.features["place"].locked = true;  // fewer assignments
   problem.constraints.features["grade"].locked = true;
@@ -197,7 +193,7 @@ TEST(TrueMixed, IsTheBestOfAllAssignmentsByAModelThatRefusesTheOthers) {
 }
 
 TEST(TrueMixed, ChangesAreLimitedAndMadeFew) {
-  const Case given = mixed_linear(3, false, true);
+  const TrueCase given = mixed_linear(3, false, true);
   const Problem problem = true_problem(given.model, 0.003);
   const std::vector<Answer> limited =
       ExactSearch(problem, {.max_changes = 1}).generate(given.queries, {});
@@ -218,7 +214,7 @@ TEST(TrueMixed, ChangesAreLimitedAndMadeFew) {
 }
 
 TEST(TrueMixed, PlansDifferAndTradeOffsFall) {
-  const Case given = mixed_linear(3, false);
+  const TrueCase given = mixed_linear(3, false);
   const Problem problem = true_problem(given.model, 0.003);
   const std::vector<Query> queries(given.queries.begin(), given.queries.begin() + 8);
   int plans = 0;

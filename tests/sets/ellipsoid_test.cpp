@@ -58,7 +58,7 @@ double minimize_over_set(const Ellipsoid& set, const Vector& x) {
 }
 
 TEST(RobustLogit, AgreesWithAGenericConstrainedMinimiser) {
-  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
     const auto [set, x] =
         random_ellipsoid({.dimension = 5, .condition = 20, .epsilon = 0.1, .seed = seed});
     EXPECT_NEAR(robust_logit(set, x), minimize_over_set(set, x), 1e-6 * robustness_penalty(set, x));

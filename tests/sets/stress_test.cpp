@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "data/folds.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/data/encoder.hpp"
@@ -21,8 +21,6 @@ using stress_cases::plain_logit;
 using stress_cases::random_rows;
 using stress_cases::Trained;
 using stress_cases::view;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 void expect_same(const StressSet& first, const StressSet& second) {
   EXPECT_EQ(first.tried, second.tried);

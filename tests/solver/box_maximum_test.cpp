@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "solver/box_problems.hpp"
 #include "solver/box_projection.hpp"
 #include "solver/cone_projection.hpp"
@@ -18,8 +18,6 @@ using box_problems::random_problem;
 using robust_problems::Instance;
 using robust_problems::Oracle;
 using robust_problems::random_instance;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 TEST(BoxMaximum, DistanceGrowsWithEpsilonUntilTheLargestFeasibleOne) {
   const Instance instance = random_instance(8, 1e2, 50);

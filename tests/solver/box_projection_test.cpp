@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <thread>
 
+#include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
 #include "solver/allocation_count.hpp"
 #include "solver/box_problems.hpp"
@@ -22,8 +22,6 @@ using box_problems::random_problem;
 using robust_problems::Instance;
 using robust_problems::Oracle;
 using robust_problems::random_instance;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 double cost_of(const BoxProblem& problem, const Vector& x) {
   double sum = 0;

@@ -14,7 +14,6 @@ namespace ellice {
 namespace {
 
 using mixed_problems::brute_force;
-using mixed_problems::infinity;
 using mixed_problems::random_problem;
 using mixed_problems::Shape;
 using robust_problems::Instance;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
 #include "solver/robust_problems.hpp"
 #include "support/seeds.hpp"
@@ -16,9 +17,7 @@ using robust_problems::Instance;
 using robust_problems::Oracle;
 using robust_problems::random_instance;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-enum class Shape { squares, absolutes, both };
+enum class CostShape { squares, absolutes, both };
 
 /// A random intersection with everything that keeps it alive.
 struct Case {
@@ -32,7 +31,7 @@ struct Traits {
   Index d = 4;
   int cones = 2;
   int rules = 1;
-  Shape shape = Shape::squares;
+  CostShape shape = CostShape::squares;
   bool equality = false;
   bool infinite = false;
   double epsilon = 0.01;
@@ -56,8 +55,8 @@ Case random_case(const Traits& traits, std::uint64_t seed) {
   }
   Vector weights(d);
   for (Index i = 0; i < d; ++i) weights[i] = std::exp(random.normal());
-  if (traits.shape != Shape::absolutes) problem.cost.quadratic = 2 * weights;
-  if (traits.shape != Shape::squares) problem.cost.absolute = weights;
+  if (traits.shape != CostShape::absolutes) problem.cost.quadratic = 2 * weights;
+  if (traits.shape != CostShape::squares) problem.cost.absolute = weights;
   // Cones around similar models, so that points in all of them are common.
   const Instance first = random_instance(d, traits.condition, seed + 1000);
   for (int k = 0; k < traits.cones; ++k) {
@@ -191,7 +190,7 @@ double maximum_by_hand(const IntersectionProblem& problem, const Vector& plane) 
   return sum;
 }
 
-struct Tally {
+struct IntersectionTally {
   int optimal = 0;
   int infeasible = 0;
   int inexact = 0;
@@ -199,7 +198,7 @@ struct Tally {
   int iterations = 0;
 };
 
-void check(const Traits& traits, std::uint64_t seed, Tally& tally) {
+void check(const Traits& traits, std::uint64_t seed, IntersectionTally& tally) {
   const Case at = random_case(traits, seed);
   const IntersectionProblem& problem = at.problem;
   const ConeIntersection found = intersect_cones(problem);
@@ -233,9 +232,9 @@ void check(const Traits& traits, std::uint64_t seed, Tally& tally) {
 }
 
 TEST(ConeIntersection, ProvesItsAnswersOnRandomProblems) {
-  Tally tally;
+  IntersectionTally tally;
   std::uint64_t seed = 1;
-  for (const Shape shape : {Shape::squares, Shape::absolutes, Shape::both}) {
+  for (const CostShape shape : {CostShape::squares, CostShape::absolutes, CostShape::both}) {
     for (const int cones : {0, 1, 2, 3, 9}) {
       for (const int rules : {0, 1, 2, 4}) {
         for (const Index d : {1, 2, 5, 12}) {
@@ -259,9 +258,9 @@ TEST(ConeIntersection, ProvesItsAnswersOnRandomProblems) {
 }
 
 TEST(ConeIntersection, ProvesItsAnswersOnHardProblems) {
-  Tally tally;
+  IntersectionTally tally;
   std::uint64_t seed = 5000;
-  for (const Shape shape : {Shape::squares, Shape::absolutes, Shape::both}) {
+  for (const CostShape shape : {CostShape::squares, CostShape::absolutes, CostShape::both}) {
     for (const double condition : {1e2, 1e5, 1e8}) {
       for (const Index d : {3, 8, 30}) {
         for (const bool infinite : {false, true}) {

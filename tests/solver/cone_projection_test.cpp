@@ -6,8 +6,8 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
+#include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
 #include "solver/allocation_count.hpp"
 #include "solver/robust_problems.hpp"
@@ -19,8 +19,6 @@ namespace {
 using robust_problems::Instance;
 using robust_problems::Oracle;
 using robust_problems::random_instance;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Setting {
   Index d;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <vector>
 
+#include "core/infinity.hpp"
 #include "solver/branch_and_bound.hpp"
 #include "solver/robust_problems.hpp"
 
@@ -13,8 +13,6 @@
 namespace ellice::mixed_problems {
 
 using robust_problems::Oracle;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 enum class Shape { squares, absolutes, both };
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
+#include "core/infinity.hpp"
 #include "solver/branch_and_bound.hpp"
 #include "solver/robust_problems.hpp"
 
@@ -13,8 +13,6 @@
 namespace ellice::value_problems {
 
 using robust_problems::Instance;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// One thing that a unit may do.
 struct Deed {

@@ -17,7 +17,6 @@ namespace {
 using robust_problems::Instance;
 using robust_problems::random_instance;
 using value_problems::Enumeration;
-using value_problems::infinity;
 
 /// What lies within this of the threshold may count or not.
 constexpr double unclear = 1e-9;
