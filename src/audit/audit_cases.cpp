@@ -231,7 +231,8 @@ std::vector<Region> RowConstraints::regions_holding(const RawRow& row) const {
     if (!admits) continue;
     for (Box& box : pieces(one.values)) {
       for (std::size_t j = 0; j < values_.size(); ++j) {
-        if (!values_[j].has_others()) continue;
+        // Bounds may leave nothing of a grid but the own value.
+        if (!values_[j].is_discrete()) continue;
         const Index first = encoder_->first_column(j);
         const Index count = encoder_->column_count(j);
         box.lower.segment(first, count) = z.segment(first, count);

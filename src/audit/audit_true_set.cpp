@@ -16,6 +16,11 @@ constexpr long double known_share = 0.5e-10L;
 // Of ε: how far above the minimum the model may be.
 constexpr long double allowed_above = 0.02L;
 
+/// Far away, where every row's slope has died out, there is no curvature to go by.
+bool is_definite(const Eigen::LDLT<LongMatrix>& factor) {
+  return factor.info() == Eigen::Success && factor.vectorD().minCoeff() > 0;
+}
+
 }  // namespace
 
 TrueModels::TrueModels(const Model& model, const StoredRows& rows, double epsilon)
@@ -42,8 +47,14 @@ Cone TrueModels::cone_at(const LongVector& model, const LongVector& c, const Lon
   const LongMatrix curvature = objective().with_gauge(objective().hessian(model));
   const LongVector gradient = objective().evaluate(model).gradient;
   const long double tau = -gradient.dot(c) / c.squaredNorm();
-  const LongVector image = EliminatedHessian(curvature).solve(c);
+  const Eigen::LDLT<LongMatrix> factor(curvature);
+  const LongVector image = factor.solve(c);
   const long double own = tau * tau * c.dot(image) / 2;
+  if (!is_definite(factor) || !(own > 1e-100L && own < 1e100L)) {
+    return {std::make_shared<const EliminatedHessian>(
+                objective().with_gauge(objective().hessian(center()))),
+            center(), lift};
+  }
   return {std::make_shared<const EliminatedHessian>(epsilon / own * curvature), model + tau * image,
           lift};
 }
@@ -98,7 +109,9 @@ Reach TrueModels::find_reach(double threshold, const Region& region, double near
   };
   for (int round = 0; round < most_models; ++round) {
     const PlainObjective::Value here = objective().evaluate(theta);
-    auto hessian = std::make_shared<const EliminatedHessian>(objective().hessian(theta));
+    const LongMatrix curvature = objective().hessian(theta);
+    if (!is_definite(Eigen::LDLT<LongMatrix>(curvature))) break;
+    auto hessian = std::make_shared<const EliminatedHessian>(curvature);
     const std::vector<Cone> picture = {
         Cone(hessian, theta - hessian->solve(here.gradient), LongMatrix::Identity(p, p))};
     const Reach of_picture = audit::find_reach(picture, threshold, region, near);

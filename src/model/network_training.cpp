@@ -126,6 +126,12 @@ class Fitting {
   }
 
   [[nodiscard]] double objective() { return objective_.value(network_); }
+  /// Of a network that says the same to everybody.
+  [[nodiscard]] double objective_of_zeros() {
+    Network zeros = network_;
+    set_parameters(zeros, Vector::Zero(parameters_.size()));
+    return objective_.value(zeros);
+  }
   [[nodiscard]] const Network& network() const { return network_; }
   [[nodiscard]] const Vector& parameters() const { return parameters_; }
   void restore(const Vector& parameters) { set_parameters(network_, parameters); }
@@ -190,6 +196,13 @@ NetworkFit fit_network(LabelledRows rows, LabelledRows validation, LossKind kind
          "training of the network diverged: its objective is not finite after {} epochs; use a "
          "learning_rate smaller than {}",
          fit.epochs, options.learning_rate);
+  }
+  if (const double silent = fitting.objective_of_zeros(); fit.objective > 1e3 * silent) {
+    fail(
+        ErrorCode::input,
+        "training of the network diverged: its objective is {:.3g} after {} epochs, and {:.3g} for "
+        "one whose weights are all 0; use a learning_rate smaller than {} or more epochs",
+        fit.objective, fit.epochs, silent, options.learning_rate);
   }
   fit.network = fitting.network();
   return fit;

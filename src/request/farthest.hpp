@@ -4,8 +4,9 @@
 
 namespace ellice {
 
-// Beyond this many standard deviations from the training rows squares of distances overflow.
-inline constexpr double farthest = 1e100;
+// So many standard deviations from the training rows an ordinary change, of one, has six digits
+// left in a double: nearest, robust and proved mean nothing beyond.
+inline constexpr double farthest = 1e10;
 
 /// Whether a row in model space is farther away than can be computed with: neither people nor
 /// answers may be.

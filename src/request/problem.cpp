@@ -180,16 +180,17 @@ bool Assembler::certifies(VectorArg raw) const {
 void Assembler::take(Answer& answer, VectorArg raw, const FeasibleSet& feasible) const {
   if (accept(answer, raw, feasible)) return;
   Candidate row = candidate(raw);
-  if (is_too_far(row.z)) {
+  std::optional<Evaluation> found;
+  if (!is_too_far(row.z)) found = certifier_.evaluate(row.values);
+  if (!found || !std::isfinite(found->logit) || !std::isfinite(found->robust_logit)) {
     answer.status = Status::not_found;
     answer.message = "the row that was found is too far from the training rows to compute with";
     return;
   }
-  measure(answer, std::move(row), feasible);
+  measure(answer, std::move(row), feasible, *found);
   answer.status = Status::uncertified;
   const std::vector<std::string> broken = feasible.violations(raw);
-  answer.message = broken.empty() ? why_uncertified(certifier_.evaluate(*answer.counterfactual),
-                                                    problem_->threshold)
+  answer.message = broken.empty() ? why_uncertified(*found, problem_->threshold)
                                   : fmt::format("breaks {}", fmt::join(broken, "; "));
 }
 
@@ -201,7 +202,8 @@ Assembler::Candidate Assembler::candidate(VectorArg raw) const {
   return result;
 }
 
-void Assembler::measure(Answer& answer, Candidate row, const FeasibleSet& feasible) const {
+void Assembler::measure(Answer& answer, Candidate row, const FeasibleSet& feasible,
+                        const Evaluation& found) const {
   const Encoder& encoder = problem_->model->encoder;
   const Vector& z = row.z;
   const auto is_changed = [&](Index j) { return row.raw(j) != feasible.query_raw()(j); };
@@ -252,7 +254,6 @@ void Assembler::measure(Answer& answer, Candidate row, const FeasibleSet& feasib
       answer.robust_logit = std::min(answer.robust_logit, member.robust_logit);
     }
   } else {
-    const Evaluation found = certifier_.evaluate(*answer.counterfactual);
     answer.logit = found.logit;
     answer.robust_logit = found.robust_logit;
   }

@@ -100,7 +100,9 @@ class Assembler {
     Vector z = {};
   };
   [[nodiscard]] Candidate candidate(VectorArg raw) const;
-  void measure(Answer& answer, Candidate row, const FeasibleSet& feasible) const;
+  /// `found` is what an answer without a certificate states.
+  void measure(Answer& answer, Candidate row, const FeasibleSet& feasible,
+               const Evaluation& found = {}) const;
 
   const Problem* problem_;
   Certifier certifier_;

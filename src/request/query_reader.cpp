@@ -104,7 +104,8 @@ void QueryReader::require_near(std::size_t j, double value) const {
   if (!model_->schema().features[j].is_number()) return;
   const ColumnStatistics known = encoder.statistics(j);
   require_input(std::abs((value - known.mean) / known.scale) <= farthest,
-                "{}: {} is {}, too far from the training rows ({} to {}) to compute with",
+                "{}: {} is {}, too far from the training rows ({} to {}) to compute with; look "
+                "whether it is in their unit",
                 source_->place(), model_->schema().features[j].name, value, known.min, known.max);
 }
 

@@ -69,7 +69,8 @@ class SearchedOracle final : public RobustOracle {
     Matrix columns(worst.model.size(), lifted.size());
     for (Index j = 0; j < lifted.size(); ++j)
       columns.col(j) = part.direction(Vector(Vector::Unit(lifted.size(), j)));
-    CholeskyFactor(part.set->curvature(worst)).whiten(columns);
+    if (!CholeskyFactor::whiten(part.set->curvature(worst), columns))
+      return RobustOracle::curved_cone(at, place, boost);
     const double norm = (columns * lifted).norm();
     return touching_cone(columns.transpose() * columns, at, boost * worst.multiplier * norm,
                          epsilon());

@@ -157,6 +157,14 @@ class Completion {
   bool was_refused_ = false;
 };
 
+/// What a rule had to move although nobody chose for it was not held.
+void leave_out_moved(Answer& answer) {
+  std::erase_if(answer.held, [&](const std::string& name) {
+    return std::any_of(answer.changes.begin(), answer.changes.end(),
+                       [&](const Change& change) { return change.feature == name; });
+  });
+}
+
 }  // namespace
 
 LocalSteps::LocalSteps(const Problem& problem, const LocalSearchOptions& options,
@@ -179,6 +187,12 @@ QueryContext LocalSteps::context_of(const Query& query, const FeasibleSet& feasi
 }
 
 Answer LocalSteps::nearest(const Query& query, const FeasibleSet& feasible) const {
+  Answer result = find(query, feasible);
+  leave_out_moved(result);
+  return result;
+}
+
+Answer LocalSteps::find(const Query& query, const FeasibleSet& feasible) const {
   Answer result = assembler_.begin(query, feasible);
   if (assembler_.already_robust(result, feasible)) return result;
   const bool chooses = options_->discrete_nodes > 0 && !feasible.held().empty();

@@ -24,6 +24,7 @@ class LocalSteps {
   [[nodiscard]] QueryContext context_of(const Query& query, const FeasibleSet& feasible) const;
 
  private:
+  [[nodiscard]] Answer find(const Query& query, const FeasibleSet& feasible) const;
   /// Chooses whole numbers and levels: the result becomes what is certified and cheaper. Gives the
   /// rows whose values are worth a try where nothing is certified.
   [[nodiscard]] std::vector<Vector> choose(Answer& result, const Answer& blank,

@@ -32,12 +32,15 @@ void tighten(FeatureRange& range) {
 
 bool RowDomain::Cell::moves() const {
   // What does not stay moves to whatever is left, another number of the own bin included.
-  if (!stays)
-    return is_category() ? !levels.empty() : !others.fixed && others.lower <= others.upper;
-  if (is_category())
-    return std::any_of(levels.begin(), levels.end(), [&](double v) { return v != others.query; });
-  return !others.fixed && others.lower <= others.upper &&
-         !(others.lower == others.query && others.upper == others.query);
+  if (is_category()) {
+    return std::any_of(levels.begin(), levels.end(),
+                       [&](double v) { return !stays || v != others.query; });
+  }
+  // Beyond the last value of a grid there is no number, and both ends are infinite.
+  const bool has_number =
+      others.lower <= others.upper && others.lower < infinity && others.upper > -infinity;
+  const bool is_query = others.lower == others.query && others.upper == others.query;
+  return !others.fixed && has_number && !(stays && is_query);
 }
 
 RowDomain::RowDomain(const FeasibleSet& branch, std::optional<std::size_t> most_changes)

@@ -58,18 +58,19 @@ class PartFunction {
   }
 
   /// The root of ∇²s: a square root of the form times the features' Jacobian, without what lies
-  /// along the point itself, where s is linear.
-  void spread_root(Matrix& root) {
+  /// along the point itself, where s is linear. None where the worst head has no curvature.
+  [[nodiscard]] bool spread_root(Matrix& root) {
     pass_.feature_jacobian(jacobian_);
     if (is_closed()) {
       times_feature_jacobian(pass_.network(), shape_->whitening.leftCols(features_.size() - 1),
                              jacobian_, root);
       leave_out(whitened_, 1 / spread_, root);
       root /= std::sqrt(spread_);
-    } else {
-      searched_root(root);
+    } else if (!searched_root(root)) {
+      return false;
     }
     if (!shape_->same_space()) root.array().rowwise() *= shape_->part.stretch.array().transpose();
+    return true;
   }
 
   [[nodiscard]] double radius(VectorArg x, double threshold) {
@@ -127,15 +128,16 @@ class PartFunction {
   /// Of (τ/κ)·Jᵀ(M − Mh̃h̃ᵀM/(h̃ᵀMh̃))J for M = AᵀH⁻¹A, H the curvature at the worst head, A the map
   /// from h̃ to the functional's direction and J the Jacobian of the features (theory.md, Result
   /// 30).
-  void searched_root(Matrix& root) {
+  [[nodiscard]] bool searched_root(Matrix& root) {
     const Index p = features_.size();
     Matrix whitened(part().set->center().size(), p);
     for (Index j = 0; j < p; ++j) whitened.col(j) = part().direction(Vector(Vector::Unit(p, j)));
-    CholeskyFactor(part().set->curvature(*worst_)).whiten(whitened);
+    if (!CholeskyFactor::whiten(part().set->curvature(*worst_), whitened)) return false;
     times_feature_jacobian(pass_.network(), whitened.leftCols(p - 1), jacobian_, root);
     const Vector along = whitened * features_;
     leave_out(along, 1 / along.norm(), root);
     root *= std::sqrt(worst_->multiplier / kappa());
+    return true;
   }
 
   const PartShape* shape_;
@@ -163,8 +165,7 @@ class HeadFunction final : public RobustFunction {
     return at(part).gradient(x, logit_gradient, spread_gradient);
   }
   [[nodiscard]] bool spread_root(Index part, Matrix& root) override {
-    at(part).spread_root(root);
-    return true;
+    return at(part).spread_root(root);
   }
   [[nodiscard]] double radius(Index part, VectorArg x, double threshold) override {
     if (at(part).is_closed()) return RobustFunction::radius(part, x, threshold);

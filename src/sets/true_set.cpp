@@ -145,6 +145,8 @@ TrueSet::Iterate TrueSet::newton(const Vector& a, Iterate at, const Rule& rule) 
     double length = rows_->longest * step.norm();
     if (length > longest_score_step) length = rows_->objective.largest_score(step);
     const double share = length > longest_score_step ? longest_score_step / length : 1;
+    // Where no row has a slope left, no Hessian leads on.
+    if (!step.allFinite() || !std::isfinite(share)) return at;
     at.theta += share * step;
     at.tau += share * change;
   }
@@ -220,6 +222,8 @@ WorstHead TrueSet::worst_from(const Vector& a, Iterate start) const {
   const double slack = at.excess - epsilon_ - suboptimality(at) - rows_->rounding;
   result.proved =
       at.theta.dot(a) + slack / at.tau - 1e-15 * at.theta.cwiseProduct(a).cwiseAbs().sum();
+  // Which holds for multipliers above 0, and for numbers.
+  if (!(at.tau > 0) || !std::isfinite(result.proved)) result.proved = -infinity;
   // Convexity brings a model that is a little outside back into the set.
   const double inside = epsilon_ - rows_->rounding;
   const double share = at.excess > inside ? inside / at.excess : 1;

@@ -7,6 +7,7 @@
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "solver/mixed_search.hpp"
+#include "solver/rule_rounding.hpp"
 #include "solver/value_search.hpp"
 
 namespace ellice {
@@ -123,6 +124,8 @@ bool MixedSearch::breaks_rules(const std::vector<Domain>& domains) const {
   for (const LinearRule& rule : problem_->rules) {
     double least = rule.coefficients.dot(problem_->query);
     double most = least;
+    double least_size = rule.coefficients.cwiseProduct(problem_->query).cwiseAbs().sum();
+    double most_size = least_size;
     for (std::size_t u = 0; u < units_.size(); ++u) {
       const MixedUnit& unit = units_[u].unit();
       const Domain& domain = domains[u];
@@ -143,8 +146,13 @@ bool MixedSearch::breaks_rules(const std::vector<Domain>& domains) const {
       }
       least += domain.stays ? std::min(0.0, down) : down;
       most += domain.stays ? std::max(0.0, up) : up;
+      least_size += std::abs(down);
+      most_size += std::abs(up);
     }
-    if (least > rule.upper + rule.tolerance || most < rule.lower - rule.tolerance) return true;
+    // From somebody far away all sums are large, and so is their rounding.
+    if (least > rule.upper + rule.tolerance + rule_rounding(least_size) ||
+        most < rule.lower - rule.tolerance - rule_rounding(most_size))
+      return true;
   }
   return false;
 }

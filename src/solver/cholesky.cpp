@@ -13,6 +13,13 @@ namespace {
 /// Eigenvalues below this share of the largest are taken for 0.
 constexpr double singularity = 1e-12;
 
+/// Rounding leaves pivots of the size p·u·max Hᵢᵢ in a singular matrix, so "positive" is not
+/// enough.
+double noise_of(MatrixArg h) {
+  return static_cast<double>(h.rows()) * std::numeric_limits<double>::epsilon() *
+         std::abs(h.diagonal().maxCoeff());
+}
+
 }  // namespace
 
 CholeskyFactor::CholeskyFactor(MatrixArg h) {
@@ -23,16 +30,11 @@ CholeskyFactor::CholeskyFactor(MatrixArg h) {
   require(asymmetry <= 1e-12 * h.cwiseAbs().maxCoeff(),
           "H is not symmetric: entries across the diagonal differ by up to {}", asymmetry);
   llt_.compute(Matrix(h));  // of a matrix Eigen's code is there already (core/eigen_kernels.hpp)
-  // Rounding leaves pivots of the size p·u·max Hᵢᵢ in a singular matrix, so "positive" is not
-  // enough.
-  const double largest = h.diagonal().maxCoeff();
-  const double noise =
-      static_cast<double>(h.rows()) * std::numeric_limits<double>::epsilon() * std::abs(largest);
   const double smallest_pivot =
       llt_.info() == Eigen::Success ? llt_.matrixLLT().diagonal().cwiseAbs2().minCoeff() : 0.0;
-  require(smallest_pivot > noise,
+  require(smallest_pivot > noise_of(h),
           "H is not positive definite: smallest pivot {:.3g}, largest diagonal entry {:.3g}",
-          smallest_pivot, largest);
+          smallest_pivot, h.diagonal().maxCoeff());
 }
 
 Vector CholeskyFactor::solve(VectorArg b) const {
@@ -49,6 +51,14 @@ double CholeskyFactor::inverse_norm(VectorArg b) const {
 
 void CholeskyFactor::whiten(Eigen::Ref<Matrix> columns) const {
   llt_.matrixL().solveInPlace(columns);
+}
+
+bool CholeskyFactor::whiten(MatrixArg h, Eigen::Ref<Matrix> columns) {
+  const Eigen::LLT<Matrix> factor = Eigen::LLT<Matrix>(Matrix(h));
+  const Vector pivots = factor.matrixLLT().diagonal().cwiseAbs2();
+  if (factor.info() != Eigen::Success || !(pivots.minCoeff() > noise_of(h))) return false;
+  factor.matrixL().solveInPlace(columns);
+  return true;
 }
 
 Spectrum spectrum(MatrixArg h) {

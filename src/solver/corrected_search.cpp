@@ -103,6 +103,7 @@ class Search {
     }
     for (Index k = 0; k < oracle_->parts(); ++k) {
       const Support& at = supports_[static_cast<std::size_t>(k)];
+      if (!at.model.allFinite()) continue;  // so far away that its worst model was not found
       Vector lifted(point.size() + 1);
       lifted << point, 1;
       const double penalty = oracle_->cone(k).theta().dot(lifted) - at.value;

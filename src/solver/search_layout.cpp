@@ -57,7 +57,8 @@ SearchLayout::SearchLayout(const BoxFactor& factor, const MixedProblem& problem)
       for (double value = domain.lower; value <= domain.upper + 0.5 * *unit.step;) {
         values.push_back(value);
         const std::optional<double> next = view.after(value);
-        if (!next) break;
+        // Very far away a step may be less than the last digit.
+        if (!next || !(*next > value)) break;
         value = *next;
       }
       add_values(u, view, values);

@@ -8,9 +8,9 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "audit/audit_region.hpp"
+#include "core/infinity.hpp"
 #include "ellice/core/random.hpp"
 #include "support/problem_zoo.hpp"
 
@@ -21,8 +21,6 @@ using audit::Cone;
 using audit::LongMatrix;
 using audit::Reach;
 using audit::Region;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// A set of models over x̃ of this size, with what an oracle needs of it.
 struct PlainCone {

@@ -218,11 +218,12 @@ class Judge {
     const auto note = std::find_if(notes.begin(), notes.end(), says_nobody);
     if (note == notes.end()) return;
     count("told that nobody will get an answer");
+    const std::set<std::size_t> others = accepted(told);
     for (const Answer& answer : told.answers) {
       const bool is_certain =
           answer.status == Status::optimal || answer.status == Status::certified;
-      // Methods of others may find that somebody who is accepted stays as he is.
-      if (is_certain && !answer.changes.empty())
+      // Methods of others may tell somebody who is accepted to stay, or where to go.
+      if (is_certain && !answer.changes.empty() && !others.contains(answer.query_index))
         fail_with("an answer where nobody gets one", *note);
     }
   }

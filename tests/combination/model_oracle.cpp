@@ -5,13 +5,13 @@
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "core/infinity.hpp"
 
 namespace ellice::combination {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int random_directions = 12;
 
 double activated(Activation activation, double value) {

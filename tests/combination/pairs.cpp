@@ -24,16 +24,36 @@ bool is_allowed(const Answer& answer, const ExactOptions& wishes) {
   return !wishes.max_changes || answer.distance.changed <= *wishes.max_changes;
 }
 
+/// How far a row may be beside its rules, which it keeps to 1e-12 of their terms: in deviations.
+double freed_by_rounding(const Answer& answer, const Model& model) {
+  double most = 0;
+  const Vector raw = model.encoder.raw(*answer.counterfactual);
+  for (const Rule& rule : model.schema().constraints) {
+    double size = std::abs(rule.bound);
+    double steepest = 0;
+    for (const auto& [name, coefficient] : rule.terms) {
+      const std::size_t j = *model.schema().find(name);
+      size += std::abs(coefficient * raw(static_cast<Index>(j)));
+      steepest = std::max(
+          steepest, std::abs(coefficient) * model.encoder.scale()(model.encoder.first_column(j)));
+    }
+    most = std::max(most, 1e-12 * size / steepest);
+  }
+  return most;
+}
+
 /// Whether a proved optimum among rows with the fewest changes says anything about another row. Of
 /// plans that are shown together the first may be either, the nearest or that with fewest changes.
-bool is_dearer(const Answer& optimum, const Answer& other, const ExactOptions& wishes,
-               bool is_shown) {
+bool is_dearer(const Answer& optimum, const Answer& other, const Told& told, bool is_shown) {
+  const ExactOptions& wishes = told.run.options.exact;
   if (is_shown && other.distance.changed > optimum.distance.changed) return false;
   const bool by_changes = wishes.sparse || wishes.trade_off;
   if (by_changes && other.distance.changed != optimum.distance.changed)
     return other.distance.changed < optimum.distance.changed && optimum.plan == 0;
   const double least = optimum.distance.weighted * (1 - optimum.gap.value_or(0));
-  return other.distance.weighted < least * (1 - tolerance) - 1e-12;
+  const double freed = freed_by_rounding(other, *told.explainer->problem().model);
+  const double allowed = tolerance + 4 * freed / std::max(other.distance.l2, freed);
+  return other.distance.weighted < least * (1 - allowed) - 1e-12;
 }
 
 bool promises(const Told& told) {
@@ -68,7 +88,7 @@ std::vector<std::string> contradictions(const Told& a, const Told& b) {
         found.push_back("infeasible beside an answer: " + place);
       const bool states_a_gap =
           claim.counterfactual && (claim.status == Status::optimal || claim.gap.has_value());
-      if (states_a_gap && is_allowed(other, wishes) && is_dearer(claim, other, wishes, is_shown))
+      if (states_a_gap && is_allowed(other, wishes) && is_dearer(claim, other, a, is_shown))
         found.push_back("an optimum is dearer: " + place);
     }
   }

@@ -20,6 +20,9 @@ class CholeskyFactor {
   [[nodiscard]] double inverse_norm(VectorArg b) const;      // ‖L⁻¹b‖₂ = √(bᵀH⁻¹b)
   /// columns ← L⁻¹ columns: the norm of each is its inverse_norm.
   void whiten(Eigen::Ref<Matrix> columns) const;
+  /// The same by the factor of a matrix that may have none: then nothing changes, and it says so.
+  /// Curvature dies out far away, where every row's slope has.
+  [[nodiscard]] static bool whiten(MatrixArg h, Eigen::Ref<Matrix> columns);
 
  private:
   Eigen::LLT<Matrix> llt_;
