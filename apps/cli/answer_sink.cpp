@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/number_text.hpp"
+#include "core/parallel.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/number_text.hpp"
-#include "ellice/core/parallel.hpp"
 #include "ellice/data/csv.hpp"
 #include "explain/fewer_changes.hpp"
 #include "flag_text.hpp"

@@ -7,11 +7,11 @@
 #include <future>
 #include <utility>
 
+#include "core/parallel.hpp"
+#include "core/progress.hpp"
 #include "core/stop.hpp"
-#include "ellice/core/parallel.hpp"
-#include "ellice/core/progress.hpp"
 #include "ellice/data/csv.hpp"
-#include "ellice/request/query_reader.hpp"
+#include "request/query_reader.hpp"
 
 namespace ellice::cli {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/progress.hpp"
 #include "core/stopwatch.hpp"
 #include "ellice/core/fields.hpp"
-#include "ellice/core/progress.hpp"
 
 namespace ellice::cli {
 

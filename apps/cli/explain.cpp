@@ -230,9 +230,9 @@ ExitStatus run_explain(ExplainArguments arguments) {
 
   CsvReader source = open_rows(arguments.queries, explainer.model().schema().format,
                                [&](const std::string& remark) { console.warning(remark); });
-  QueryReader reader(
-      explainer.model(), source, arguments.id.empty() ? std::nullopt : std::optional(arguments.id),
-      arguments.on_error == "skip" ? QueryReader::OnError::skip : QueryReader::OnError::stop);
+  QueryReader reader(explainer.model(), source,
+                     arguments.id.empty() ? std::nullopt : std::optional(arguments.id),
+                     arguments.on_error == "skip" ? OnError::skip : OnError::stop);
   const bool trades_off = arguments.options.exact.trade_off || explainer.shows_trade_off();
   const double worth = parse_worth(arguments.worth);
   AnswerSink sink(explainer, {.format = arguments.format,

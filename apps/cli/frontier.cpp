@@ -5,11 +5,11 @@
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
-#include "ellice/request/query_reader.hpp"
 #include "explain/frontier_file.hpp"
 #include "interruption.hpp"
 #include "problem_arguments.hpp"
 #include "report/text_table.hpp"
+#include "request/query_reader.hpp"
 #include "verb.hpp"
 
 namespace ellice::cli {
@@ -40,7 +40,7 @@ ExitStatus run_frontier(const FrontierArguments& arguments) {
   for (const std::string& note : owned.notes()) console.warning(note);
   CsvReader source = open_rows(arguments.queries, owned.model().schema().format,
                                [&](const std::string& remark) { console.warning(remark); });
-  QueryReader reader(owned.model(), source, std::nullopt, QueryReader::OnError::stop);
+  QueryReader reader(owned.model(), source, std::nullopt, OnError::stop);
   const bool proved = frontier.is_proved();
   const bool as_json = arguments.format == OutputFormat::json;
   Json document = frontier_document(problem, epsilons);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "console.hpp"
-#include "ellice/request/query_reader.hpp"
+#include "request/query_reader.hpp"
 
 namespace ellice::cli {
 

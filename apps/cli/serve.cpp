@@ -11,8 +11,8 @@
 #include "ellice/data/lending.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/request/query_reader.hpp"
 #include "report/html.hpp"
+#include "request/query_reader.hpp"
 #include "row_arguments.hpp"
 #include "server.hpp"
 #include "verb.hpp"
@@ -57,7 +57,7 @@ serve::ServedPeople read_served_people(const ServeArguments& arguments, const Mo
                                [&](const std::string& remark) { console.warning(remark); });
   QueryReader reader(model, source,
                      arguments.id.empty() ? std::nullopt : std::optional(arguments.id),
-                     QueryReader::OnError::stop);
+                     OnError::stop);
   constexpr std::size_t block_rows = 4096;
   while (true) {
     const QueryBlock block = reader.next(block_rows);

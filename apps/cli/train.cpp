@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/number_text.hpp"
 #include "core/utf8.hpp"
 #include "data/recipe.hpp"
 #include "data/row_file.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/number_text.hpp"
 #include "ellice/core/json.hpp"
 #include "report/text_table.hpp"
 
@@ -81,7 +82,7 @@ Json training_json(const TrainingReport& report) {
   document["objective"] = model.training.objective;
   document["iterations"] = summary.iterations;
   document["gradient_norm"] = summary.gradient_norm;
-  document["condition_number"] = summary.hessian_spectrum.condition();
+  document["condition_number"] = summary.condition_number;
   document["shift"] = model.curvature.shift;
   if (report.epsilon_limit) document["epsilon_max"] = *report.epsilon_limit;
   if (model.network.layers.size() > 1) {
@@ -166,7 +167,7 @@ std::string training_text(const TrainingReport& report, const std::string& outpu
                                    rounded(100 * training.head_decrement / training.objective, 3)));
   }
   line("H", fmt::format("{0} x {0}, condition number {1}", model.curvature.hessian.rows(),
-                        rounded(summary.hessian_spectrum.condition(), 3)));
+                        rounded(summary.condition_number, 3)));
   if (report.epsilon_limit) {
     line("eps_max", fmt::format("{} = {} % of the objective", rounded(*report.epsilon_limit),
                                 rounded(100 * *report.epsilon_limit / training.objective, 3)));

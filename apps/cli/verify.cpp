@@ -14,10 +14,10 @@
 #include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
-#include "ellice/request/query_reader.hpp"
 #include "record_audit.hpp"
 #include "report/text_table.hpp"
 #include "report/verification_file.hpp"
+#include "request/query_reader.hpp"
 #include "row_arguments.hpp"
 #include "verb.hpp"
 
@@ -48,8 +48,7 @@ struct Asked {
 
 Asked read_people(const std::string& path, const Model& model) {
   CsvReader source = open_rows(path, model.schema().format);
-  QueryReader reader(model, source, identifier_column(source, model.schema()),
-                     QueryReader::OnError::skip);
+  QueryReader reader(model, source, identifier_column(source, model.schema()), OnError::skip);
   Asked asked;
   constexpr std::size_t block_rows = 4096;
   while (true) {

@@ -13,6 +13,7 @@
 #include "explain/fewer_changes.hpp"
 #include "report/verification_file.hpp"
 #include "request/problem.hpp"
+#include "request/query_reader.hpp"
 #include "service.hpp"
 
 namespace ellice::serve {
@@ -112,8 +113,7 @@ QueryBlock read_people(const ServedModel& model, const Asked& asked) {
   check_query_indices(asked);
   TableSource source(asked.people);
   QueryReader reader(*model.model(), source, asked.options.id,
-                     asked.options.on_error == OnBadRow::skip ? QueryReader::OnError::skip
-                                                              : QueryReader::OnError::stop);
+                     asked.options.on_error == OnBadRow::skip ? OnError::skip : OnError::stop);
   return reader.next(asked.people.rows());
 }
 

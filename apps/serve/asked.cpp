@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "core/number_text.hpp"
 #include "core/utf8.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"

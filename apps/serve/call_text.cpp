@@ -7,9 +7,9 @@
 #include <chrono>
 #include <ctime>
 
+#include "core/sha256.hpp"
 #include "core/utf8.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/sha256.hpp"
 #include "exchange.hpp"
 
 namespace ellice::serve {

@@ -8,6 +8,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/core/version.hpp"
+#include "request/query_reader.hpp"
 #include "service.hpp"
 
 namespace ellice::serve {

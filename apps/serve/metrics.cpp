@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "ellice/core/number_text.hpp"
+#include "core/number_text.hpp"
 #include "ellice/core/version.hpp"
 
 namespace ellice::serve {

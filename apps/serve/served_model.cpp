@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/sha256.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/sha256.hpp"
 #include "ellice/model/model_file.hpp"
 #include "report/histograms.hpp"
 #include "request/problem.hpp"

@@ -11,6 +11,7 @@
 
 #include "exchange.hpp"
 #include "metrics.hpp"
+#include "request/query_reader.hpp"
 #include "served_model.hpp"
 
 namespace ellice::serve {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 
 namespace ellice::serve {
 

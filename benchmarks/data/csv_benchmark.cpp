@@ -9,9 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "core/random.hpp"
+#include "core/sha256.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
-#include "ellice/core/random.hpp"
 
 namespace ellice {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 
 namespace ellice {
 namespace {

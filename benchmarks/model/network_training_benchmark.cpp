@@ -1,4 +1,4 @@
-#include "ellice/model/network_training.hpp"
+#include "model/network_training.hpp"
 
 #include <benchmark/benchmark.h>
 

@@ -1,4 +1,4 @@
-#include "ellice/model/objective.hpp"
+#include "model/objective.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "core/blas.hpp"
+#include "core/random.hpp"
 #include "core/stopwatch.hpp"
-#include "ellice/core/random.hpp"
 
 namespace ellice {
 namespace {

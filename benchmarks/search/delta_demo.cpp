@@ -14,6 +14,8 @@
 #include "ellice/model/training.hpp"
 #include "ellice/solver/cbc.hpp"
 #include "methods/delta_rows.hpp"
+#include "model/gauss_newton.hpp"
+#include "model/objective.hpp"
 #include "sets/uncertainty_set.hpp"
 
 namespace {

@@ -5,8 +5,8 @@
 #include <Eigen/Eigenvalues>
 #include <vector>
 
-#include "ellice/model/network_training.hpp"
 #include "model/network_pass.hpp"
+#include "model/network_training.hpp"
 #include "search/gradient.hpp"
 
 namespace ellice {

@@ -27,12 +27,13 @@
 #include "data/recipe.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/model/model_file.hpp"
-#include "ellice/model/network_training.hpp"
-#include "ellice/model/objective.hpp"
-#include "ellice/solver/cholesky.hpp"
+#include "model/gauss_newton.hpp"
+#include "model/network_training.hpp"
+#include "model/objective.hpp"
 #include "search/gradient.hpp"
 #include "search/local_search.hpp"
 #include "sets/stress.hpp"
+#include "solver/cholesky.hpp"
 
 namespace {
 

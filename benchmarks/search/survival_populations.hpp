@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/loss.hpp"
 

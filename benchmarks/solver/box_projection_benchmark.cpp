@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "solver/cone_projection.hpp"
 
 namespace ellice {

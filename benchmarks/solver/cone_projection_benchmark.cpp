@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "core/blas.hpp"
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 
 namespace ellice {
 namespace {

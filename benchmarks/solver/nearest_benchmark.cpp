@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/random.hpp"
 #include "core/stopwatch.hpp"
-#include "ellice/core/random.hpp"
 
 namespace ellice {
 namespace {

@@ -6,6 +6,7 @@
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
+#include "request/query_reader.hpp"
 #include "request/recourse_file.hpp"
 
 namespace ellice::python {
@@ -92,8 +93,8 @@ bool is_empty(const AnswerColumn& column) {
 
 }  // namespace
 
-void explain_frame(const Frame& frame, const std::optional<std::string>& id,
-                   QueryReader::OnError on_error, const Execution& execution, Answers& result) {
+void explain_frame(const Frame& frame, const std::optional<std::string>& id, OnError on_error,
+                   const Execution& execution, Answers& result) {
   const Explainer& explainer = *result.explainer;
   result.rows = frame.rows();
   FrameSource source(frame, explainer.model().schema());

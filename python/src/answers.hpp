@@ -25,8 +25,8 @@ struct Answers {
 };
 
 /// The rows of a frame, answered in blocks. Stopped, it holds what was finished.
-void explain_frame(const Frame& frame, const std::optional<std::string>& id,
-                   QueryReader::OnError on_error, const Execution& execution, Answers& result);
+void explain_frame(const Frame& frame, const std::optional<std::string>& id, OnError on_error,
+                   const Execution& execution, Answers& result);
 
 /// The recourse file of `ellice explain`, byte for byte.
 [[nodiscard]] std::string file_text(const Answers& answers);

@@ -86,9 +86,7 @@ Answers explain(const HeldExplainer& held, const HeldFrame& frame,
   Answers answers{.explainer = held.explainer};
   const std::optional<nb::object> reason =
       run_work(progress, threads, [&](const Execution& execution) {
-        explain_frame(frame.frame, id,
-                      skips ? QueryReader::OnError::skip : QueryReader::OnError::stop, execution,
-                      answers);
+        explain_frame(frame.frame, id, skips ? OnError::skip : OnError::stop, execution, answers);
       });
   if (!reason) return answers;
   answers.is_interrupted = answers.answers.size() < frame.frame.rows() || answers.is_interrupted;

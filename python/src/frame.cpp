@@ -8,8 +8,8 @@
 #include <cstring>
 #include <set>
 
+#include "core/number_text.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/number_text.hpp"
 
 namespace ellice::python {
 

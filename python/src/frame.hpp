@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "ellice/core/sha256.hpp"
+#include "core/sha256.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/data/schema.hpp"
 

@@ -14,6 +14,7 @@
 #include "keywords.hpp"
 #include "model/row_weights.hpp"
 #include "objects.hpp"
+#include "request/query_reader.hpp"
 #include "study/answer_file.hpp"
 #include "study/judgement.hpp"
 #include "work.hpp"
@@ -32,7 +33,7 @@ std::string frontier(const HeldExplainer& held, const HeldFrame& frame,
     const FrontierTracer tracer(owned, epsilons, {.threads = threads});
     Json document = frontier_document(owned.problem(), tracer.epsilons());
     FrameSource source(frame.frame, owned.model().schema());
-    QueryReader reader(owned.model(), source, std::nullopt, QueryReader::OnError::stop);
+    QueryReader reader(owned.model(), source, std::nullopt, OnError::stop);
     const QueryBlock block = reader.next(std::max<std::size_t>(frame.frame.rows(), 1));
     for (const FrontierCurve& curve : tracer.trace(block.queries, execution))
       document["results"].push_back(to_json(curve));

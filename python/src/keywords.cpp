@@ -1,5 +1,6 @@
 #include "keywords.hpp"
 
+#include "core/number_text.hpp"
 #include "ellice/core/json.hpp"
 
 namespace ellice::python {

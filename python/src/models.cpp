@@ -9,10 +9,10 @@
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
-#include "ellice/request/query_reader.hpp"
 #include "keywords.hpp"
 #include "model/deciding.hpp"
 #include "objects.hpp"
+#include "request/query_reader.hpp"
 #include "work.hpp"
 
 namespace ellice::python {
@@ -125,7 +125,7 @@ nb::ndarray<nb::numpy, double, nb::ndim<2>> scores(const HeldModel& held, const 
   {
     const nb::gil_scoped_release release;
     FrameSource source(frame.frame, model.schema());
-    QueryReader reader(model, source, std::nullopt, QueryReader::OnError::stop);
+    QueryReader reader(model, source, std::nullopt, OnError::stop);
     constexpr std::size_t block_rows = 8192;
     const Network network = deciding_network(model);
     Vector z(model.encoder.columns());

@@ -8,7 +8,7 @@
 #include <functional>
 #include <optional>
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 
 namespace ellice::python {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/infinity.hpp"
-#include "ellice/core/number_text.hpp"
+#include "core/number_text.hpp"
 
 namespace ellice::audit {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "core/sha256.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/sha256.hpp"
 
 namespace ellice::audit {
 

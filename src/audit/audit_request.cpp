@@ -7,6 +7,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
+#include "sets/contest.hpp"
 
 namespace ellice {
 

@@ -12,6 +12,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/sets/set_choice.hpp"
+#include "sets/contest.hpp"
 
 namespace ellice {
 

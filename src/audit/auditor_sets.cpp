@@ -9,6 +9,7 @@
 #include "certificate/verification_check.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/sets/set_choice.hpp"
+#include "sets/contest.hpp"
 
 namespace ellice {
 

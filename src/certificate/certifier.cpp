@@ -8,6 +8,7 @@
 #include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
 #include "model/deployed_rounding.hpp"
+#include "sets/contest.hpp"
 #include "sets/paired_inverse.hpp"
 #include "sets/question.hpp"
 

@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/number_text.hpp"
 #include "ellice/certificate/certificate.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/number_text.hpp"
+#include "sets/contest.hpp"
 
 namespace ellice {
 

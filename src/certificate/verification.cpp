@@ -226,6 +226,29 @@ void check_deployed(const Model& model, VectorArg z, const Stated& stated,
   }
 }
 
+/// What a certificate says of one of the other models of an ensemble; gives its robust logit.
+double check_member(const Certificate& certificate, std::size_t k, const Model& model,
+                    const Stated& stated, std::vector<std::string>& failures) {
+  const MemberCertificate& member = certificate.members[k];
+  const Index head = model.network.layers.back().weights.cols() + 1;
+  require(member.worst_model.size() == head,
+          "members[{}].worst_model has {} entries, the model's head has {}", k,
+          member.worst_model.size(), head);
+  Stated own = stated;
+  own.prefix = fmt::format("members[{}].", k);
+  own.logit = member.logit;
+  own.robust_logit = member.robust_logit;
+  const Vector z = encode(model, certificate.point);
+  const Recomputed one =
+      check_head(model, EliminatedHessian(hessian_of(model, certificate.damping)), z, own,
+                 member.worst_model, failures);
+  if (model.deployed) {
+    own.threshold = std::max(own.threshold, model.decision.threshold);
+    check_deployed(model, z, own, failures);
+  }
+  return one.robust_logit;
+}
+
 }  // namespace
 
 Verifier::Verifier(const Model& model, std::vector<const Model*> members, const StoredRows* rows)
@@ -240,11 +263,10 @@ Verifier::Verifier(const Model& model, std::vector<const Model*> members, const 
                 "on them, is not that of its file; give the data that it was trained on");
 }
 
-Verification Verifier::verify(const Certificate& certificate) const {
-  const bool linearised = is_first_order(certificate.set);
+SetChoice Verifier::choice_of(const Certificate& certificate) const {
   const bool has_many = model_->network.outputs() > 1;
   const Index own_head = model_->network.head().size();
-  const Index head = linearised || has_many ? 0 : own_head;
+  const Index head = is_first_order(certificate.set) || has_many ? 0 : own_head;
   require(certificate.model_sha256 == model_->sha256 &&
               certificate.point.size() == model_->schema().features.size() &&
               certificate.encoded.size() == model_->encoder.columns() &&
@@ -269,9 +291,8 @@ Verification Verifier::verify(const Certificate& certificate) const {
   validate(choice, *model_);
   require(certificate.damping.has_value() || certificate.set != SetKind::full,
           "a certificate of the full set states its damping");
-
   const bool is_true = certificate.set == SetKind::true_set;
-  require(linearised || is_true || is_ellipsoidal(certificate.set),
+  require(is_true || is_first_order(certificate.set) || is_ellipsoidal(certificate.set),
           "the set {} has no verifier yet", enum_name(certificate.set));
   if (is_true) {
     require_input(
@@ -280,7 +301,38 @@ Verification Verifier::verify(const Certificate& certificate) const {
         "the rows of its training; it was altered after training: train it again",
         model_->training.objective);
   }
+  return choice;
+}
 
+Recomputed Verifier::check_scores(const Certificate& certificate, const SetChoice& choice,
+                                  const Vector& z, const Stated& stated,
+                                  Verification& result) const {
+  if (is_first_order(certificate.set))
+    return check_first_order(*model_, certificate, z, stated, result.failures);
+  if (certificate.set == SetKind::true_set) {
+    if (!choice.contest) {
+      return check_true(objective_, head_of(*model_), features_of(*model_, z), stated,
+                        certificate.worst_model, result);
+    }
+    const auto check_rival = [&](const RivalPart& part) {
+      return check_true(objective_, part.theta, part.a, part.stated, part.worst_model, result);
+    };
+    return check_contest(*model_, *choice.contest, check_rival, z, certificate, stated,
+                         result.failures);
+  }
+  const std::shared_ptr<const EliminatedHessian> eliminated =
+      certificate.damping
+          ? std::make_shared<EliminatedHessian>(hessian_of(*model_, certificate.damping))
+          : eliminated_;
+  if (!choice.contest)
+    return check_head(*model_, *eliminated, z, stated, certificate.worst_model, result.failures);
+  return check_contest(*model_, *choice.contest,
+                       ellipsoid_rival_check(*eliminated, result.failures), z, certificate, stated,
+                       result.failures);
+}
+
+Verification Verifier::verify(const Certificate& certificate) const {
+  const SetChoice choice = choice_of(certificate);
   Verification result;
   const Vector z = encode(*model_, certificate.point);
   for (Index i = 0; i < z.size(); ++i) {
@@ -293,55 +345,13 @@ Verification Verifier::verify(const Certificate& certificate) const {
                       .robust_logit = certificate.robust_logit,
                       .epsilon = certificate.epsilon,
                       .threshold = certificate.threshold};
-  Recomputed recomputed;
-  if (has_many && is_true) {
-    const auto check_rival = [&](const RivalPart& part) {
-      return check_true(objective_, part.theta, part.a, part.stated, part.worst_model, result);
-    };
-    recomputed = check_contest(*model_, *choice.contest, check_rival, z, certificate, stated,
-                               result.failures);
-  } else if (has_many) {
-    const EliminatedHessian eliminated =
-        certificate.damping ? EliminatedHessian(hessian_of(*model_, certificate.damping))
-                            : *eliminated_;
-    recomputed =
-        check_contest(*model_, *choice.contest, ellipsoid_rival_check(eliminated, result.failures),
-                      z, certificate, stated, result.failures);
-  } else if (linearised) {
-    recomputed = check_first_order(*model_, certificate, z, stated, result.failures);
-  } else if (is_true) {
-    recomputed = check_true(objective_, head_of(*model_), features_of(*model_, z), stated,
-                            certificate.worst_model, result);
-  } else if (certificate.damping) {
-    const EliminatedHessian eliminated(hessian_of(*model_, certificate.damping));
-    recomputed =
-        check_head(*model_, eliminated, z, stated, certificate.worst_model, result.failures);
-  } else {
-    recomputed =
-        check_head(*model_, *eliminated_, z, stated, certificate.worst_model, result.failures);
-  }
+  const Recomputed recomputed = check_scores(certificate, choice, z, stated, result);
   if (model_->deployed) check_deployed(*model_, z, stated, result.failures);
   result.logit = recomputed.logit;
   result.robust_logit = recomputed.robust_logit;
-
   for (std::size_t k = 0; k < certificate.members.size(); ++k) {
-    const MemberCertificate& member = certificate.members[k];
-    const Model& model = *choice.members[k];
-    require(member.worst_model.size() == model.network.layers.back().weights.cols() + 1,
-            "members[{}].worst_model has {} entries, the model's head has {}", k,
-            member.worst_model.size(), model.network.layers.back().weights.cols() + 1);
-    Stated own = stated;
-    own.prefix = fmt::format("members[{}].", k);
-    own.logit = member.logit;
-    own.robust_logit = member.robust_logit;
-    const Recomputed one =
-        check_head(model, EliminatedHessian(hessian_of(model, certificate.damping)),
-                   encode(model, certificate.point), own, member.worst_model, result.failures);
-    result.robust_logit = std::min(result.robust_logit, one.robust_logit);
-    if (model.deployed) {
-      own.threshold = std::max(own.threshold, model.decision.threshold);
-      check_deployed(model, encode(model, certificate.point), own, result.failures);
-    }
+    const double robust = check_member(certificate, k, *choice.members[k], stated, result.failures);
+    result.robust_logit = std::min(result.robust_logit, robust);
   }
   if (with_stated_damping(choice, *model_).damping != certificate.damping ||
       certificate.claim !=

@@ -4,6 +4,7 @@
 
 #include "certificate/plain_network.hpp"
 #include "certificate/verification_check.hpp"
+#include "sets/contest.hpp"
 
 namespace ellice::verification {
 

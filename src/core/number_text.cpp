@@ -1,4 +1,4 @@
-#include "ellice/core/number_text.hpp"
+#include "core/number_text.hpp"
 
 #include <array>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/progress.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 

@@ -1,4 +1,4 @@
-#include "ellice/core/progress.hpp"
+#include "core/progress.hpp"
 
 #include "ellice/core/error.hpp"
 

@@ -1,4 +1,4 @@
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 
 #include <bit>
 #include <cmath>

@@ -10,7 +10,7 @@
 #include <functional>
 #include <string_view>
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 
 namespace ellice {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/infinity.hpp"
-#include "ellice/core/number_text.hpp"
+#include "core/number_text.hpp"
 #include "ellice/data/schema.hpp"
 
 namespace ellice {

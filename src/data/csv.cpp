@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "core/descriptor.hpp"
+#include "core/sha256.hpp"
 #include "data/csv_encoding.hpp"
 #include "data/csv_scanner.hpp"
 #include "ellice/core/error.hpp"

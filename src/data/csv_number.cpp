@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "core/number_text.hpp"
 #include "data/number_format.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/number_text.hpp"
 
 namespace ellice {
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/progress.hpp"
 #include "core/stop.hpp"
 #include "data/feature_facts.hpp"
 #include "data/folds.hpp"

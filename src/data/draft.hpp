@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/progress.hpp"
+#include "core/progress.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/data/schema.hpp"
 

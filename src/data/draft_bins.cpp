@@ -4,9 +4,9 @@
 #include <cmath>
 #include <set>
 
+#include "core/number_text.hpp"
 #include "data/schema_bins.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/number_text.hpp"
 
 namespace ellice {
 

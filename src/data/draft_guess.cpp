@@ -6,11 +6,11 @@
 #include <map>
 #include <utility>
 
+#include "core/number_text.hpp"
 #include "core/utf8.hpp"
 #include "data/draft_intervals.hpp"
 #include "data/draft_words.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/number_text.hpp"
 
 namespace ellice {
 

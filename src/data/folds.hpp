@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "ellice/core/types.hpp"
 
 namespace ellice {

@@ -8,9 +8,9 @@
 #include <iterator>
 #include <string_view>
 
+#include "core/random.hpp"
+#include "core/sha256.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/random.hpp"
-#include "ellice/core/sha256.hpp"
 
 namespace ellice {
 

@@ -7,9 +7,9 @@
 #include <limits>
 #include <utility>
 
+#include "core/number_text.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/number_text.hpp"
 #include "ellice/data/encoder.hpp"
 #include "ellice/data/lending.hpp"
 

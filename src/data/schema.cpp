@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/number_text.hpp"
 #include "core/utf8.hpp"
-#include "ellice/core/number_text.hpp"
 
 namespace ellice {
 

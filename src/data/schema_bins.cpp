@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/number_text.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/number_text.hpp"
 #include "ellice/data/csv.hpp"
 
 namespace ellice {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "core/number_text.hpp"
 #include "data/schema_bins.hpp"
 #include "data/schema_format.hpp"
 #include "data/schema_rules.hpp"

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "ellice/core/number_text.hpp"
+#include "core/number_text.hpp"
 
 namespace ellice {
 

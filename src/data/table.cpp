@@ -3,8 +3,8 @@
 #include <cmath>
 #include <set>
 
+#include "core/number_text.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/number_text.hpp"
 
 namespace ellice {
 

@@ -9,6 +9,7 @@
 #include "explain/owned_problem.hpp"
 #include "radius/selection_effect.hpp"
 #include "radius/survival_check.hpp"
+#include "sets/contest.hpp"
 
 namespace ellice {
 

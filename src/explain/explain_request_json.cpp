@@ -1,3 +1,4 @@
+#include "core/number_text.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/explain/explain_request.hpp"

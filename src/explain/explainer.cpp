@@ -17,8 +17,10 @@
 #include "radius/epsilon_table.hpp"
 #include "radius/selection_effect.hpp"
 #include "radius/survival_notes.hpp"
+#include "request/query_reader.hpp"
 #include "request/recourse_file.hpp"
 #include "search/exact_search.hpp"
+#include "sets/contest.hpp"
 
 namespace ellice {
 
@@ -257,7 +259,7 @@ std::vector<Answer> Explainer::finished(std::vector<Answer> answers, int threads
   return answers;
 }
 
-std::vector<Answer> Explainer::explain(const Table& table, QueryReader::OnError on_error,
+std::vector<Answer> Explainer::explain(const Table& table, OnError on_error,
                                        const Execution& execution, std::size_t first) const {
   std::vector<Answer> all;
   TableSource source(table);

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "core/infinity.hpp"
+#include "core/random.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/random.hpp"
 #include "search/allowed_row.hpp"
 #include "search/branch_answers.hpp"
 #include "solver/adam.hpp"

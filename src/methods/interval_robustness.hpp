@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/network.hpp"
 #include "ellice/sets/variant.hpp"

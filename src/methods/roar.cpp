@@ -6,10 +6,10 @@
 #include <limits>
 #include <optional>
 
+#include "core/random.hpp"
 #include "core/stop.hpp"
 #include "core/stopwatch.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/model/loss.hpp"
 #include "model/network_pass.hpp"
 #include "search/allowed_row.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/network.hpp"
 

@@ -4,10 +4,10 @@
 #include <bit>
 #include <cmath>
 
+#include "core/random.hpp"
 #include "core/stop.hpp"
 #include "core/stopwatch.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/model/loss.hpp"
 #include "methods/stability.hpp"
 #include "model/network_pass.hpp"

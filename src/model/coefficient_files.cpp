@@ -4,13 +4,13 @@
 #include <span>
 
 #include "core/as_input.hpp"
+#include "core/sha256.hpp"
 #include "core/utf8.hpp"
 #include "data/csv_detection.hpp"
 #include "data/csv_number.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/sha256.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/coefficients.hpp"
 #include "model/coefficient_terms.hpp"

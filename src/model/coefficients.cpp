@@ -5,9 +5,9 @@
 #include <map>
 
 #include "core/chi_square.hpp"
+#include "core/number_text.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/number_text.hpp"
 #include "ellice/model/model_file.hpp"
 #include "model/coefficient_checks.hpp"
 #include "model/coefficient_terms.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/number_text.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/number_text.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
 #include "model/deployed_fold.hpp"

@@ -1,7 +1,7 @@
 #include "core/as_input.hpp"
+#include "core/sha256.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/sha256.hpp"
 #include "ellice/model/deployed.hpp"
 
 namespace ellice {

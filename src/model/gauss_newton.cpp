@@ -1,4 +1,4 @@
-#include "ellice/model/gauss_newton.hpp"
+#include "model/gauss_newton.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +6,7 @@
 #include "core/blas.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
+#include "model/loss_batch.hpp"
 #include "model/network_pass.hpp"
 #include "model/row_chunks.hpp"
 

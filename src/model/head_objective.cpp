@@ -6,8 +6,8 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/model/network.hpp"
-#include "ellice/solver/cholesky.hpp"
 #include "model/row_chunks.hpp"
+#include "solver/cholesky.hpp"
 
 namespace ellice {
 
@@ -212,6 +212,18 @@ double HeadObjective::rounding(VectorArg theta) const {
   return 4 * unit *
          (terms * slope * score_size + (8 + summation_depth(features_->rows())) * mean_loss +
           terms * (value(theta) - mean_loss));
+}
+
+NewtonResult refit_head(Network& network, const LabelledRows& rows, LossKind kind,
+                        const Penalty& penalty) {
+  require(rows.features != nullptr && rows.labels != nullptr, "rows and labels are needed");
+  const RowMatrix features = network.row_features(*rows.features);
+  LabelledRows head_rows = rows;
+  head_rows.features = &features;
+  const HeadObjective objective(head_rows, kind, network.outputs(), penalty);
+  NewtonResult optimum = objective.minimize({}, "refit");
+  network.set_head(optimum.point);
+  return optimum;
 }
 
 }  // namespace ellice

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "ellice/core/types.hpp"
-#include "ellice/model/loss.hpp"
-#include "ellice/model/objective.hpp"
-#include "ellice/solver/newton.hpp"
+#include "ellice/model/network.hpp"
+#include "model/objective.hpp"
 #include "model/softmax_objective.hpp"
+#include "solver/newton.hpp"
 
 namespace ellice {
 
@@ -72,5 +72,10 @@ class HeadObjective {
   Penalty penalty_;
   std::variant<Objective, SoftmaxObjective> objective_;
 };
+
+/// Replaces the head by the minimiser of its objective on the features of the (encoded) rows, to a
+/// gradient of 1e-10, the hidden layers fixed. Throws as train does where there is none.
+NewtonResult refit_head(Network& network, const LabelledRows& rows, LossKind kind,
+                        const Penalty& penalty);
 
 }  // namespace ellice

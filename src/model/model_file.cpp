@@ -5,14 +5,15 @@
 #include <cmath>
 
 #include "core/as_input.hpp"
+#include "core/number_text.hpp"
+#include "core/sha256.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/sha256.hpp"
-#include "ellice/solver/cholesky.hpp"
 #include "model/network_file.hpp"
 #include "model/score_points.hpp"
 #include "model/softmax_objective.hpp"
+#include "solver/cholesky.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/model/objective.hpp"
+#include "model/objective.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +6,7 @@
 #include "core/blas.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
+#include "model/loss_batch.hpp"
 #include "model/row_chunks.hpp"
 
 namespace ellice {

@@ -1,6 +1,6 @@
 #include "ellice/model/onnx.hpp"
 
-#include "ellice/core/sha256.hpp"
+#include "core/sha256.hpp"
 #include "model/onnx_file.hpp"
 #include "model/onnx_fold.hpp"
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <variant>
 
+#include "core/number_text.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/number_text.hpp"
 #include "ellice/data/csv.hpp"
 #include "model/onnx_values.hpp"
 

@@ -5,8 +5,9 @@
 
 #include "core/blas.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/solver/cholesky.hpp"
+#include "model/loss_batch.hpp"
 #include "model/row_chunks.hpp"
+#include "solver/cholesky.hpp"
 
 namespace ellice {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ellice/model/model.hpp"
-#include "ellice/model/network_objective.hpp"
+#include "model/network_objective.hpp"
 
 namespace ellice {
 

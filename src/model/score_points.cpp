@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/number_text.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/number_text.hpp"
 
 namespace ellice {
 

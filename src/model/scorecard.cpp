@@ -4,12 +4,12 @@
 #include <array>
 #include <span>
 
+#include "core/sha256.hpp"
 #include "core/utf8.hpp"
 #include "data/csv_detection.hpp"
 #include "data/csv_number.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
-#include "ellice/core/sha256.hpp"
 #include "ellice/data/csv.hpp"
 
 namespace ellice {

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "core/infinity.hpp"
+#include "core/number_text.hpp"
 #include "core/utf8.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/number_text.hpp"
 #include "ellice/data/csv.hpp"
 #include "model/score_points.hpp"
 #include "model/scorecard.hpp"

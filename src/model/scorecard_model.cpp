@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/sha256.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/sha256.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/deployed.hpp"
 #include "ellice/model/model_file.hpp"

@@ -6,6 +6,7 @@
 #include "core/blas.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
+#include "model/loss_batch.hpp"
 #include "model/row_chunks.hpp"
 
 namespace ellice {

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 #include "ellice/core/types.hpp"
-#include "ellice/model/objective.hpp"
+#include "model/objective.hpp"
 
 namespace ellice {
 

@@ -6,13 +6,16 @@
 #include "data/folds.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/model/model_file.hpp"
-#include "ellice/model/network_objective.hpp"
-#include "ellice/solver/newton.hpp"
+#include "model/gauss_newton.hpp"
 #include "model/head_objective.hpp"
 #include "model/input_groups.hpp"
+#include "model/network_objective.hpp"
+#include "model/network_training.hpp"
 #include "model/row_weights.hpp"
 #include "model/sampling_moments.hpp"
 #include "model/training_forecast.hpp"
+#include "solver/cholesky.hpp"
+#include "solver/newton.hpp"
 
 namespace ellice {
 
@@ -266,18 +269,6 @@ double accuracy(const Model& model, const Dataset& data) {
   return static_cast<double>(right) / static_cast<double>(data.rows());
 }
 
-NewtonResult refit_head(Network& network, const LabelledRows& rows, LossKind kind,
-                        const Penalty& penalty) {
-  require(rows.features != nullptr && rows.labels != nullptr, "rows and labels are needed");
-  const RowMatrix features = network.row_features(*rows.features);
-  LabelledRows head_rows = rows;
-  head_rows.features = &features;
-  const HeadObjective objective(head_rows, kind, network.outputs(), penalty);
-  NewtonResult optimum = objective.minimize({}, "refit");
-  network.set_head(optimum.point);
-  return optimum;
-}
-
 Model train_on(const Dataset& fitted, const Dataset* validation, const TrainingOptions& options,
                std::uint64_t seed) {
   validate(options, "TrainingOptions");
@@ -398,7 +389,8 @@ TrainingResult train(const Dataset& data, const Selection& given,
       }
     }
   }
-  summary.hessian_spectrum = spectrum(with_gauge(model.curvature.hessian, model.network.outputs()));
+  summary.condition_number =
+      spectrum(with_gauge(model.curvature.hessian, model.network.outputs())).condition();
   summary.seconds = watch.seconds();
   return result;
 }

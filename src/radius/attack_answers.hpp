@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 #include "request/problem.hpp"
 
 namespace ellice {

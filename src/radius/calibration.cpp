@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "core/binomial.hpp"
+#include "core/number_text.hpp"
+#include "core/progress.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/parallel.hpp"
+#include "core/random.hpp"
 #include "ellice/core/fields.hpp"
 #include "ellice/core/json_fwd.hpp"
-#include "ellice/core/parallel.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/data/dataset.hpp"
 #include "request/problem.hpp"
 #include "sets/stress.hpp"

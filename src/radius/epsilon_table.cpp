@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/progress.hpp"
 #include "ellice/core/error.hpp"
 #include "radius/selection_effect.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 #include "radius/survival_check.hpp"
 #include "sets/boundary_accuracy.hpp"
 

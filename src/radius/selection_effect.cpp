@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/normal.hpp"
+#include "core/progress.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "methods/automatic.hpp"

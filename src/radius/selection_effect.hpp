@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "search/generator.hpp"
 #include "sets/epsilon_rule.hpp"
 

@@ -3,9 +3,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/parallel.hpp"
+#include "core/random.hpp"
 #include "ellice/core/fields.hpp"
-#include "ellice/core/parallel.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/request/training_rows.hpp"
 #include "request/problem.hpp"
 

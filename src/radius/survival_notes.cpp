@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "ellice/solver/cholesky.hpp"
 #include "model/sampling_moments.hpp"
+#include "solver/cholesky.hpp"
 
 namespace ellice {
 

@@ -8,6 +8,7 @@
 #include "ellice/model/loss.hpp"
 #include "report/display.hpp"
 #include "report/text_table.hpp"
+#include "sets/contest.hpp"
 #include "sets/uncertainty_set.hpp"
 
 namespace ellice {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/number_text.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/number_text.hpp"
 #include "ellice/core/version.hpp"
 #include "report/display.hpp"
 

@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 
-#include "ellice/core/number_text.hpp"
+#include "core/number_text.hpp"
 #include "ellice/model/loss.hpp"
 #include "ellice/report/sentence.hpp"
 #include "report/display.hpp"
 #include "report/html.hpp"
 #include "report/text_table.hpp"
 #include "request/cost_prices.hpp"
+#include "sets/contest.hpp"
 
 namespace ellice {
 

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/sha256.hpp"
 #include "data/spelling.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/sha256.hpp"
 #include "ellice/report/sentence.hpp"
 #include "model/deciding.hpp"
 

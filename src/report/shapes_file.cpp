@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/number_text.hpp"
 #include "data/spelling.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/number_text.hpp"
 #include "report/display.hpp"
 #include "report/figure.hpp"
 #include "report/shapes.hpp"

@@ -5,12 +5,12 @@
 #include <functional>
 
 #include "core/as_input.hpp"
+#include "core/number_text.hpp"
 #include "data/feature_facts.hpp"
 #include "data/yaml_entry.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/number_text.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model.hpp"
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/infinity.hpp"
+#include "core/number_text.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/number_text.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/request/query_reader.hpp"
+#include "request/query_reader.hpp"
 
 #include <fmt/ranges.h>
 
@@ -6,11 +6,11 @@
 #include <cmath>
 #include <limits>
 
+#include "core/number_text.hpp"
 #include "core/stop.hpp"
 #include "data/number_format.hpp"
 #include "data/row_file.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/number_text.hpp"
 #include "ellice/data/dataset.hpp"
 #include "request/farthest.hpp"
 
@@ -286,7 +286,7 @@ std::optional<std::string> identifier_column(const RowSource& source, const Sche
 std::vector<Query> read_queries(const std::string& path, const Model& model,
                                 const std::optional<std::string>& id_column) {
   CsvReader source = open_rows(path, model.schema().format);
-  return QueryReader(model, source, id_column, QueryReader::OnError::stop)
+  return QueryReader(model, source, id_column, OnError::stop)
       .next(std::numeric_limits<std::size_t>::max())
       .queries;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/parallel.hpp"
 #include "data/feature_facts.hpp"
 #include "data/row_json.hpp"
 #include "data/spelling.hpp"

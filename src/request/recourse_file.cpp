@@ -2,6 +2,7 @@
 
 #include "ellice/core/json.hpp"
 #include "request/answer_json.hpp"
+#include "sets/contest.hpp"
 
 namespace ellice {
 

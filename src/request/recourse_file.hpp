@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/sha256.hpp"
 #include "ellice/core/json_fwd.hpp"
-#include "ellice/core/sha256.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/request/answer.hpp"
 #include "request/problem.hpp"

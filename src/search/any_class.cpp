@@ -6,6 +6,7 @@
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "search/plan_reasons.hpp"
+#include "sets/contest.hpp"
 
 namespace ellice {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 #include "ellice/request/answer.hpp"
 #include "request/problem.hpp"
 

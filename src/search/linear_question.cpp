@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "ellice/core/error.hpp"
-#include "ellice/solver/cholesky.hpp"
 #include "search/level_cones.hpp"
+#include "solver/cholesky.hpp"
 
 namespace ellice {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/random.hpp"
 #include "core/stop.hpp"
-#include "ellice/core/random.hpp"
 #include "search/rounding.hpp"
 #include "search/tolerances.hpp"
 #include "solver/augmented_descent.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 #include "ellice/model/model.hpp"
 #include "request/feasible_set.hpp"
 #include "sets/uncertainty_set.hpp"

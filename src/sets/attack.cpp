@@ -4,9 +4,10 @@
 
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/solver/cholesky.hpp"
+#include "model/network_objective.hpp"
 #include "model/network_pass.hpp"
 #include "sets/ellipsoid.hpp"
+#include "solver/cholesky.hpp"
 
 namespace ellice {
 

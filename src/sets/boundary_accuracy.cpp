@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/random.hpp"
 #include "sets/sampling.hpp"
 
 namespace ellice {

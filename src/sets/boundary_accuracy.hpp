@@ -4,7 +4,7 @@
 // least accurate model of an ellipsoid cannot be found in general, so that the worst of a fixed
 // sample stands for it: what is said here is said of that sample (theory.md, Result 34).
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
 #include "sets/ellipsoid.hpp"

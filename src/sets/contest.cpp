@@ -1,12 +1,12 @@
-#include "ellice/sets/contest.hpp"
+#include "sets/contest.hpp"
 
 #include <Eigen/QR>
 #include <algorithm>
 
 #include "ellice/core/error.hpp"
-#include "ellice/solver/cholesky.hpp"
 #include "model/softmax_objective.hpp"
 #include "sets/uncertainty_set.hpp"
+#include "solver/cholesky.hpp"
 
 namespace ellice {
 

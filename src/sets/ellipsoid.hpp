@@ -2,12 +2,12 @@
 
 #include <vector>
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/solver/cholesky.hpp"
 #include "sets/head_set.hpp"
 #include "sets/paired_inverse.hpp"
+#include "solver/cholesky.hpp"
 
 namespace ellice {
 

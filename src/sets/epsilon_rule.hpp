@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/sets/retraining.hpp"
 #include "ellice/sets/set_choice.hpp"

@@ -2,7 +2,7 @@
 
 #include "core/double_double.hpp"
 #include "ellice/core/types.hpp"
-#include "ellice/solver/cholesky.hpp"
+#include "solver/cholesky.hpp"
 
 namespace ellice {
 

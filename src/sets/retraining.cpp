@@ -8,9 +8,9 @@
 
 #include "core/normal.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/solver/cholesky.hpp"
 #include "model/sampling_moments.hpp"
 #include "sets/warm_refits.hpp"
+#include "solver/cholesky.hpp"
 
 namespace ellice {
 

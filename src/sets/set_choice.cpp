@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "ellice/core/error.hpp"
-#include "ellice/solver/cholesky.hpp"
 #include "model/softmax_objective.hpp"
+#include "solver/cholesky.hpp"
 
 namespace ellice {
 

@@ -10,16 +10,16 @@
 #include <string_view>
 #include <vector>
 
+#include "core/parallel.hpp"
+#include "core/random.hpp"
 #include "ellice/core/fields.hpp"
-#include "ellice/core/parallel.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/loss.hpp"
 #include "ellice/model/network.hpp"
-#include "ellice/model/network_objective.hpp"
-#include "ellice/model/network_training.hpp"
-#include "ellice/model/objective.hpp"
 #include "ellice/sets/variant.hpp"
+#include "model/network_objective.hpp"
+#include "model/network_training.hpp"
+#include "model/objective.hpp"
 
 namespace ellice {
 

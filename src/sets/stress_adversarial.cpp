@@ -5,6 +5,7 @@
 
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
+#include "model/loss_batch.hpp"
 #include "model/network_pass.hpp"
 #include "sets/stress.hpp"
 #include "sets/stress_collection.hpp"

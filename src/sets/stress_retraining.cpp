@@ -1,7 +1,7 @@
 #include "ellice/core/error.hpp"
-#include "ellice/solver/newton.hpp"
 #include "sets/stress.hpp"
 #include "sets/stress_collection.hpp"
+#include "solver/newton.hpp"
 
 namespace ellice {
 

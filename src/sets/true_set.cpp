@@ -6,7 +6,7 @@
 #include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/model/network_objective.hpp"
+#include "model/network_objective.hpp"
 #include "model/softmax_objective.hpp"
 #include "sets/true_rules.hpp"
 

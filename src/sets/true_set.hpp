@@ -5,9 +5,9 @@
 
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/solver/cholesky.hpp"
 #include "model/head_objective.hpp"
 #include "sets/head_set.hpp"
+#include "solver/cholesky.hpp"
 
 namespace ellice {
 

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/sets/set_choice.hpp"

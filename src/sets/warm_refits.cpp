@@ -1,9 +1,10 @@
 #include "sets/warm_refits.hpp"
 
 #include "core/blas.hpp"
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/random.hpp"
-#include "ellice/solver/cholesky.hpp"
+#include "model/loss_batch.hpp"
+#include "solver/cholesky.hpp"
 
 namespace ellice {
 

@@ -1,4 +1,4 @@
-#include "ellice/solver/cholesky.hpp"
+#include "solver/cholesky.hpp"
 
 #include <Eigen/Eigenvalues>
 #include <cmath>

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 #include "ellice/core/types.hpp"
 
 namespace ellice {

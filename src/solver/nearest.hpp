@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "core/parallel.hpp"
 #include "ellice/core/fields.hpp"
-#include "ellice/core/parallel.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/solver/search_kind.hpp"
 

@@ -10,8 +10,8 @@
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/request/query_reader.hpp"
 #include "request/farthest.hpp"
+#include "request/query_reader.hpp"
 #include "request/recourse_file.hpp"
 #include "study/answer_columns.hpp"
 
@@ -217,8 +217,7 @@ AnswerFile answers_from_table(RowSource& table, const std::vector<Query>& querie
 }
 
 std::vector<Query> read_queries(RowSource& table, const Model& model) {
-  QueryReader reader(model, table, identifier_column(table, model.schema()),
-                     QueryReader::OnError::stop);
+  QueryReader reader(model, table, identifier_column(table, model.schema()), OnError::stop);
   return std::move(reader.next(std::numeric_limits<std::size_t>::max()).queries);
 }
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/parallel.hpp"
-#include "ellice/core/random.hpp"
+#include "core/parallel.hpp"
+#include "core/random.hpp"
 #include "ellice/model/model.hpp"
 #include "study/evaluator.hpp"
 #include "study/metrics.hpp"

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/number_text.hpp"
 #include "ellice/core/json.hpp"
 #include "report/display.hpp"
 #include "report/text_table.hpp"

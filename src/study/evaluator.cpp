@@ -8,6 +8,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/data/schema.hpp"
 #include "ellice/model/training.hpp"
+#include "model/head_objective.hpp"
 #include "study/answer_evaluators.hpp"
 
 namespace ellice {

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/parallel.hpp"
+#include "core/random.hpp"
 #include "ellice/core/fields.hpp"
-#include "ellice/core/parallel.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
 #include "sets/stress.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/number_text.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "sets/epsilon_rule.hpp"

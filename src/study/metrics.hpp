@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/parallel.hpp"
 #include "ellice/core/fields.hpp"
-#include "ellice/core/parallel.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/request/answer.hpp"

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/sha256.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/sha256.hpp"
 #include "ellice/model/network.hpp"
 
 namespace ellice {

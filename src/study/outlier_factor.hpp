@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 #include "ellice/core/types.hpp"
 #include "solver/nearest.hpp"
 

@@ -4,11 +4,12 @@
 #include <cmath>
 #include <set>
 
+#include "core/number_text.hpp"
+#include "core/sha256.hpp"
 #include "data/yaml_entry.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/sha256.hpp"
 #include "ellice/data/schema.hpp"
 
 namespace ellice {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/number_text.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/number_text.hpp"
 #include "ellice/data/csv.hpp"
 #include "report/svg.hpp"
 #include "report/text_table.hpp"

@@ -6,8 +6,8 @@
 #include <optional>
 #include <span>
 
+#include "core/random.hpp"
 #include "ellice/core/fields.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/sets/retraining.hpp"
 
 namespace ellice {

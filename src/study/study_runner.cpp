@@ -5,11 +5,11 @@
 #include <map>
 #include <mutex>
 
+#include "core/sha256.hpp"
 #include "core/stopwatch.hpp"
 #include "data/recipe.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/sha256.hpp"
 #include "ellice/core/version.hpp"
 #include "model_cache.hpp"
 #include "quick_evaluators.hpp"

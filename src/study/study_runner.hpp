@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 #include "ellice/study/store.hpp"
 #include "study/cell.hpp"
 #include "study/plan.hpp"

@@ -9,9 +9,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/random.hpp"
 #include "ellice/audit/audit.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/model/training.hpp"
 #include "request/feasible_set.hpp"
 #include "support/exact_answers.hpp"

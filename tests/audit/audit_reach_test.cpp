@@ -11,7 +11,7 @@
 
 #include "audit/audit_region.hpp"
 #include "core/infinity.hpp"
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "support/problem_zoo.hpp"
 
 namespace ellice {

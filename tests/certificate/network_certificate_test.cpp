@@ -7,6 +7,7 @@
 #include "ellice/certificate/verification.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
+#include "sets/contest.hpp"
 #include "sets/uncertainty_set.hpp"
 #include "support/class_cases.hpp"
 #include "support/network_model.hpp"

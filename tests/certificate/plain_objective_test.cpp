@@ -4,7 +4,7 @@
 
 #include <Eigen/LU>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "sets/ellipsoid.hpp"
 #include "sets/true_set.hpp"
 #include "support/class_cases.hpp"

@@ -9,6 +9,7 @@
 #include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/model/training.hpp"
+#include "model/objective.hpp"
 #include "sets/ellipsoid.hpp"
 
 namespace ellice {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/random.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/random.hpp"
 
 namespace ellice::combination {
 

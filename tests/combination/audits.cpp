@@ -14,9 +14,9 @@
 #include "combination/alterations.hpp"
 #include "combination/cases.hpp"
 #include "combination/draw.hpp"
+#include "core/sha256.hpp"
 #include "ellice/audit/audit.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/sha256.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/explain/explainer.hpp"
 #include "ellice/model/model_file.hpp"
@@ -297,7 +297,7 @@ class Campaign {
     std::string method;
     try {
       const Explainer explainer(request_of(drawn, trained_, run));
-      const auto answers = explainer.explain(drawn.people, QueryReader::OnError::skip);
+      const auto answers = explainer.explain(drawn.people, OnError::skip);
       if (answers.empty()) return count("nobody is declined");
       text = recourse_file_text(explainer, answers);
       method = explainer.method().name;

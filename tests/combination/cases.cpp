@@ -6,9 +6,9 @@
 
 #include "combination/draw.hpp"
 #include "combination/schemas.hpp"
+#include "core/number_text.hpp"
+#include "core/sha256.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/number_text.hpp"
-#include "ellice/core/sha256.hpp"
 #include "ellice/model/coefficients.hpp"
 #include "ellice/model/deployed.hpp"
 #include "methods/method_table.hpp"

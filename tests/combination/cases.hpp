@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "ellice/data/schema.hpp"
 #include "ellice/data/table.hpp"
 #include "ellice/explain/explain_request.hpp"

@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/random.hpp"
 #include "ellice/core/fields.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/request/method_options.hpp"
 
 namespace ellice::combination {

@@ -1,10 +1,10 @@
 #include "combination/files.hpp"
 
 #include "combination/draw.hpp"
+#include "core/number_text.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/number_text.hpp"
 #include "ellice/model/model_file.hpp"
 
 namespace ellice::combination {

@@ -7,10 +7,10 @@
 #include "combination/model_oracle.hpp"
 #include "combination/pairs.hpp"
 #include "combination/row_oracle.hpp"
+#include "core/number_text.hpp"
 #include "ellice/audit/audit.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/number_text.hpp"
 #include "ellice/explain/explainer.hpp"
 #include "ellice/model/model_file.hpp"
 #include "methods/method_table.hpp"
@@ -18,6 +18,7 @@
 #include "report/recourse_csv.hpp"
 #include "report/recourse_text.hpp"
 #include "request/problem.hpp"
+#include "request/query_reader.hpp"
 #include "request/recourse_file.hpp"
 #include "search/stated_gap.hpp"
 #include "study/answer_file.hpp"
@@ -160,9 +161,8 @@ class Judge {
     told.run.method = std::string(told.explainer->method().name);
     count("explained: " + told.run.method);
     count("set: " + std::string(enum_name(told.explainer->problem().set.kind)));
-    const bool explained = demand("explain", [&] {
-      told.answers = told.explainer->explain(case_->people, QueryReader::OnError::skip);
-    });
+    const bool explained = demand(
+        "explain", [&] { told.answers = told.explainer->explain(case_->people, OnError::skip); });
     if (!explained) return false;
     if (!check_counts(told)) return false;
     for (const Answer& answer : told.answers) {
@@ -239,7 +239,7 @@ class Judge {
   [[nodiscard]] std::set<std::size_t> accepted(const Told& told) const {
     const Problem& problem = told.explainer->problem();
     TableSource source(case_->people);
-    QueryReader reader(*trained_.model, source, std::nullopt, QueryReader::OnError::skip);
+    QueryReader reader(*trained_.model, source, std::nullopt, OnError::skip);
     const RowOracle oracle(problem.constraints, problem.cost, *trained_.model);
     std::set<std::size_t> found;
     for (const Query& query : reader.next(case_->people.rows()).queries) {
@@ -264,7 +264,7 @@ class Judge {
   [[nodiscard]] People readable_people() const {
     People people(case_->people.rows());
     TableSource source(case_->people);
-    QueryReader reader(*trained_.model, source, std::nullopt, QueryReader::OnError::skip);
+    QueryReader reader(*trained_.model, source, std::nullopt, OnError::skip);
     for (const Query& query : reader.next(case_->people.rows()).queries) {
       people[query.index] = trained_.model->encoder.values(
           {query.raw.data(), static_cast<std::size_t>(query.raw.size())});
@@ -448,7 +448,7 @@ class Judge {
     whole.reason_codes = told.explainer->request().reason_codes;
     const Explainer explainer(whole, {.threads = 2});
     const std::string text = recourse_file_text(
-        explainer, explainer.explain(case_->people, QueryReader::OnError::skip, {.threads = 2}));
+        explainer, explainer.explain(case_->people, OnError::skip, {.threads = 2}));
     count("asked again");
     if (text != told.text) fail_with("other answers when asked again: " + told.run.method, text);
   }
@@ -480,8 +480,7 @@ class Judge {
       request.epsilon = number_text(bounds.upper * 1.000001);
       if (!why_unsupported(request).empty()) continue;
       count("largest epsilons tried");
-      for (const Answer& other :
-           Explainer(request).explain(case_->people, QueryReader::OnError::skip)) {
+      for (const Answer& other : Explainer(request).explain(case_->people, OnError::skip)) {
         const bool has_answer = is_certified(other.status) && other.status != Status::reduced;
         if (other.query_index != answer.query_index || other.plan > 0 || !has_answer) continue;
         // Who is robust already keeps a row that breaks a rule, which no answer may.

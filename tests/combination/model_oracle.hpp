@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/sets/set_choice.hpp"
 

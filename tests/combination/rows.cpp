@@ -6,7 +6,7 @@
 
 #include "combination/draw.hpp"
 #include "combination/schemas.hpp"
-#include "ellice/core/number_text.hpp"
+#include "core/number_text.hpp"
 
 namespace ellice::combination {
 

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "combination/draw.hpp"
+#include "core/number_text.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/number_text.hpp"
 
 namespace ellice::combination {
 

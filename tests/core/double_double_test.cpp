@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "support/seeds.hpp"
 
 namespace ellice {

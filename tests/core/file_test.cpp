@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/sha256.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/sha256.hpp"
 
 namespace ellice {
 namespace {

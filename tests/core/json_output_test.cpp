@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/random.hpp"
 
 namespace ellice {
 namespace {

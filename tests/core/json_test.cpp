@@ -7,7 +7,8 @@
 #include <cstring>
 #include <limits>
 
-#include "ellice/core/random.hpp"
+#include "core/number_text.hpp"
+#include "core/random.hpp"
 
 namespace ellice {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/blas.hpp"
 #include "core/product_tiles.hpp"
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "support/seeds.hpp"
 
 namespace ellice {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ellice/core/number_text.hpp"
-#include "ellice/core/random.hpp"
+#include "core/number_text.hpp"
+#include "core/random.hpp"
 
 namespace ellice {
 namespace {

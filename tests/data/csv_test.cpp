@@ -11,9 +11,10 @@
 #include <limits>
 #include <optional>
 
+#include "core/random.hpp"
+#include "core/sha256.hpp"
 #include "data/csv_scanner.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/random.hpp"
 #include "support/seeds.hpp"
 
 namespace ellice {

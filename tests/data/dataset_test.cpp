@@ -8,6 +8,7 @@
 #include <fstream>
 #include <set>
 
+#include "core/sha256.hpp"
 #include "support/messages.hpp"
 #include "support/text_rows.hpp"
 

@@ -5,6 +5,7 @@
 #include <Eigen/Cholesky>
 #include <cmath>
 
+#include "core/sha256.hpp"
 #include "ellice/core/error.hpp"
 #include "support/text_table.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "ellice/core/number_text.hpp"
-#include "ellice/core/random.hpp"
+#include "core/number_text.hpp"
+#include "core/random.hpp"
 
 namespace ellice {
 namespace {

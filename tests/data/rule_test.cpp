@@ -4,8 +4,9 @@
 
 #include <map>
 
+#include "core/number_text.hpp"
+#include "core/random.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/random.hpp"
 #include "support/messages.hpp"
 
 namespace ellice {

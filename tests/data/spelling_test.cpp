@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 
 namespace ellice {
 namespace {

@@ -8,9 +8,9 @@
 #include <array>
 #include <cmath>
 
+#include "core/random.hpp"
 #include "ellice/certificate/verification.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/data/lending.hpp"
 #include "ellice/explain/explainer.hpp"
 #include "ellice/model/model_file.hpp"

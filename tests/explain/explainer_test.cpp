@@ -147,9 +147,9 @@ TEST(Explainer, SaysTheSameOfATableAsOfRows) {
   const auto half = [&](std::size_t begin, std::size_t end) {
     const std::vector<Query> some(people.begin() + static_cast<std::ptrdiff_t>(begin),
                                   people.begin() + static_cast<std::ptrdiff_t>(end));
-    parts += text_of(explainer.explain(as_table(some, trained_model()->schema()),
-                                       QueryReader::OnError::stop, {}, begin),
-                     *trained_model());
+    parts += text_of(
+        explainer.explain(as_table(some, trained_model()->schema()), OnError::stop, {}, begin),
+        *trained_model());
   };
   half(0, 13);
   half(13, 30);
@@ -185,7 +185,7 @@ TEST(Explainer, NamesRowAndColumnOfABadCell) {
   const std::string column = table.columns[0].name;
   expect_words(message_of(ErrorCode::input, [&] { return explainer.explain(table); }),
                {"people: row 3", column, "inf"});
-  const std::vector<Answer> answers = explainer.explain(table, QueryReader::OnError::skip);
+  const std::vector<Answer> answers = explainer.explain(table, OnError::skip);
   ASSERT_EQ(answers.size(), 5U);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     EXPECT_EQ(answers[i].query_index, i);
@@ -193,9 +193,9 @@ TEST(Explainer, NamesRowAndColumnOfABadCell) {
   }
   expect_words(answers[3].message, {"people: row 3", column});
   table.columns[0].name = "incme";
-  expect_words(message_of(ErrorCode::input,
-                          [&] { return explainer.explain(table, QueryReader::OnError::skip); }),
-               {"incme"});
+  expect_words(
+      message_of(ErrorCode::input, [&] { return explainer.explain(table, OnError::skip); }),
+      {"incme"});
   table.columns[0].name = table.columns[1].name;
   expect_words(message_of(ErrorCode::input, [&] { return explainer.explain(table); }),
                {"two columns", table.columns[1].name});

@@ -2,8 +2,8 @@
 
 #include "ellice/model/onnx.hpp"
 
+#include "core/random.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/model/model_file.hpp"
 #include "fuzz.hpp"
 

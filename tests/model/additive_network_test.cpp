@@ -6,6 +6,7 @@
 #include <functional>
 #include <ostream>
 
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <fstream>
 
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
 #include "support/messages.hpp"

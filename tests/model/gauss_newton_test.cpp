@@ -1,4 +1,4 @@
-#include "ellice/model/gauss_newton.hpp"
+#include "model/gauss_newton.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ellice/model/network_objective.hpp"
+#include "model/network_objective.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ellice/model/objective.hpp"
+#include "model/objective.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <filesystem>
 
+#include "core/random.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/model/model_file.hpp"
 #include "model/score_points.hpp"
 #include "support/messages.hpp"

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "ellice/core/error.hpp"
-#include "ellice/model/network_objective.hpp"
-#include "ellice/model/network_training.hpp"
-#include "ellice/solver/cholesky.hpp"
+#include "model/network_objective.hpp"
+#include "model/network_training.hpp"
+#include "solver/cholesky.hpp"
 #include "support/class_cases.hpp"
 #include "support/oracles.hpp"
 

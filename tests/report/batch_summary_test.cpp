@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/data/lending.hpp"
 
 namespace ellice {

@@ -8,9 +8,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/sha256.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/sha256.hpp"
 #include "lending_answers.hpp"
 #include "markup.hpp"
 #include "report/letter_batch.hpp"

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/lending.hpp"

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/model/model_file.hpp"
 #include "support/mixed_model.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "support/plain_rows.hpp"
 #include "support/seeds.hpp"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ellice/model/objective.hpp"
+#include "model/objective.hpp"
 #include "search/exact_search.hpp"
 #include "support/exact_answers.hpp"
 #include "support/plain_judge.hpp"

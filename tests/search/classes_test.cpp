@@ -20,6 +20,7 @@
 #include "search/exact_search.hpp"
 #include "search/gradient.hpp"
 #include "search/local_search.hpp"
+#include "sets/contest.hpp"
 #include "sets/sampling.hpp"
 #include "support/class_cases.hpp"
 #include "support/datasets.hpp"

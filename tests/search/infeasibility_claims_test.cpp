@@ -11,6 +11,7 @@
 #include <string>
 
 #include "search/exact_search.hpp"
+#include "sets/contest.hpp"
 #include "support/class_cases.hpp"
 #include "support/exact_answers.hpp"
 #include "support/recourse_cases.hpp"

@@ -8,7 +8,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "search/exact_search.hpp"
 #include "support/recourse_cases.hpp"
 

@@ -10,6 +10,7 @@
 #include "search/data_supported.hpp"
 #include "search/exact_search.hpp"
 #include "search/local_search.hpp"
+#include "sets/contest.hpp"
 #include "sets/true_set.hpp"
 #include "sets/uncertainty_set.hpp"
 #include "support/class_cases.hpp"

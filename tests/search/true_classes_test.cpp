@@ -5,11 +5,12 @@
 #include <cmath>
 #include <limits>
 
+#include "core/random.hpp"
 #include "ellice/certificate/verification.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/random.hpp"
 #include "radius/frontier.hpp"
 #include "search/exact_search.hpp"
+#include "sets/contest.hpp"
 #include "sets/ellipsoid.hpp"
 #include "support/class_cases.hpp"
 #include "support/exact_answers.hpp"

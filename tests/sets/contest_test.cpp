@@ -1,4 +1,4 @@
-#include "ellice/sets/contest.hpp"
+#include "sets/contest.hpp"
 
 #include <gtest/gtest.h>
 

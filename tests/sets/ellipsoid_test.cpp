@@ -10,8 +10,8 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/lending.hpp"
-#include "ellice/model/objective.hpp"
 #include "ellice/model/training.hpp"
+#include "model/objective.hpp"
 #include "sets/sampling.hpp"
 #include "support/datasets.hpp"
 #include "support/numeric_dataset.hpp"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "sets/ellipsoid.hpp"
 
 namespace ellice {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/random.hpp"
 #include "sets/ellipsoid.hpp"
 #include "sets/true_set.hpp"
 #include "support/oracles.hpp"

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/model/training.hpp"
 #include "sets/ellipsoid.hpp"
 #include "support/datasets.hpp"

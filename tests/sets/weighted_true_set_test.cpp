@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "ellice/model/training.hpp"
 #include "model/head_objective.hpp"
 #include "sets/ellipsoid.hpp"

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <csignal>
 
+#include "core/parallel.hpp"
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/parallel.hpp"
-#include "ellice/core/random.hpp"
 #include "support/seeds.hpp"
 
 namespace ellice {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <set>
 
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/random.hpp"
 
 namespace ellice {
 namespace {

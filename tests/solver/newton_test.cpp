@@ -1,4 +1,4 @@
-#include "ellice/solver/newton.hpp"
+#include "solver/newton.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,9 @@
 #include <cmath>
 #include <vector>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "ellice/core/types.hpp"
+#include "solver/cholesky.hpp"
 
 namespace ellice::robust_problems {
 

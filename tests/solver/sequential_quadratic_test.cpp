@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "allocation_count.hpp"
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/random.hpp"
 #include "robust_problems.hpp"
 #include "solver/augmented_descent.hpp"
 #include "solver/box_projection.hpp"

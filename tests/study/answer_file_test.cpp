@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/number_text.hpp"
 #include "ellice/core/json.hpp"
 #include "report/recourse_csv.hpp"
 #include "request/recourse_file.hpp"

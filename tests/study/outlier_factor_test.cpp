@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/data/encoder.hpp"
 #include "support/datasets.hpp"
 

@@ -1,5 +1,7 @@
 #include "support/class_cases.hpp"
 
+#include "sets/contest.hpp"
+
 namespace ellice::problem_zoo {
 
 Dataset class_dataset(Index rows, Index columns, Index classes, std::uint64_t seed, double spread) {

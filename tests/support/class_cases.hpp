@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/training.hpp"
 #include "sets/uncertainty_set.hpp"

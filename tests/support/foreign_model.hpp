@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/deployed.hpp"
 

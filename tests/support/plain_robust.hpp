@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/request/cost.hpp"
 

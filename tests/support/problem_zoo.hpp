@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/loss.hpp"
 #include "sets/ellipsoid.hpp"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/random.hpp"
 #include "ellice/data/encoder.hpp"
 #include "ellice/request/constraints.hpp"
 

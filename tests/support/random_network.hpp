@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "ellice/model/network.hpp"
 
 namespace ellice {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/random.hpp"
+#include "core/random.hpp"
 #include "ellice/data/schema.hpp"
 
 namespace ellice::testing_support {

@@ -14,6 +14,11 @@ namespace ellice {
 class EliminatedHessian;
 class PlainObjective;
 
+namespace verification {
+struct Recomputed;
+struct Stated;
+}  // namespace verification
+
 /// What an independent look at a certificate found.
 struct Verification {
   double logit = 0;                        // recomputed
@@ -49,6 +54,14 @@ class Verifier {
   [[nodiscard]] Verification verify(const Certificate& certificate) const;
 
  private:
+  /// The set that it speaks of. Throws as verify() does.
+  [[nodiscard]] SetChoice choice_of(const Certificate& certificate) const;
+  /// The scores of the row `z`, by the set's own means.
+  [[nodiscard]] verification::Recomputed check_scores(const Certificate& certificate,
+                                                      const SetChoice& choice, const Vector& z,
+                                                      const verification::Stated& stated,
+                                                      Verification& result) const;
+
   const Model* model_;
   std::vector<const Model*> members_;
   const StoredRows* rows_;

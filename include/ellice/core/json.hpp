@@ -15,7 +15,6 @@
 
 #include "ellice/core/fields.hpp"
 #include "ellice/core/json_fwd.hpp"
-#include "ellice/core/number_text.hpp"
 #include "ellice/core/types.hpp"
 
 namespace ellice {

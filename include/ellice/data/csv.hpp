@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "ellice/core/error.hpp"
-#include "ellice/core/sha256.hpp"
 #include "ellice/data/csv_format.hpp"
 
 namespace ellice {

@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ellice/core/progress.hpp"
+#include "ellice/core/execution.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/data/schema.hpp"

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/parallel.hpp"
+#include "ellice/core/execution.hpp"
 #include "ellice/data/table.hpp"
 #include "ellice/explain/explain_request.hpp"
 #include "ellice/request/answer.hpp"
-#include "ellice/request/query_reader.hpp"
+#include "ellice/request/query.hpp"
 
 namespace ellice {
 
@@ -35,9 +35,9 @@ class Explainer {
   /// The rows of a table, by the names of its columns, counted from `first`. A row that cannot be
   /// read stops the work (Error{input} with row and column) or becomes an answer `invalid`. Columns
   /// that do not fit always stop it.
-  [[nodiscard]] std::vector<Answer> explain(
-      const Table& table, QueryReader::OnError on_error = QueryReader::OnError::stop,
-      const Execution& execution = {}, std::size_t first = 0) const;
+  [[nodiscard]] std::vector<Answer> explain(const Table& table, OnError on_error = OnError::stop,
+                                            const Execution& execution = {},
+                                            std::size_t first = 0) const;
 
   /// A certificate for a row as it is, or nothing where some model of the set does not accept it.
   [[nodiscard]] std::optional<Certificate> certify(const RawRow& row) const;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/parallel.hpp"
+#include "ellice/core/execution.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/model.hpp"
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <string_view>
+#include <vector>
 
 #include "ellice/core/fields.hpp"
 #include "ellice/core/types.hpp"
@@ -27,47 +28,25 @@ struct EnumNames<LossKind> {
   return f >= 0 ? 1 / (1 + e) : e / (1 + e);
 }
 
-/// φ and its first two derivatives in f for a batch of scores, of the losses of one score. Keeps
-/// its storage between calls: only a batch longer than all before it allocates.
-class LossBatch {
- public:
-  /// `signs` holds 2y − 1. Nothing overflows or cancels, whatever the size of the scores.
-  void evaluate(LossKind kind, VectorArg scores, VectorArg signs);
-  /// The second derivative alone.
-  void evaluate_curvature(LossKind kind, VectorArg scores);
-  /// Multiplies what evaluate(), or evaluate_curvature(), found by one number for each score.
-  void weigh(VectorArg weights);
-  void weigh_curvature(VectorArg weights);
+/// What is added to the mean loss: (l2/2)·Σⱼ dⱼ·θⱼ², the bias included unless penalize_bias is
+/// false.
+struct Penalty {
+  double l2 = 1e-3;
+  bool penalize_bias = true;
+  Vector factors = {};  // dⱼ ≥ 0 of each column, of linear models; none: all 1. The bias has 1
 
-  using Values = Eigen::VectorBlock<const Vector>;
-  [[nodiscard]] Values value() const { return value_.head(size_); }
-  [[nodiscard]] Values slope() const { return slope_.head(size_); }
-  [[nodiscard]] Values curvature() const { return curvature_.head(size_); }
-
- private:
-  void resize(Index size);
-
-  Index size_ = 0;
-  Vector value_, slope_, curvature_, decay_;
+  /// l2·d of the parameters [w; b] of each output, one after the other; 0 for a free bias. Throws
+  /// Error{argument} unless l2 ≥ 0 and there is a factor ≥ 0 for each column, or none at all.
+  [[nodiscard]] Vector diagonal(Index columns, Index outputs = 1) const;
 };
 
-/// The softmax loss of a batch of rows, one score per class in each. Keeps its storage between
-/// calls.
-class SoftmaxBatch {
- public:
-  /// `labels` points to one class index per row, and `weights`, if any, to a number by which its
-  /// loss and slope count. Nothing overflows, whatever the size of the scores.
-  void evaluate(RowMatrixArg scores, const int* labels, const double* weights = nullptr);
-
-  [[nodiscard]] double sum() const { return sum_; }  // of the losses
-  /// ∂φ/∂f: p − e_y for each row, times its weight.
-  [[nodiscard]] const RowMatrix& slope() const { return slope_; }
-  /// p_k = e^{f_k}/Σ e^{f_j}.
-  [[nodiscard]] const RowMatrix& probabilities() const { return probabilities_; }
-
- private:
-  double sum_ = 0;
-  RowMatrix slope_, probabilities_;
+/// Encoded rows and their labels (0 or 1, or a class index for the softmax loss); what they point
+/// to must outlive the view.
+struct LabelledRows {
+  const RowMatrix* features = nullptr;
+  const std::vector<int>* labels = nullptr;
+  Index classes = 2;                // of the softmax loss: outputs of a network that is fitted
+  const Vector* weights = nullptr;  // wᵢ > 0 of each row; null or empty: all 1
 };
 
 }  // namespace ellice

@@ -15,11 +15,8 @@
 #include "ellice/core/types.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/data/encoder.hpp"
-#include "ellice/model/gauss_newton.hpp"
 #include "ellice/model/loss.hpp"
 #include "ellice/model/network.hpp"
-#include "ellice/model/network_training.hpp"
-#include "ellice/model/objective.hpp"
 
 namespace ellice {
 
@@ -85,6 +82,17 @@ struct Sampling {
   Matrix drawn_again = {};  // B of the residuals as they are: for the same rows drawn again
   std::array<ErrorEstimate, estimates> fresh = {};
   double mean_logit = 0;
+};
+
+/// The largest eigenpairs of G = (1/n) Σᵢ φ″(f(xᵢ))·J(xᵢ)J(xᵢ)ᵀ, J the derivative of the logit in
+/// all parameters of a network: the Gauss–Newton part of the objective's Hessian. With a damping λ
+/// it stands for G + λI (theory.md, Result 25). Pairs with e_k ≤ cut are left out, which makes the
+/// set of models larger, never smaller.
+struct GaussNewton {
+  double damping = 0.1;    // λ, the default for those who use it
+  double cut = 0;          // eigenvalues up to this were left out
+  Vector values = {};      // e_1 ≥ e_2 ≥ …
+  RowMatrix vectors = {};  // one column per value, one row per parameter, orthonormal columns
 };
 
 struct Curvature {

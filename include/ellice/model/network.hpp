@@ -33,6 +33,33 @@ struct EnumNames<Activation> {
   static constexpr std::array<std::string_view, 4> names = {"relu", "tanh", "sigmoid", "identity"};
 };
 
+/// How a network with hidden layers is fitted: Adam on the objective, with early stopping.
+struct NetworkOptions {
+  std::vector<int> hidden = {16};
+  Activation activation = Activation::relu;
+  double learning_rate = 1e-3;
+  int epochs = 600;
+  int patience = 10;
+  bool keep_best = true;
+  int batch_size = 0;
+
+  static void fields(auto& self, auto&& visit) {
+    visit("hidden", self.hidden, at_least(1),
+          "units of the hidden layers, e.g. 16 or 32,32, of a nam those of each feature; a softmax "
+          "model has none unless given");
+    visit("activation", self.activation, any_value(), "of the hidden layers");
+    visit("learning_rate", self.learning_rate, greater_than(0), "Adam's step length");
+    visit("epochs", self.epochs, at_least(1), "passes over the rows at most");
+    visit("patience", self.patience, at_least(0),
+          "epochs without a better validation objective after which to stop; 0 for none");
+    visit("keep_best", self.keep_best, any_value(),
+          "end with the best state on the validation rows also where patience did not run out, "
+          "rather than with the last one");
+    visit("batch_size", self.batch_size, at_least(0), "rows per step; 0 for all of them");
+  }
+  bool operator==(const NetworkOptions&) const = default;
+};
+
 struct Layer {
   Matrix weights = {};  // rows = outputs
   Vector bias = {};

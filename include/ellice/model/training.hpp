@@ -5,13 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "ellice/core/execution.hpp"
 #include "ellice/core/fields.hpp"
-#include "ellice/core/parallel.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/model/network_training.hpp"
-#include "ellice/solver/cholesky.hpp"
-#include "ellice/solver/newton.hpp"
 
 namespace ellice {
 
@@ -85,7 +82,7 @@ struct TrainingSummary {
   std::size_t holdout_rows = 0;
   std::size_t validation_rows = 0;
   std::size_t dropped_by_balancing = 0;
-  Spectrum hessian_spectrum = {};  // of H as it is stored, with the gauge term of many classes
+  double condition_number = 0;  // of H as it is stored, with the gauge term of many classes
   double seconds = 0;
 };
 
@@ -112,11 +109,6 @@ struct TrainingResult {
 /// recomputed on the rows, its parameters stay, and need not minimise the objective any more.
 [[nodiscard]] Model with_penalty(const Model& model, const StoredRows& rows,
                                  const Penalty& penalty);
-
-/// Replaces the head by the minimiser of its objective on the features of the (encoded) rows, to a
-/// gradient of 1e-10, the hidden layers fixed. Throws as train does where there is none.
-NewtonResult refit_head(Network& network, const LabelledRows& rows, LossKind kind,
-                        const Penalty& penalty);
 
 /// The model with its last layer refitted on the rows that it was fitted on, and what follows from
 /// it (loss, objective, curvature, hash): the optional step of the paper's Algorithm 1. A linear

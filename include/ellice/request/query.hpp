@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/types.hpp"
+#include "ellice/model/model.hpp"
 
 namespace ellice {
 
@@ -16,5 +16,12 @@ struct Query {
   std::optional<std::string> id = {};
   std::vector<std::size_t> filled = {};  // features whose cell was empty: their value is a guess
 };
+
+/// What a row that cannot be read does: it ends the work, or becomes an answer `invalid`.
+enum class OnError { stop, skip };
+
+/// All rows of a CSV file; «-» is standard input. Throws Error{input} for one that cannot be read.
+[[nodiscard]] std::vector<Query> read_queries(const std::string& path, const Model& model,
+                                              const std::optional<std::string>& id_column = {});
 
 }  // namespace ellice

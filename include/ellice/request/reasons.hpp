@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "ellice/core/execution.hpp"
 #include "ellice/core/fields.hpp"
 #include "ellice/core/json_fwd.hpp"
-#include "ellice/core/parallel.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
 #include "ellice/request/reason_codes.hpp"

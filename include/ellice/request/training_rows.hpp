@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "ellice/core/progress.hpp"
+#include "ellice/core/execution.hpp"
 #include "ellice/data/dataset.hpp"
 #include "ellice/model/model.hpp"
 

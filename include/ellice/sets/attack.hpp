@@ -6,7 +6,6 @@
 #include "ellice/core/fields.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/model/network_objective.hpp"
 
 namespace ellice {
 

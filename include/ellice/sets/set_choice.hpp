@@ -8,7 +8,6 @@
 #include "ellice/core/fields.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/model.hpp"
-#include "ellice/sets/contest.hpp"
 
 namespace ellice {
 
@@ -39,6 +38,15 @@ struct EnumNames<SetKind> {
 /// Throws Error{argument} for sets whose worst scores are searched for: methods that ask for one at
 /// every small step do not take them.
 void require_closed_form(SetKind kind);
+
+/// What is asked of a model with many classes: that one class beats all those that are not
+/// acceptable. Classes that are acceptable as well are no rivals: whichever of them wins, the
+/// answer is one of those wanted (theory.md, Result 40).
+struct Contest {
+  Index winner = 0;
+  std::vector<Index> rivals = {};  // increasing
+  bool operator==(const Contest&) const = default;
+};
 
 /// Which set of which models. The models and the rows must outlive it.
 struct SetChoice {

@@ -8,9 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/number_text.hpp"
+#include "core/random.hpp"
+#include "core/sha256.hpp"
 #include "ellice/core/json.hpp"
-#include "ellice/core/random.hpp"
-#include "ellice/core/sha256.hpp"
 #include "ellice/core/version.hpp"
 
 static_assert(EIGEN_DEFAULT_ALIGN_BYTES == 64, "the package must carry its alignment rule");

@@ -1,4 +1,4 @@
-#include "ellice/model/loss.hpp"
+#include "model/loss_batch.hpp"
 
 #include <gtest/gtest.h>
 

@@ -16,7 +16,10 @@ struct ProgressState {
 /// Error{cancelled}: a progress bar, a server's event stream and Ctrl-C are the same mechanism.
 using Progress = std::function<bool(const ProgressState&)>;
 
-/// Tells the callback, if there is one, and throws Error{cancelled} when it says stop.
-void report_progress(const Progress& progress, const ProgressState& state);
+/// How a piece of work is run; never changes a result.
+struct Execution {
+  int threads = 1;  // 0: one per core
+  Progress progress = {};
+};
 
 }  // namespace ellice

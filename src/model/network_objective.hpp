@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "ellice/core/types.hpp"
-#include "ellice/model/loss.hpp"
 #include "ellice/model/network.hpp"
-#include "ellice/model/objective.hpp"
+#include "model/loss_batch.hpp"
+#include "model/objective.hpp"
 
 namespace ellice {
 

@@ -2,32 +2,11 @@
 
 #include <vector>
 
-#include "ellice/core/parallel.hpp"
+#include "core/parallel.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/loss.hpp"
 
 namespace ellice {
-
-/// What is added to the mean loss: (l2/2)·Σⱼ dⱼ·θⱼ², the bias included unless penalize_bias is
-/// false.
-struct Penalty {
-  double l2 = 1e-3;
-  bool penalize_bias = true;
-  Vector factors = {};  // dⱼ ≥ 0 of each column, of linear models; none: all 1. The bias has 1
-
-  /// l2·d of the parameters [w; b] of each output, one after the other; 0 for a free bias. Throws
-  /// Error{argument} unless l2 ≥ 0 and there is a factor ≥ 0 for each column, or none at all.
-  [[nodiscard]] Vector diagonal(Index columns, Index outputs = 1) const;
-};
-
-/// Encoded rows and their labels (0 or 1, or a class index for the softmax loss); what they point
-/// to must outlive the view.
-struct LabelledRows {
-  const RowMatrix* features = nullptr;
-  const std::vector<int>* labels = nullptr;
-  Index classes = 2;                // of the softmax loss: outputs of a network that is fitted
-  const Vector* weights = nullptr;  // wᵢ > 0 of each row; null or empty: all 1
-};
 
 /// The rows' weights scaled to a mean of 1, so that (1/n)·Σ vᵢφᵢ = Σ wᵢφᵢ/Σ wᵢ; none where they
 /// have none. Throws Error{argument} unless they are positive, finite and as many as the rows.

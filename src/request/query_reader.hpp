@@ -24,8 +24,6 @@ struct QueryBlock {
 /// by name; target and dropped columns are ignored. Empty cells are filled as in training.
 class QueryReader {
  public:
-  enum class OnError { stop, skip };
-
   /// `id_column`, if any, is echoed and may be a column that the schema does not know. Model and
   /// source must outlive the reader.
   QueryReader(const Model& model, RowSource& source, std::optional<std::string> id_column,
@@ -85,9 +83,5 @@ class QueryReader {
 /// whose answers are at hand; nothing where there is none, or several.
 [[nodiscard]] std::optional<std::string> identifier_column(const RowSource& source,
                                                            const Schema& schema);
-
-/// All rows of a CSV file; «-» is standard input. Throws Error{input} for one that cannot be read.
-[[nodiscard]] std::vector<Query> read_queries(const std::string& path, const Model& model,
-                                              const std::optional<std::string>& id_column = {});
 
 }  // namespace ellice

@@ -4,15 +4,9 @@
 #include <functional>
 #include <string_view>
 
-#include "ellice/core/progress.hpp"
+#include "ellice/core/execution.hpp"
 
 namespace ellice {
-
-/// How a piece of work is run; never changes a result.
-struct Execution {
-  int threads = 1;  // 0: one per core
-  Progress progress = {};
-};
 
 /// The number of threads that `threads` asks for: itself, or one per core for 0.
 [[nodiscard]] int thread_count(int threads);

@@ -4,19 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "ellice/core/types.hpp"
-#include "ellice/model/model.hpp"
+#include "ellice/sets/set_choice.hpp"
 
 namespace ellice {
-
-/// What is asked of a model with many classes: that one class beats all those that are not
-/// acceptable. Classes that are acceptable as well are no rivals: whichever of them wins, the
-/// answer is one of those wanted (theory.md, Result 40).
-struct Contest {
-  Index winner = 0;
-  std::vector<Index> rivals = {};  // increasing
-  bool operator==(const Contest&) const = default;
-};
 
 /// The contest of `winner` against all classes but it and the other acceptable ones.
 [[nodiscard]] Contest make_contest(const Model& model, Index winner,
