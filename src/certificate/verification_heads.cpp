@@ -58,7 +58,8 @@ Recomputed check_head(const LongVector& theta, const LongVector& a,
 
   // Optimality conditions of the worst model as stored: on the ellipsoid's boundary, and H(θ−θ̂) a
   // negative multiple of a. By convexity no model of the set then scores lower. Its entries were
-  // rounded when they were written, which for a small ε is more than 1e-9 of the step.
+  // rounded when they were written, which for a small ε is more than 1e-9 of the step; entries of a
+  // person whose numbers are denormal, and of a itself, have an absolute error.
   const LongMatrix& hessian = eliminated.hessian();
   const LongVector step = worst_model.cast<long double>() - theta;
   const LongVector image = hessian * step;
@@ -67,7 +68,7 @@ Recomputed check_head(const LongVector& theta, const LongVector& a,
       tolerance * (hessian.cwiseAbs() * step.cwiseAbs()) +
       2 * unit_roundoff * (hessian.cwiseAbs() * worst_model.cast<long double>().cwiseAbs()) +
       static_cast<long double>(std::numeric_limits<double>::denorm_min()) *
-          hessian.cwiseAbs().rowwise().sum();
+          (hessian.cwiseAbs().rowwise().sum().array() + radius / norm).matrix();
   const auto violates = [&](long double factor) {
     return ((image - expected).cwiseAbs().array() > factor * allowed.array()).any();
   };

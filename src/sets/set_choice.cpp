@@ -6,6 +6,7 @@
 
 #include "ellice/core/error.hpp"
 #include "model/softmax_objective.hpp"
+#include "sets/contest.hpp"
 #include "solver/cholesky.hpp"
 
 namespace ellice {
