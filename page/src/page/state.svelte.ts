@@ -82,6 +82,11 @@ export class PageState {
   get query(): Row {
     return this.person?.plans[0]?.query ?? averagePerson(this.data);
   }
+  /** The answer that is wished for, in one piece. */
+  get wanted(): string {
+    const { column, favourable } = this.model.target;
+    return `${column}\u00a0=\u00a0${favourable}`;
+  }
   get threshold(): number {
     return this.head.options.threshold;
   }
