@@ -364,7 +364,7 @@ test('names, levels, units and ids are text, whatever they hold', async () => {
   await done();
 });
 
-for (const width of [360, 800, 1400]) {
+for (const width of [360, 800, 1150, 1400]) {
   test(`stays fast while a slider moves, and nothing else moves: ${width} px`, async () => {
     const { page, context, done } = await open(chrome, url('demo.html'), { viewport: { width, height: 900 } });
     const slider = page.getByLabel('income, slider');

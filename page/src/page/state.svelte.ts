@@ -373,7 +373,7 @@ export function averagePerson(data: Data): Row {
     } else {
       const step = feature.step ?? (feature.kind === 'integer' ? 1 : 0);
       const origin = feature.step === undefined ? 0 : (feature.min ?? 0);
-      row[feature.name] = step > 0 ? origin + step * Math.round((mean - origin) / step) : Number(mean.toPrecision(3));
+      row[feature.name] = step > 0 ? Number((origin + step * Math.round((mean - origin) / step)).toPrecision(12)) : Number(mean.toPrecision(3));
     }
   }
   return row;
