@@ -121,12 +121,12 @@ test('adds a rule, built and written, and takes it back', async () => {
   await rule.getByLabel('Number').fill('0.1');
   await rule.getByLabel('Times').selectOption('income');
   await page.getByRole('button', { name: 'Add the rule' }).click();
-  assert.match(await page.locator('.verdict').textContent(), /Not allowed: rule debt <= 0.1 \* income/);
+  assert.match(await page.locator('.verdict').textContent(), /Not allowed: the rule debt ≤ 0.1 × income/);
   assert.deepEqual(await findings(page), []);
   await page.getByRole('button', { name: /take back/ }).click();
   assert.doesNotMatch(await page.locator('.verdict').textContent(), /Not allowed/);
   await page.getByRole('button', { name: 'Undo' }).click();
-  assert.match(await page.locator('.verdict').textContent(), /Not allowed: rule/);
+  assert.match(await page.locator('.verdict').textContent(), /Not allowed: the rule/);
   await page.getByRole('button', { name: 'Add a rule' }).click();
   for (const [text, problem] of [['', /Choose a feature/], ['debt <= wealth', /no feature wealth/], ['debt <= income * income', /not linear/],
     ['if debt rises', /no implication/], ['2 <= 3', /names no feature/], ['housing <= 3', /is no number/], ['<script>alert(1)</script> <= 1', /cannot read/]]) {
@@ -214,6 +214,22 @@ test('prints one person per page', async () => {
   assert.equal(await letter.locator('.receipt > div').first().evaluate((row) => getComputedStyle(row).gridTemplateColumns.split(' ').length), 2);
   assert.equal(await all.page.locator('.top').isVisible(), false);
   await all.done();
+});
+
+test('shows every column of everybody on paper and on a phone', async () => {
+  for (const [width, media] of [[680, 'print'], [360, 'screen']]) {
+    const { page, done } = await open(chrome, url('demo.html'), { viewport: { width, height: 900 } });
+    await page.locator('nav').getByRole('button', { name: 'Everyone' }).click();
+    await page.emulateMedia({ media });
+    const table = page.getByRole('region', { name: 'Everyone, as a table' });
+    assert.ok(await table.evaluate((region) => region.scrollWidth <= region.clientWidth), `${media}: a part of the table cannot be seen`);
+    for (const cell of await table.locator('tbody tr').first().locator('td:visible').all()) {
+      const { x, width: wide } = await cell.boundingBox();
+      assert.ok(x >= 0 && x + wide <= width, `${media}: ${await cell.textContent()}`);
+    }
+    assert.match(await table.locator('tbody tr').first().locator('.what').textContent(), /income to 58\u202f700\u00a0EUR/);
+    await done();
+  }
 });
 
 test('shows groups of people', async () => {
@@ -348,14 +364,14 @@ test('names, levels, units and ids are text, whatever they hold', async () => {
   await done();
 });
 
-for (const width of [360, 800, 1400]) {
+for (const width of [360, 800, 1150, 1400]) {
   test(`stays fast while a slider moves, and nothing else moves: ${width} px`, async () => {
     const { page, context, done } = await open(chrome, url('demo.html'), { viewport: { width, height: 900 } });
     const slider = page.getByLabel('income, slider');
     await slider.scrollIntoViewIfNeeded();
     await page.evaluate(() => {
       window.shifts = [];
-      new PerformanceObserver((list) => window.shifts.push(...list.getEntries().map((entry) => entry.value))).observe({ type: 'layout-shift' });
+      new PerformanceObserver((list) => window.shifts.push(...list.getEntries().map(({ value, sources }) => `${value}: ${sources.map(({ node }) => node?.textContent)}`))).observe({ type: 'layout-shift' });
     });
     const places = () => page.evaluate(() => [...document.querySelectorAll('.verdict, .verdict .line, .act, .feature, .feature input, .feature select, .side > *')].map((e) => JSON.stringify(e.getBoundingClientRect())));
     const before = await places();
@@ -365,11 +381,10 @@ for (const width of [360, 800, 1400]) {
     });
     assert.deepEqual(await places(), before);
     assert.match(await headline(page), /^Yes, and it stays yes/);
-    // What is left is the slider's own thumb, 16 px of it.
-    const shifts = await page.evaluate(() => window.shifts), thumb = (16 * 16 * 16) / (width * 900) / Math.max(width, 900);
-    assert.ok(Math.max(0, ...shifts) < 30 * thumb, `the layout shifted by ${shifts}`);
+    await page.waitForTimeout(200); // what was seen is told a little later
+    assert.deepEqual(await page.evaluate(() => window.shifts), [], 'Chromium saw the layout shift');
     const at = (share) => frames[Math.floor(share * (frames.length - 1))];
-    console.log(`# ${width} px, ${frames.length} frames while dragging: main thread ${at(0.5).toFixed(2)} ms in the median, ${at(0.95).toFixed(2)} ms at 95 %, ${at(1).toFixed(2)} ms at most; layout shift ${Math.max(0, ...shifts).toFixed(6)}`);
+    console.log(`# ${width} px, ${frames.length} frames while dragging: main thread ${at(0.5).toFixed(2)} ms in the median, ${at(0.95).toFixed(2)} ms at 95 %, ${at(1).toFixed(2)} ms at most`);
     assert.ok(frames.length >= 20, `${frames.length} frames`);
     assert.ok(at(0.5) < 1000 / 60, 'half of the frames take longer than a sixtieth of a second');
     await done();

@@ -1,9 +1,10 @@
 """What the service answers: the bytes of the command line, and what there is beside them."""
 import json
+import random
 import re
 import unittest
 
-from service_test_case import ServiceTestCase
+from service_test_case import PROJECT, ServiceTestCase
 
 LINES = {"Accept": "application/x-ndjson"}
 
@@ -115,6 +116,23 @@ class Answers(ServiceTestCase):
             self.assertEqual([one["failures"] for one in said["results"] if one["failures"]], [])
             lines = self.post_ok(server, "/api/explain", {**asked, "options": options}, LINES).decode().splitlines()
             self.assertEqual([json.loads(line).get("message") for line in lines], [one.get("message") for one in json.loads(shown)["results"]])
+
+    def test_what_is_for_people_is_verified_of_many_features_too(self):
+        golden = PROJECT / "tests" / "golden"
+        groups = json.loads((golden / "models" / "german.json").read_text(encoding="utf-8"))["schema"]["one_hot"]
+        known = [one["query"] for one in json.loads((golden / "recourse" / "german.json").read_text(encoding="utf-8"))["results"]]
+        draw = random.Random(1)
+        people = []
+        for _ in range(30):
+            person = {name: draw.choice(known)[name] for name in known[0]}
+            people.append({**person, **{name: draw.choice(groups[name]) for name in draw.sample(sorted(groups), 6)}})
+        server = self.serve(golden / "models" / "german.json")
+        shown = self.post_ok(server, "/api/explain", {"people": people, "epsilon": "1%", "display": True})
+        found = json.loads(shown)["results"]
+        self.assertGreater(max(one["plan"] for one in found), 1)
+        self.assertTrue(any("would lower the cost" in one.get("message", "") for one in found))
+        self.write("shown.json", shown)
+        self.ellice("verify", golden / "models" / "german.json", "shown.json")
 
     def test_rules_and_weights_bind_and_are_checked(self):
         server = self.serve()

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from cli_test_case import PROGRAM, LendingTestCase  # noqa: E402
+from cli_test_case import PROGRAM, PROJECT, LendingTestCase  # noqa: E402,F401
 
 
 class Server:

@@ -1,4 +1,5 @@
 // What was dropped: models, certificates, recourse files; each said for itself.
+import { STATUS } from '../page/words.ts';
 import { verifyCertificate, type Certificate, type Verdict } from '../verify/certificate.ts';
 import { member, parse, toValue } from '../verify/json.ts';
 import { readModel, type Model } from '../verify/model.ts';
@@ -54,7 +55,7 @@ function ofRecourse(name: string, file: Dropped, models: Model[], report: Report
   for (const wrong of wrongHashes(tree)) report.problems.push(`${name}: ${wrong}`);
   for (const record of value.results) {
     report.lines.push({
-      title: `${name}: ${record.id ?? `person ${record.query_index}`}, plan ${record.plan + 1} (${record.status})`,
+      title: `${name}, ${record.id ?? `person ${record.query_index + 1}`}, plan ${record.plan + 1} (${STATUS[record.status]?.text.toLowerCase() ?? record.status})`,
       verdict: verifyRecord(model, value, record, models),
       set: value.set,
       epsilon: record.certificate?.epsilon ?? value.epsilon.value,

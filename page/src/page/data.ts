@@ -146,6 +146,17 @@ export function readRecourse(text: string): { head: Head; records: Answer[] } {
   return { head, records };
 }
 
+/** A model to be shown: levels that all repeat their feature's name (`housing_own`) are called by the rest. */
+export function readShown(text: string): Model {
+  const model = readModel(text);
+  for (const feature of model.features) {
+    const prefix = `${feature.name}_`;
+    if (feature.levelTexts.length > 1 && feature.levelTexts.every((level) => level.length > prefix.length && level.startsWith(prefix)))
+      feature.levelTexts = feature.levelTexts.map((level) => level.slice(prefix.length));
+  }
+  return model;
+}
+
 /** The answers that stand in the file itself; nothing where it came from a service. */
 export function fromFile(): Data | null {
   const modelText = inlined('ellice-model'), recourseText = inlined('ellice-recourse'), pageText = inlined('ellice-page');
@@ -154,7 +165,7 @@ export function fromFile(): Data | null {
   const page = JSON.parse(pageText) as PageText;
   const people = byPerson(records, page.worth ?? 0.2, page.trade_off ?? isTradeOff(head));
   return {
-    model: readModel(modelText),
+    model: readShown(modelText),
     modelText,
     head,
     people,

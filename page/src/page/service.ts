@@ -1,6 +1,6 @@
 // The service that served this page: same origin, a token where it wants one, no cookies.
-import { readModel, type Model, type Row } from '../verify/model.ts';
-import { byPerson, readRecourse, type Answer, type Curve, type Data, type Head, type Histogram, type Person } from './data.ts';
+import type { Model, Row } from '../verify/model.ts';
+import { byPerson, readRecourse, readShown, type Answer, type Curve, type Data, type Head, type Histogram, type Person } from './data.ts';
 
 export class ServiceError extends Error {
   constructor(message: string, readonly status: number) {
@@ -67,7 +67,7 @@ export class Service {
       name: string; people: number; histograms: Record<string, Histogram> | null;
     };
     const modelText = await (await this.ask(this.path('api/model/file'))).text();
-    const model = readModel(modelText);
+    const model = readShown(modelText);
     const given = about.people > 0
       ? ((await (await this.ask(this.path('api/people', { count: String(MOST_PEOPLE) }))).json()) as { total: number; people: Row[]; ids: (string | null)[] })
       : { total: 0, people: [], ids: [] };

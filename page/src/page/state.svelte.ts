@@ -82,6 +82,11 @@ export class PageState {
   get query(): Row {
     return this.person?.plans[0]?.query ?? averagePerson(this.data);
   }
+  /** The answer that is wished for, in one piece. */
+  get wanted(): string {
+    const { column, favourable } = this.model.target;
+    return `${column}\u00a0=\u00a0${favourable}`;
+  }
   get threshold(): number {
     return this.head.options.threshold;
   }
@@ -368,7 +373,7 @@ export function averagePerson(data: Data): Row {
     } else {
       const step = feature.step ?? (feature.kind === 'integer' ? 1 : 0);
       const origin = feature.step === undefined ? 0 : (feature.min ?? 0);
-      row[feature.name] = step > 0 ? origin + step * Math.round((mean - origin) / step) : Number(mean.toPrecision(3));
+      row[feature.name] = step > 0 ? Number((origin + step * Math.round((mean - origin) / step)).toPrecision(12)) : Number(mean.toPrecision(3));
     }
   }
   return row;

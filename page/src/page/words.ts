@@ -66,8 +66,25 @@ export function steps(model: Model, changes: { feature: string; from: Value; to:
   });
 }
 
-/** Texts of the program with numbers that do not break: 15 300. */
-export const whole = (text: string): string => text.replace(/(\d) (?=\d{3}(?!\d))/g, '$1\u202f');
+/** Texts of the program with numbers that do not break, neither within (15 300) nor before their unit. */
+export const whole = (text: string): string =>
+  text.replace(/(\d) (?=\d{3}(?!\d))/g, '$1\u202f').replace(/(\d) (?=[^\s;,.)]{1,14}(?:[;,.)]|$))/g, '$1\u00a0');
+
+/** A rule with labels for names and signs as people write them: debt + loan amount ≤ 2 × income. */
+export function ruleText(model: Model, rule: string): string {
+  const named = rule.replace(/`([^`]+)`|[A-Za-z_]\w*/g, (word, quoted?: string) => model.features.find((f) => f.name === (quoted ?? word))?.label ?? word);
+  return named.replaceAll('<=', '≤').replaceAll('>=', '≥').replaceAll('==', '=').replaceAll(' * ', ' × ').replaceAll(' - ', ' − ');
+}
+
+/** What a row must keep or breaks, as the program or the verifier names it, for people. */
+export function constraintText(model: Model, text: string): string {
+  if (text.startsWith('rule ')) return `the rule ${ruleText(model, text.slice(5))}`;
+  const feature = model.features.find((f) => text.startsWith(`${f.name}: `));
+  if (!feature) return whole(text);
+  const what = text.slice(feature.name.length + 2);
+  const plain = what === 'immutable' ? 'cannot change' : what === 'locked' ? 'is locked' : what.replace(/(?<![\w.])\d{5,}(?![\w.])/g, (digits) => number(Number(digits)));
+  return `${feature.label}: ${whole(plain)}`;
+}
 
 export const plural = (count: number, one: string, many = one + 's'): string => `${number(count)} ${count === 1 ? one : many}`;
 
