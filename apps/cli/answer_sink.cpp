@@ -11,6 +11,7 @@
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
+#include "explain/answer_block.hpp"
 #include "explain/fewer_changes.hpp"
 #include "flag_text.hpp"
 #include "methods/method_table.hpp"
@@ -213,13 +214,8 @@ void AnswerSink::write_records(std::span<Answer> answers) {
   }
 }
 
-void AnswerSink::add(std::vector<Answer> answers, const std::vector<Answer>& invalid) {
-  answers.insert(answers.end(), invalid.begin(), invalid.end());
-  const auto before = [](const Answer& a, const Answer& b) {
-    return std::pair(a.query_index, a.plan) < std::pair(b.query_index, b.plan);
-  };
-  if (!std::is_sorted(answers.begin(), answers.end(), before))
-    std::stable_sort(answers.begin(), answers.end(), before);
+void AnswerSink::add(std::vector<Answer> found, std::vector<Answer> invalid) {
+  std::vector<Answer> answers = in_order(std::move(found), std::move(invalid));
   if (!rounds_for_display(options_.format)) {
     for (const Answer& answer : answers) count(answer);
     write_records(answers);

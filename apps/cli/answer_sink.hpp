@@ -93,7 +93,7 @@ class AnswerSink {
   AnswerSink(const Explainer& explainer, SinkOptions options);
 
   /// The answers of one block, which are merged with the rows that could not be read.
-  void add(std::vector<Answer> answers, const std::vector<Answer>& invalid);
+  void add(std::vector<Answer> answers, std::vector<Answer> invalid);
   void finish();
   /// The work was stopped: keeps the answers so far where the format allows it, a page apart.
   /// Where there are none, a file that was to be replaced stays. Returns whether they are kept.

@@ -11,6 +11,7 @@
 #include "core/progress.hpp"
 #include "core/stop.hpp"
 #include "ellice/data/csv.hpp"
+#include "explain/answer_block.hpp"
 #include "request/query_reader.hpp"
 
 namespace ellice::cli {
@@ -26,7 +27,7 @@ class BlockReader {
   BlockReader(const CsvReader& source, QueryReader& reader, int threads)
       : source_(&source),
         reader_(&reader),
-        rows_(std::min(thread_rows * static_cast<std::size_t>(thread_count(threads)), most_rows)),
+        rows_(block_rows(threads)),
         policy_(source.bytes_total() > 0 && thread_count(threads) > 1 ? std::launch::async
                                                                       : std::launch::deferred) {
     begin();
@@ -39,10 +40,6 @@ class BlockReader {
   [[nodiscard]] bool is_last(const QueryBlock& block) const { return block.size() < rows_; }
 
  private:
-  // Enough to keep all threads busy, and so few that their answers stay in the caches.
-  static constexpr std::size_t thread_rows = 1024;
-  static constexpr std::size_t most_rows = 8192;
-
   void begin() {
     next_ = std::async(policy_, [this, asked = internal::current_stop] {
       const StopScope inherited(asked);

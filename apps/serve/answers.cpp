@@ -10,6 +10,7 @@
 #include "ellice/core/json.hpp"
 #include "ellice/data/table.hpp"
 #include "ellice/model/loss.hpp"
+#include "explain/answer_block.hpp"
 #include "explain/fewer_changes.hpp"
 #include "report/verification_file.hpp"
 #include "request/problem.hpp"
@@ -44,14 +45,6 @@ void check_query_indices(const Asked& asked) {
     throw Refusal(422, fmt::format("there are {} people, counted from 0", rows),
                   fmt::format("options.queries.{}", last));
   }
-}
-
-std::vector<Answer> in_order(std::vector<Answer> answers, std::vector<Answer> invalid) {
-  std::move(invalid.begin(), invalid.end(), std::back_inserter(answers));
-  std::stable_sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
-    return std::pair(a.query_index, a.plan) < std::pair(b.query_index, b.plan);
-  });
-  return answers;
 }
 
 /// The answers to people, as files have them.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import _core, options
-from ._answers import Answer, Answers, Change, Verification
+from ._answers import Answer, Answers, AnswerStream, Change, Verification
 from ._explainer import Explainer, verify
 from ._model import Model, draft_schema, from_coefficients, load, loads, train
 from ._progress import Stopped
@@ -54,6 +54,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "Answer",
     "Answers",
+    "AnswerStream",
     "Change",
     "Explainer",
     "Model",

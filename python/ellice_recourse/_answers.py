@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from . import _core, _html
+from ._progress import Progress, callback_of
 
 if TYPE_CHECKING:
     from ._explainer import Explainer
@@ -182,13 +184,15 @@ class Answers:
         """
         import pandas as pd
 
-        found = [(answer.query, answer.counterfactual) for answer in self if answer.counterfactual]
-        rows = pd.DataFrame([row for _, row in found], columns=self._explainer.model.features, index=[query for query, _ in found])
+        table = dict(self._core.table(False))
+        places, queries = self._core.reached()
+        columns = {name: _taken(table[name], places) for name in self._explainer.model.features}
+        rows = pd.DataFrame(columns, index=queries)
         if like is None:
             return rows
         if len(like) != self._core.rows:
             raise ValueError(f"like has {len(like)} rows, but {self._core.rows} were explained")
-        own = like.iloc[rows.index].set_axis(rows.index)
+        own = like.iloc[rows.index - self._core.first_row].set_axis(rows.index)
         for group, columns in self._explainer.model.schema.get("one_hot", {}).items():
             if group in rows and group not in like.columns:
                 rows = rows.assign(**{column: (rows[group] == column).astype(like[column].dtype) for column in columns})
@@ -205,7 +209,7 @@ class Answers:
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The recourse file, byte for byte that of ``ellice explain``; also written where a path is given."""
-        text = self._core.text()
+        text = self._core.text(self._explainer._threads)
         if path is not None:
             with open(path, "w", encoding="utf-8", newline="") as file:
                 file.write(text)
@@ -253,6 +257,17 @@ class Answers:
         return f"<Answers to {self._core.rows} rows: {said or 'none'}{', interrupted' if self.interrupted else ''}>"
 
 
+def _taken(values: Any, places: Any) -> Any:
+    """Some cells of a column; whole numbers are such."""
+    import numpy as np
+
+    if isinstance(values, list):
+        return np.array(values, dtype=object)[places]
+    taken = values[places]
+    is_whole = bool((taken == np.rint(taken)).all()) and bool((np.abs(taken) < 2.0**53).all())
+    return taken.astype(np.int64) if is_whole else taken
+
+
 def _typed(name: str, values: Any, like: Any) -> Any:
     """A column with the type of another; levels are texts, and there whatever they are."""
     import pandas as pd
@@ -266,6 +281,44 @@ def _typed(name: str, values: Any, like: Any) -> Any:
     if like.dtype.kind == "b":
         levels = {"True": True, "False": False}
     return pd.Series([levels.get(text, text) for text in values], index=values.index, dtype=like.dtype)
+
+
+class AnswerStream:
+    """Answers in parts: an iterator of ``Answers``, each to the next rows of a table, and an Arrow stream of all."""
+
+    def __init__(self, core: _core.AnswerStream, explainer: Explainer, rows: int, threads: int, progress: Progress) -> None:
+        self._core = core
+        self._explainer = explainer
+        self._rows = rows
+        self._threads = threads
+        self._callback, self._close = callback_of(progress)
+
+    def __iter__(self) -> AnswerStream:
+        return self
+
+    def __next__(self) -> Answers:
+        try:
+            found = None if self._core.at_end else self._core.next(self._rows, 0, self._threads, self._callback)
+        except BaseException as stopped:
+            self._close()
+            if isinstance(getattr(stopped, "partial", None), _core.Answers):
+                stopped.partial = Answers(stopped.partial, self._explainer)  # type: ignore[attr-defined]
+            raise
+        if found is not None and self._core.at_end:
+            for remark in found.remarks:
+                warnings.warn(remark, stacklevel=2)
+        if found is None or found.rows == 0:
+            self._close()
+            raise StopIteration
+        return Answers(found, self._explainer)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What of the rows that were read so far somebody should look at. The iterator warns of them at its end."""
+        return self._core.remarks
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._core.arrow(self._rows, self._threads, self._callback)
 
 
 class _Stream:

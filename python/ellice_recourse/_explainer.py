@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _core
-from ._answers import Answers, Verification
+from ._answers import Answers, AnswerStream, Verification
 from ._model import Model
 from ._progress import Progress, callback_of
 from ._tables import frame_of
@@ -26,8 +26,9 @@ class Explainer:
 
     Options are keywords (``help(ellice_recourse.options)`` lists them); those of ``explain`` stand over those given
     here. ``immutable`` and ``lock`` name features that keep their values, ``bounds`` and ``direction`` limit them,
-    ``rules`` (``"debt <= 0.3 * income"``) and ``weights`` hold for the run. ``step``, ``weight`` and ``allowed`` change the schema and so the hash of ``explainer.model``. ``data`` is the
-    labelled table that the model was trained on, for what needs it.
+    ``rules`` (``"debt <= 0.3 * income"``) and ``weights`` hold for the run. ``step``, ``weight`` and ``allowed`` change
+    the schema and so the hash of ``explainer.model``. ``data`` is the labelled table that the model was trained on, for
+    what needs it, or the path of its CSV file where it was trained on one: a model knows its rows by the hash of the file.
     """
 
     def __init__(
@@ -47,7 +48,8 @@ class Explainer:
         self._model = model.with_schema(**changed) if changed else model
         self._options = given
         self._unread: list[str] = self._model.schema.get("drop", [])
-        self._data = None if data is None else frame_of(data, [], self._unread)
+        self._data_file = os.fspath(data) if isinstance(data, (str, os.PathLike)) else ""
+        self._data = None if data is None or self._data_file else frame_of(data, [], self._unread)
         self._ensemble = list(ensemble)
         self._threads = threads
         self._progress = progress
@@ -107,6 +109,30 @@ class Explainer:
         for remark in answers.remarks:
             warnings.warn(remark, stacklevel=2)
         return Answers(answers, self)
+
+    def stream(
+        self,
+        table: Any,
+        *,
+        rows: int = 65536,
+        id: str | None = None,
+        on_error: str = "stop",
+        progress: Progress = None,
+        **options: Unpack[ExplainOptions],
+    ) -> AnswerStream:
+        """The same in parts, for tables of any length: reads and answers so many ``rows`` when the next are asked for.
+
+        Gives an iterator of ``Answers`` that is an Arrow stream as well: ``pyarrow.RecordBatchReader.from_stream``
+        takes it, and pulls. Of a table that is an Arrow stream (a RecordBatchReader, a scanned file) no more than one part
+        is held.
+        """
+        if on_error not in ("stop", "skip"):
+            raise ValueError(f'on_error = {on_error!r} must be "stop" or "skip"')
+        if rows < 1:
+            raise ValueError(f"rows = {rows} must be at least 1")
+        frame = frame_of(table, self._model.features, self._unread, whole=False)
+        core = self._prepare(dict(options)).stream(frame, id, on_error == "skip")
+        return AnswerStream(core, self, rows, self._threads, self._progress if progress is None else progress)
 
     def certify(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
         """A certificate for a row as it is, or None where some model of the set does not accept it."""
@@ -223,6 +249,7 @@ class Explainer:
             [other._core for other in self._ensemble],
             codes,
             self._data,
+            self._data_file,
             self._threads,
             None,
         )
@@ -237,12 +264,18 @@ class Explainer:
 
     def __getstate__(self) -> dict[str, Any]:
         if self._data is not None:
-            raise TypeError("an Explainer with data cannot be pickled: pickle its model, and make it again")
-        return {"model": self._model, "options": self._options, "ensemble": self._ensemble, "threads": self._threads}
+            raise TypeError("an Explainer with a table as data cannot be pickled: pickle its model, and make it again, or give data as a file")
+        return {
+            "model": self._model,
+            "options": self._options,
+            "ensemble": self._ensemble,
+            "threads": self._threads,
+            "data": self._data_file or None,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(  # type: ignore[misc]
-            state["model"], ensemble=state["ensemble"], threads=state["threads"], **state["options"]
+            state["model"], ensemble=state["ensemble"], threads=state["threads"], data=state["data"], **state["options"]
         )
 
     def __repr__(self) -> str:

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 Column = tuple[Any, ...]
 
 
-def frame_of(table: Any, names: Sequence[str], unread: Sequence[str] = ()) -> _core.Frame:
+def frame_of(table: Any, names: Sequence[str], unread: Sequence[str] = (), whole: bool = True) -> _core.Frame:
     """A frame of a data frame, an array, a mapping or anything with an Arrow stream.
 
     ``names`` are those of the columns of an array, which has none. Columns that are ``unread`` may hold anything.
+    Unless ``whole``, rows of an Arrow stream are pulled when they are read, once.
     """
     if isinstance(table, _core.Frame):
         return table
@@ -26,7 +27,7 @@ def frame_of(table: Any, names: Sequence[str], unread: Sequence[str] = ()) -> _c
     if _is_series(table):
         raise TypeError("a Series is one row or one column and no table; people.iloc[[0]] is a table of one row")
     if hasattr(table, "__arrow_c_stream__"):
-        return _core.frame_of_arrow(table.__arrow_c_stream__())
+        return _core.frame_of_arrow(table.__arrow_c_stream__(), whole)
     if hasattr(table, "collect") and not hasattr(table, "__len__"):
         raise TypeError(
             f"a {type(table).__name__} of {type(table).__module__.partition('.')[0]} has no rows yet: collect() it first"

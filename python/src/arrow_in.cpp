@@ -1,6 +1,7 @@
 #include "arrow_in.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "ellice/core/error.hpp"
 
@@ -8,20 +9,18 @@ namespace ellice::python {
 
 namespace {
 
-/// What a stream gave, for as long as anybody looks at it.
-struct ArrowMemory {
-  ArrowSchema schema = {};
-  std::vector<ArrowArray> arrays = {};
+/// What somebody else gave, for as long as anybody looks at it.
+template <class T>
+struct Given {
+  T value = {};
 
-  ArrowMemory() = default;
-  ArrowMemory(const ArrowMemory&) = delete;
-  ArrowMemory& operator=(const ArrowMemory&) = delete;
-  ArrowMemory(ArrowMemory&&) = delete;
-  ArrowMemory& operator=(ArrowMemory&&) = delete;
-  ~ArrowMemory() {
-    for (ArrowArray& array : arrays)
-      if (array.release != nullptr) array.release(&array);
-    if (schema.release != nullptr) schema.release(&schema);
+  Given() = default;
+  Given(const Given&) = delete;
+  Given& operator=(const Given&) = delete;
+  Given(Given&&) = delete;
+  Given& operator=(Given&&) = delete;
+  ~Given() {
+    if (value.release != nullptr) value.release(&value);
   }
 };
 
@@ -177,30 +176,63 @@ void require_stream(int status, ArrowArrayStream& stream) {
        said == nullptr ? "it does not say why" : said);
 }
 
+class ArrowBatches final : public BatchStream {
+ public:
+  /// Takes the stream over.
+  explicit ArrowBatches(ArrowArrayStream& stream) {
+    stream_.value = std::exchange(stream, {});
+    require_input(stream_.value.release != nullptr,
+                  "table: its Arrow stream was read before, and can be read once only");
+    require_stream(stream_.value.get_schema(&stream_.value, &schema_.value), stream_.value);
+    require_input(std::string_view(schema_.value.format) == "+s",
+                  "table: the Arrow stream holds \"{}\"; expected a table with columns",
+                  schema_.value.format);
+  }
+
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> result;
+    for (std::size_t j = 0; j < columns(); ++j) {
+      const char* const name = schema_.value.children[j]->name;
+      result.emplace_back(name == nullptr ? "" : name);
+    }
+    return result;
+  }
+
+  [[nodiscard]] std::optional<Batch> next() override {
+    auto memory = std::make_shared<Given<ArrowArray>>();
+    ArrowArray& array = memory->value;
+    require_stream(stream_.value.get_next(&stream_.value, &array), stream_.value);
+    if (array.release == nullptr) return std::nullopt;
+    Batch batch{.rows = static_cast<std::size_t>(array.length)};
+    for (std::size_t j = 0; j < columns(); ++j)
+      batch.columns.push_back(
+          arrow_cells(*schema_.value.children[j], *array.children[j], array.offset));
+    batch.memory = std::move(memory);
+    return batch;
+  }
+
+ private:
+  [[nodiscard]] std::size_t columns() const {
+    return static_cast<std::size_t>(schema_.value.n_children);
+  }
+
+  Given<ArrowArrayStream> stream_;
+  Given<ArrowSchema> schema_;
+};
+
 }  // namespace
 
+Frame open_arrow(ArrowArrayStream& stream) {
+  auto batches = std::make_shared<ArrowBatches>(stream);
+  std::vector<std::string> names = batches->names();
+  return {.names = std::move(names), .rest = std::move(batches)};
+}
+
 Frame read_arrow(ArrowArrayStream& stream) {
-  auto memory = std::make_shared<ArrowMemory>();
-  require_stream(stream.get_schema(&stream, &memory->schema), stream);
-  const ArrowSchema& schema = memory->schema;
-  require_input(std::string_view(schema.format) == "+s",
-                "table: the Arrow stream holds \"{}\"; expected a table with columns",
-                schema.format);
-  Frame frame;
-  const auto columns = static_cast<std::size_t>(schema.n_children);
-  for (std::size_t j = 0; j < columns; ++j)
-    frame.names.emplace_back(schema.children[j]->name == nullptr ? "" : schema.children[j]->name);
-  while (true) {
-    ArrowArray array = {};
-    require_stream(stream.get_next(&stream, &array), stream);
-    if (array.release == nullptr) break;
-    memory->arrays.push_back(array);
-    Batch batch{.rows = static_cast<std::size_t>(array.length)};
-    for (std::size_t j = 0; j < columns; ++j)
-      batch.columns.push_back(arrow_cells(*schema.children[j], *array.children[j], array.offset));
-    frame.batches.push_back(std::move(batch));
-  }
-  frame.memory = std::move(memory);
+  Frame frame = open_arrow(stream);
+  while (std::optional<Batch> batch = frame.rest->next())
+    frame.batches.push_back(std::move(*batch));
+  frame.rest.reset();
   return frame;
 }
 

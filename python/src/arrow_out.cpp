@@ -1,4 +1,6 @@
-#include <cstring>
+#include <cerrno>
+#include <cmath>
+#include <exception>
 
 #include "answers.hpp"
 
@@ -8,55 +10,47 @@ namespace {
 
 /// What the arrays of a column point to.
 struct ColumnMemory {
+  AnswerColumn column = {};
   std::vector<std::uint8_t> valid = {};
-  std::vector<double> numbers = {};
-  std::vector<std::int64_t> wholes = {};
-  std::vector<std::int64_t> offsets = {};
-  std::string texts = {};
   std::vector<const void*> buffers = {};
   std::int64_t missing = 0;
-  std::string format = {};
-  std::string name = {};
+  const char* format = "";
 };
 
-void mark(std::vector<std::uint8_t>& bits, std::size_t row) {
-  bits[row / 8] = static_cast<std::uint8_t>(bits[row / 8] | (1U << (row % 8)));
+/// Bit i is whether there is a cell.
+void mark(std::size_t rows, const auto& has, ColumnMemory& memory) {
+  memory.valid.resize(rows / 8 + 1);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const bool is_there = has(i);
+    memory.missing += is_there ? 0 : 1;
+    memory.valid[i / 8] = static_cast<std::uint8_t>(memory.valid[i / 8] |
+                                                    (static_cast<unsigned>(is_there) << (i % 8)));
+  }
 }
 
-void fill(const std::vector<std::optional<double>>& values, ColumnMemory& memory) {
+void lay_out(const std::vector<double>& values, ColumnMemory& memory) {
   memory.format = "g";
-  memory.numbers.resize(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i]) mark(memory.valid, i);
-    memory.missing += values[i] ? 0 : 1;
-    memory.numbers[i] = values[i].value_or(0);
-  }
-  memory.buffers = {memory.valid.data(), memory.numbers.data()};
+  mark(
+      values.size(), [&](std::size_t i) { return !std::isnan(values[i]); }, memory);
+  memory.buffers = {memory.valid.data(), values.data()};
 }
 
-void fill(const std::vector<std::int64_t>& values, ColumnMemory& memory) {
+void lay_out(const std::vector<std::int64_t>& values, ColumnMemory& memory) {
   memory.format = "l";
-  memory.wholes = values;
-  memory.buffers = {nullptr, memory.wholes.data()};
+  memory.buffers = {nullptr, values.data()};
 }
 
-void fill(const std::vector<std::optional<std::string>>& values, ColumnMemory& memory) {
+void lay_out(const Texts& values, ColumnMemory& memory) {
   memory.format = "U";
-  memory.offsets = {0};
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i]) mark(memory.valid, i);
-    memory.missing += values[i] ? 0 : 1;
-    memory.texts += values[i].value_or("");
-    memory.offsets.push_back(static_cast<std::int64_t>(memory.texts.size()));
-  }
-  memory.buffers = {memory.valid.data(), memory.offsets.data(), memory.texts.data()};
+  mark(
+      values.is_there.size(), [&](std::size_t i) { return values.is_there[i]; }, memory);
+  memory.buffers = {memory.valid.data(), values.offsets.data(), values.all.data()};
 }
 
-std::shared_ptr<const ColumnMemory> memory_of(AnswerColumn column, std::size_t rows) {
+std::shared_ptr<const ColumnMemory> memory_of(AnswerColumn column) {
   auto memory = std::make_shared<ColumnMemory>();
-  memory->valid.resize(rows / 8 + 1);
-  memory->name = std::move(column.name);
-  std::visit([&](const auto& values) { fill(values, *memory); }, column.values);
+  memory->column = std::move(column);
+  std::visit([&](const auto& values) { lay_out(values, *memory); }, memory->column.values);
   return memory;
 }
 
@@ -100,17 +94,33 @@ void release_array(ArrowArray* array) {
 }
 
 struct StreamOwner {
-  Columns columns = {};
-  std::size_t rows = 0;
-  bool is_given = false;
+  std::unique_ptr<TableStream> tables = {};
+  std::string error = {};
 };
 
-int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
-  const auto& source = *static_cast<const StreamOwner*>(stream->private_data);
-  auto* owner = new SchemaOwner{.columns = source.columns};
+/// Calls what may throw; what it says is kept for get_last_error.
+int guarded(ArrowArrayStream* stream, auto&& call) {
+  auto& owner = *static_cast<StreamOwner*>(stream->private_data);
+  try {
+    call(*owner.tables);
+    return 0;
+  } catch (const std::exception& error) {
+    owner.error = error.what();
+    return EIO;
+  }
+}
+
+Columns columns_of(std::vector<AnswerColumn> table) {
+  Columns columns;
+  for (AnswerColumn& column : table) columns.push_back(memory_of(std::move(column)));
+  return columns;
+}
+
+void give_schema(Columns columns, ArrowSchema* out) {
+  auto* owner = new SchemaOwner{.columns = std::move(columns)};
   for (const auto& column : owner->columns) {
-    owner->children.push_back({.format = column->format.c_str(),
-                               .name = column->name.c_str(),
+    owner->children.push_back({.format = column->format,
+                               .name = column->column.name.c_str(),
                                .metadata = nullptr,
                                .flags = arrow_nullable,
                                .n_children = 0,
@@ -129,18 +139,13 @@ int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
           .dictionary = nullptr,
           .release = release_schema,
           .private_data = owner};
-  return 0;
 }
 
-int get_next(ArrowArrayStream* stream, ArrowArray* out) {
-  auto& source = *static_cast<StreamOwner*>(stream->private_data);
-  if (source.is_given) {
-    *out = {};
-    return 0;
-  }
-  source.is_given = true;
-  const auto rows = static_cast<std::int64_t>(source.rows);
-  auto* owner = new ArrayOwner{.columns = source.columns};
+void give_array(Columns columns, ArrowArray* out) {
+  // The first column has the rows by number.
+  const auto& numbers = std::get<std::vector<std::int64_t>>(columns.front()->column.values);
+  const auto rows = static_cast<std::int64_t>(numbers.size());
+  auto* owner = new ArrayOwner{.columns = std::move(columns)};
   for (const auto& column : owner->columns) {
     // Consumers may not write; the interface has no way to say so.
     auto* buffers = const_cast<const void**>(column->buffers.data());
@@ -166,11 +171,27 @@ int get_next(ArrowArrayStream* stream, ArrowArray* out) {
           .dictionary = nullptr,
           .release = release_array,
           .private_data = owner};
-  return 0;
 }
 
-const char* get_last_error(ArrowArrayStream* /*stream*/) {
-  return nullptr;
+int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
+  return guarded(stream,
+                 [&](TableStream& tables) { give_schema(columns_of(tables.empty()), out); });
+}
+
+int get_next(ArrowArrayStream* stream, ArrowArray* out) {
+  return guarded(stream, [&](TableStream& tables) {
+    std::optional<std::vector<AnswerColumn>> table = tables.next();
+    if (table) {
+      give_array(columns_of(std::move(*table)), out);
+    } else {
+      *out = {};
+    }
+  });
+}
+
+const char* get_last_error(ArrowArrayStream* stream) {
+  const std::string& error = static_cast<const StreamOwner*>(stream->private_data)->error;
+  return error.empty() ? nullptr : error.c_str();
 }
 
 void release_stream(ArrowArrayStream* stream) {
@@ -180,14 +201,12 @@ void release_stream(ArrowArrayStream* stream) {
 
 }  // namespace
 
-void export_arrow(std::vector<AnswerColumn> table, std::size_t rows, ArrowArrayStream& stream) {
-  auto* owner = new StreamOwner{.rows = rows};
-  for (AnswerColumn& column : table) owner->columns.push_back(memory_of(std::move(column), rows));
+void export_arrow(std::unique_ptr<TableStream> tables, ArrowArrayStream& stream) {
   stream = {.get_schema = get_schema,
             .get_next = get_next,
             .get_last_error = get_last_error,
             .release = release_stream,
-            .private_data = owner};
+            .private_data = new StreamOwner{.tables = std::move(tables)}};
 }
 
 }  // namespace ellice::python

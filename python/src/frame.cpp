@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <set>
 
 #include "core/number_text.hpp"
@@ -14,6 +15,8 @@
 namespace ellice::python {
 
 namespace {
+
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
 template <class T>
 class Numbers final : public Cells {
@@ -25,10 +28,8 @@ class Numbers final : public Cells {
         offset_(offset) {}
 
   [[nodiscard]] std::string_view text(std::size_t row, std::string& buffer) const override {
-    if (valid_ != nullptr && (valid_[(offset_ + row) / 8] >> ((offset_ + row) % 8) & 1) == 0)
-      return {};
-    T value;
-    std::memcpy(&value, data_ + static_cast<std::ptrdiff_t>(row) * stride_, sizeof(T));
+    if (!has(row)) return {};
+    const T value = at(row);
     if constexpr (std::is_floating_point_v<T>) {
       if (std::isnan(value)) return {};
       // What is infinite is no number of a file either, and refused by the reader with this text.
@@ -42,9 +43,21 @@ class Numbers final : public Cells {
     return buffer;
   }
   [[nodiscard]] bool is_boolean() const override { return std::is_same_v<T, bool>; }
-  [[nodiscard]] bool is_number() const override { return std::is_floating_point_v<T>; }
+  [[nodiscard]] bool has_numbers() const override { return !std::is_same_v<T, bool>; }
+  [[nodiscard]] double number(std::size_t row) const override {
+    return has(row) ? static_cast<double>(at(row)) : nothing;
+  }
 
  private:
+  [[nodiscard]] bool has(std::size_t row) const {
+    return valid_ == nullptr || (valid_[(offset_ + row) / 8] >> ((offset_ + row) % 8) & 1) != 0;
+  }
+  [[nodiscard]] T at(std::size_t row) const {
+    T value;
+    std::memcpy(&value, data_ + static_cast<std::ptrdiff_t>(row) * stride_, sizeof(T));
+    return value;
+  }
+
   const std::byte* data_;
   std::ptrdiff_t stride_;
   const std::uint8_t* valid_;
@@ -66,10 +79,10 @@ class Levels final : public Cells {
  public:
   Levels(std::unique_ptr<Cells> numbers, std::vector<std::string> levels)
       : numbers_(std::move(numbers)), levels_(std::move(levels)) {}
-  [[nodiscard]] std::string_view text(std::size_t row, std::string& buffer) const override {
-    const std::string_view number = numbers_->text(row, buffer);
-    if (number.empty() || number.front() == '-') return {};
-    const std::size_t level = std::stoul(std::string(number));
+  [[nodiscard]] std::string_view text(std::size_t row, std::string& /*buffer*/) const override {
+    const double number = numbers_->number(row);
+    if (!(number >= 0)) return {};
+    const auto level = static_cast<std::size_t>(number);
     require_input(level < levels_.size(), "a column of levels has number {}, but only {} levels",
                   level, levels_.size());
     return levels_[level];
@@ -115,6 +128,10 @@ std::pair<std::string, std::string> spelling(const std::string& name, const Sche
 }
 
 }  // namespace
+
+double Cells::number(std::size_t /*row*/) const {
+  return nothing;
+}
 
 std::size_t Frame::rows() const {
   std::size_t rows = 0;
@@ -163,16 +180,19 @@ std::unique_ptr<Cells> number_cells(std::string_view type, const void* data, std
 }
 
 FrameSource::FrameSource(const Frame& frame, const Schema& schema)
-    : frame_(&frame), texts_(frame.names.size()), cells_(frame.names.size()) {
+    : frame_(&frame),
+      texts_(frame.names.size()),
+      cells_(frame.names.size()),
+      is_taken_(frame.names.size()),
+      numbers_(frame.names.size()) {
+  (void)find_row();  // shows what columns hold
   std::set<std::string_view> seen;
   for (std::size_t j = 0; j < frame.names.size(); ++j) {
     const std::string& name = frame.names[j];
     require_input(seen.insert(name).second, "{}: there are two columns \"{}\"", name_, name);
     booleans_.push_back(spelling(name, schema));
-    const std::optional<std::size_t> feature = schema.find(name);
-    are_numbers_.push_back(feature && schema.features[*feature].is_number());
-    if (frame.batches.empty()) continue;
-    const std::string trouble = frame.batches.front().columns[j]->trouble();
+    if (batch_ == nullptr) continue;
+    const std::string trouble = batch_->columns[j]->trouble();
     const bool is_used = schema.find(name).has_value() || name == schema.target.column;
     require_input(trouble.empty() || !is_used,
                   "{}: column \"{}\" is of type {}; expected numbers, booleans or texts", name_,
@@ -185,28 +205,41 @@ void FrameSource::hash_rows() {
   add_line(*hash_, header());
 }
 
-bool FrameSource::next(std::span<const std::string_view>& cells) {
-  while (batch_ < frame_->batches.size() && within_ == frame_->batches[batch_].rows) {
-    ++batch_;
+bool FrameSource::find_row() {
+  while (!is_at_end_ && (batch_ == nullptr || within_ == batch_->rows)) {
     within_ = 0;
+    if (next_batch_ < frame_->batches.size()) {
+      batch_ = &frame_->batches[next_batch_++];
+      continue;
+    }
+    if (frame_->rest) pulled_ = frame_->rest->next();
+    is_at_end_ = !frame_->rest || !pulled_;
+    batch_ = is_at_end_ ? nullptr : &*pulled_;
   }
-  if (batch_ == frame_->batches.size()) return false;
-  const Batch& batch = frame_->batches[batch_];
+  return !is_at_end_;
+}
+
+bool FrameSource::takes_numbers(std::size_t column) {
+  is_taken_[column] = batch_ != nullptr && batch_->columns[column]->has_numbers();
+  return is_taken_[column];
+}
+
+std::string_view FrameSource::text(std::size_t column) {
+  const Cells& cells = *batch_->columns[column];
+  const std::string_view text = cells.text(within_, texts_[column]);
+  if (!cells.is_boolean() || text.empty()) return text;
+  return text == "1" ? booleans_[column].first : booleans_[column].second;
+}
+
+bool FrameSource::next(std::span<const std::string_view>& cells) {
+  if (!find_row()) return false;
   for (std::size_t j = 0; j < cells_.size(); ++j) {
-    const Cells& column = *batch.columns[j];
-    cells_[j] = column.text(within_, texts_[j]);
-    if (column.is_boolean() && !cells_[j].empty())
-      cells_[j] = cells_[j] == "1" ? booleans_[j].first : booleans_[j].second;
+    if (is_taken_[j]) numbers_[j] = batch_->columns[j]->number(within_);
+    if (!is_taken_[j] || hash_) cells_[j] = text(j);
   }
+  if (hash_) add_line(*hash_, cells_);
   ++within_;
   ++row_;
-  if (hash_) add_line(*hash_, cells_);
-  // A reader of files asks whether "1.234" is meant to be 1234; here it is a number already.
-  for (std::size_t j = 0; j < cells_.size(); ++j) {
-    const bool has_group = cells_[j].size() > 4 && cells_[j][cells_[j].size() - 4] == '.';
-    if (has_group && are_numbers_[j] && batch.columns[j]->is_number())
-      cells_[j] = texts_[j].append("0");
-  }
   cells = cells_;
   return true;
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-// A table of Python's, seen where it lies: columns are views of the memory of numpy or Arrow, and
-// cells become text one row at a time, so that they are read as those of files are.
+// A table of Python's, seen where it lies: columns are views of the memory of numpy or Arrow.
+// Numbers are taken as they are; other cells become text one row at a time, so that they are read
+// as those of files are.
 
 #include <cstddef>
 #include <memory>
@@ -26,28 +27,38 @@ class Cells {
   [[nodiscard]] virtual std::string_view text(std::size_t row, std::string& buffer) const = 0;
   /// Cells are "1" and "0" and mean true and false.
   [[nodiscard]] virtual bool is_boolean() const { return false; }
-  /// Cells are numbers, whatever they look like.
-  [[nodiscard]] virtual bool is_number() const { return false; }
+  /// Cells are numbers, which `number` gives: NaN where there is none.
+  [[nodiscard]] virtual bool has_numbers() const { return false; }
+  [[nodiscard]] virtual double number(std::size_t row) const;
   /// What kind of column nobody can read here; empty where it can be read.
   [[nodiscard]] virtual std::string trouble() const { return {}; }
 };
 
+/// Columns and the memory that they are views of, unless somebody else holds it.
 struct Batch {
   std::size_t rows = 0;
   std::vector<std::unique_ptr<Cells>> columns = {};
+  std::shared_ptr<void> memory = {};
 };
 
-/// Columns and the memory that they are views of.
+/// Batches that come one by one.
+class BatchStream {
+ public:
+  virtual ~BatchStream() = default;
+  /// Nothing at the end.
+  [[nodiscard]] virtual std::optional<Batch> next() = 0;
+};
+
 struct Frame {
   std::vector<std::string> names = {};
   std::vector<Batch> batches = {};
-  std::shared_ptr<void> memory = {};
-  [[nodiscard]] std::size_t rows() const;
+  std::shared_ptr<BatchStream> rest = {};  // that nobody holds: it is read once
+  [[nodiscard]] std::size_t rows() const;  // that are held
 };
 
 /// Texts that are held.
 std::unique_ptr<Cells> text_cells(std::vector<std::string> texts);
-/// Levels by number, of which a negative one is an empty cell.
+/// Levels by number, of which a negative one is an empty cell, as is what is no number.
 std::unique_ptr<Cells> level_cells(std::unique_ptr<Cells> numbers, std::vector<std::string> levels);
 /// Numbers at a distance of `stride` bytes; a type as Arrow writes it: "g" is double, "?" a byte
 /// that is true or false. Bit `offset` + i of `valid`, if there is one, says whether there is a
@@ -63,6 +74,8 @@ class FrameSource final : public RowSource {
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] const std::vector<std::string>& header() const override { return frame_->names; }
   bool next(std::span<const std::string_view>& cells) override;
+  [[nodiscard]] bool takes_numbers(std::size_t column) override;
+  [[nodiscard]] std::span<const double> numbers() const override { return numbers_; }
   /// «table: row 3», counted from 0.
   [[nodiscard]] std::string place() const override {
     return name_ + ": row " + std::to_string(row_ - 1);
@@ -73,15 +86,23 @@ class FrameSource final : public RowSource {
   [[nodiscard]] std::string sha256() { return hash_->hex(); }
 
  private:
+  /// Whether there is another row, in the batch that is the current one then.
+  bool find_row();
+  [[nodiscard]] std::string_view text(std::size_t column);
+
   const Frame* frame_;
   std::string name_ = "table";
-  std::size_t batch_ = 0;
+  std::size_t next_batch_ = 0;
+  std::optional<Batch> pulled_;  // of the rest
+  const Batch* batch_ = nullptr;
+  bool is_at_end_ = false;
   std::size_t within_ = 0;
   std::size_t row_ = 0;
   std::vector<std::pair<std::string, std::string>> booleans_;  // true, false
-  std::vector<bool> are_numbers_;                              // to the schema
   std::vector<std::string> texts_;
   std::vector<std::string_view> cells_;
+  std::vector<bool> is_taken_;
+  std::vector<double> numbers_;
   std::optional<Sha256> hash_;
 };
 

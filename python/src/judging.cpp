@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "ellice/audit/audit.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/model/model_file.hpp"
 #include "explain/calibration_file.hpp"

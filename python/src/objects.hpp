@@ -49,7 +49,8 @@ struct Asked {
   std::vector<std::string> target = {};
   std::vector<HeldModel> ensemble = {};
   std::string reason_codes = {};    // YAML
-  const HeldFrame* data = nullptr;  // the training rows, labelled
+  const HeldFrame* data = nullptr;  // the training rows, labelled,
+  std::string data_file = {};       // or the CSV file that holds them
   int threads = 0;
 };
 

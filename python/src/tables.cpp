@@ -74,12 +74,16 @@ HeldFrame frame_of(const List& columns, std::size_t rows) {
   return held;
 }
 
-HeldFrame frame_of_arrow(const nb::capsule& capsule) {
+/// Of a stream of Arrow: with all its rows, or with those that somebody asks for.
+HeldFrame frame_of_arrow(const nb::capsule& capsule, bool is_whole) {
   auto* stream =
       static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), arrow_stream_capsule));
   if (stream == nullptr) throw nb::python_error();
   HeldFrame held;
-  held.frame = read_arrow(*stream);
+  {
+    const nb::gil_scoped_release release;  // rows may come from another thread
+    held.frame = is_whole ? read_arrow(*stream) : open_arrow(*stream);
+  }
   held.kept.append(capsule);
   return held;
 }
@@ -91,7 +95,7 @@ void bind_tables(nb::module_& module) {
       .def_prop_ro("rows", [](const HeldFrame& held) { return held.frame.rows(); })
       .def_prop_ro("names", [](const HeldFrame& held) { return held.frame.names; });
   module.def("frame_of", &frame_of, nb::arg("columns"), nb::arg("rows"));
-  module.def("frame_of_arrow", &frame_of_arrow, nb::arg("capsule"));
+  module.def("frame_of_arrow", &frame_of_arrow, nb::arg("capsule"), nb::arg("whole") = true);
 }
 
 }  // namespace ellice::python

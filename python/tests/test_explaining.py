@@ -5,6 +5,7 @@ import pickle
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import ellice
 
@@ -166,3 +167,24 @@ def test_options_are_listed_with_ranges():
     table = {one.name: one for one in el.options.explain_options()}
     assert table["max_changes"].range == ">= 1" and table["max_changes"].type == "int | None"
     assert len(table) == len(el.options.explain_options()) > 40
+
+
+def test_rows_of_a_file_are_known_by_the_file(people, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.integers(0, 90, 200).astype(float), "z": rng.normal(size=200)})
+    table["y"] = np.where(table.x / 30 + table.z + rng.logistic(size=200) > 1.5, "yes", "no")
+    path = tmp_path / "rows.csv"
+    table.to_csv(path, index=False)  # writes 33.0, which this package writes 33
+    (tmp_path / "s.yaml").write_text("target: {column: y, favourable: yes}\nfeatures: {x: {kind: numeric}, z: {kind: numeric}}\n")
+    ellice("train", path, "--schema", tmp_path / "s.yaml", "-o", tmp_path / "m.json", "--quiet")
+    people = table.drop(columns="y").head(5)
+    people.to_csv(tmp_path / "people.csv", index=False)
+    ellice("explain", tmp_path / "m.json", tmp_path / "people.csv", "--epsilon", "1%", "--set", "true", "--data", path, "-o", tmp_path / "plans.json", "--quiet")
+    model = el.load(tmp_path / "m.json")
+    explainer = el.Explainer(model, epsilon="1%", set="true", data=path)
+    assert explainer.explain(people).to_json() == (tmp_path / "plans.json").read_text()
+    assert pickle.loads(pickle.dumps(explainer)).explain(people).to_json() == (tmp_path / "plans.json").read_text()
+    with pytest.raises(ValueError, match="not the file that the model was trained on"):
+        el.Explainer(model, epsilon="1%", set="true", data=table)
+    with pytest.raises(ValueError, match="nowhere.csv"):
+        el.Explainer(model, epsilon="1%", set="true", data=str(tmp_path / "nowhere.csv"))

@@ -73,6 +73,10 @@ bool is_blank(char c) {
 
 }  // namespace
 
+bool RowSource::takes_numbers(std::size_t /*column*/) {
+  return false;
+}
+
 const CsvFormat& RowSource::format() const {
   static const CsvFormat plain;
   return plain;

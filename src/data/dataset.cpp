@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/number_text.hpp"
 #include "core/progress.hpp"
 #include "core/stop.hpp"
 #include "data/feature_facts.hpp"
@@ -16,6 +17,8 @@ namespace ellice {
 
 namespace {
 
+constexpr std::string_view finite_number =
+    "a finite number (for a missing one leave the cell empty)";
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
 std::string quoted(const std::vector<std::string>& texts) {
@@ -44,7 +47,7 @@ std::vector<Index> take_share(const Dataset& data, double share, std::string_vie
 
 }  // namespace
 
-RowParser::RowParser(const Schema& schema, const RowSource& source, Columns columns,
+RowParser::RowParser(const Schema& schema, RowSource& source, Columns columns,
                      const std::string& weights)
     : schema_(&schema),
       source_(&source),
@@ -86,6 +89,7 @@ RowParser::RowParser(const Schema& schema, const RowSource& source, Columns colu
     column.feature = columns_.size();
     if (feature.one_hot.empty()) {
       column.cells.push_back(take(feature.name));
+      column.is_taken = feature.is_number() && source.takes_numbers(column.cells.front());
     } else {
       for (const std::string& name : feature.one_hot) column.cells.push_back(take(name));
     }
@@ -153,6 +157,8 @@ bool RowParser::read_number(const Column& column, std::string_view cell, double&
 double RowParser::parse_cell(const Feature& feature, const Column& column,
                              std::span<const std::string_view> cells) const {
   if (!feature.one_hot.empty()) return parse_group(feature, column, cells);
+  if (column.is_taken)
+    return take_number(feature, column, source_->numbers()[column.cells.front()]);
   const std::string_view cell = cells[column.cells.front()];
   return feature.is_number() ? parse_number_cell(feature, column, cell)
                              : parse_level(feature, column, cell);
@@ -165,10 +171,27 @@ double RowParser::parse_number_cell(const Feature& feature, const Column& column
   if (!(is_plain_ ? parse_number(cell, value) : read_number(column, cell, value))) {
     if (is_missing(cell)) return parse_empty(feature, column, feature.name, cell);
     wrong_cell(*source_, feature.name, cell,
-               is_plain_ ? "a finite number (for a missing one leave the cell empty)"
+               is_plain_ ? finite_number
                          : "a finite number, spelled as the schema's format says (for a missing "
                            "one leave the cell empty)");
   }
+  return checked(feature, column, value, cell);
+}
+
+double RowParser::take_number(const Feature& feature, const Column& column, double value) const {
+  if (std::isnan(value)) return parse_empty(feature, column, feature.name, {});
+  if (std::isinf(value)) {  // is no number of a file either
+    const std::string_view text = value > 0 ? "inf" : "-inf";
+    if (is_missing(text)) return parse_empty(feature, column, feature.name, text);
+    wrong_cell(*source_, feature.name, text, finite_number);
+  }
+  const bool is_fine = missing_numbers_.empty() &&
+                       (feature.kind != FeatureKind::integer || value == std::nearbyint(value));
+  return is_fine ? value : checked(feature, column, value, number_text(value));
+}
+
+double RowParser::checked(const Feature& feature, const Column& column, double value,
+                          std::string_view cell) const {
   if (!missing_numbers_.empty() && std::find(missing_numbers_.begin(), missing_numbers_.end(),
                                              value) != missing_numbers_.end()) {
     return parse_empty(feature, column, feature.name, cell);

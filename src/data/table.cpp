@@ -26,7 +26,9 @@ TableSource::TableSource(const Table& table)
     : table_(&table),
       rows_(table.rows()),
       texts_(table.columns.size()),
-      cells_(table.columns.size()) {
+      cells_(table.columns.size()),
+      is_taken_(table.columns.size()),
+      numbers_(table.columns.size()) {
   std::set<std::string_view> seen;
   for (const Column& column : table.columns) {
     require_input(seen.insert(column.name).second, "{}: there are two columns \"{}\"", table.name,
@@ -39,6 +41,12 @@ std::string TableSource::place() const {
   return fmt::format("{}: row {}", table_->name, row_ - 1);
 }
 
+bool TableSource::takes_numbers(std::size_t column) {
+  is_taken_[column] = std::holds_alternative<std::vector<double>>(table_->columns[column].values);
+  cells_[column] = {};
+  return is_taken_[column];
+}
+
 bool TableSource::next(std::span<const std::string_view>& cells) {
   if (row_ == rows_) return false;
   for (std::size_t j = 0; j < cells_.size(); ++j) {
@@ -48,6 +56,10 @@ bool TableSource::next(std::span<const std::string_view>& cells) {
       continue;
     }
     const double number = std::get<std::vector<double>>(values)[row_];
+    if (is_taken_[j]) {
+      numbers_[j] = number;
+      continue;
+    }
     // What is infinite is no number of a file either, and refused by the reader with this text.
     texts_[j] = std::isnan(number)   ? ""
                 : std::isinf(number) ? (number > 0 ? "inf" : "-inf")

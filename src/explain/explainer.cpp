@@ -10,6 +10,7 @@
 #include "ellice/audit/audit.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
+#include "explain/answer_block.hpp"
 #include "explain/fewer_changes.hpp"
 #include "explain/owned_problem.hpp"
 #include "model/deciding.hpp"
@@ -25,9 +26,6 @@
 namespace ellice {
 
 namespace {
-
-// Rows of a table that are answered together: enough to keep all threads busy.
-constexpr std::size_t block_rows = 8192;
 
 /// How far the base model puts a class before its strongest rival.
 double base_lead(const Model& model, const Vector& z, Index winner,
@@ -212,8 +210,8 @@ bool Explainer::accepts(VectorArg raw) const {
   return deciding_logit(model(), z) >= problem().threshold;
 }
 
-std::vector<Answer> Explainer::explain(const std::vector<Query>& given,
-                                       const Execution& execution) const {
+std::vector<Answer> Explainer::explain(const std::vector<Query>& given, const Execution& execution,
+                                       FindReasons reasons) const {
   std::vector<Query> declined;
   if (state_->asked().declined) {
     std::copy_if(given.begin(), given.end(), std::back_inserter(declined),
@@ -230,7 +228,7 @@ std::vector<Answer> Explainer::explain(const std::vector<Query>& given,
     for (Answer& answer : answers)
       answer.seconds = watch.seconds() / static_cast<double>(answers.size());
   }
-  if (is_stop_requested()) return finished(std::move(answers), execution.threads);
+  if (is_stop_requested()) return finished(std::move(answers), execution.threads, reasons);
   if (state.shows_trade_off()) {
     answers = with_fewer_changes(std::move(answers), queries, most_shown_changes,
                                  [&](const std::vector<Query>& some, std::optional<int> most) {
@@ -242,10 +240,15 @@ std::vector<Answer> Explainer::explain(const std::vector<Query>& given,
       problem(), queries, answers,
       [&](const Problem& disturbed) { return state.make_disturbed(disturbed, silent); }, execution);
   if (state.asked().attack) attack_answers(answers, problem(), *state.owned.fitted().rows, silent);
-  return finished(std::move(answers), execution.threads);
+  return finished(std::move(answers), execution.threads, reasons);
 }
 
-std::vector<Answer> Explainer::finished(std::vector<Answer> answers, int threads) const {
+void Explainer::find_reasons(std::vector<Answer>& answers, const Execution& execution) const {
+  if (state_->reasoner) add_reasons(answers, *state_->reasoner, execution);
+}
+
+std::vector<Answer> Explainer::finished(std::vector<Answer> answers, int threads,
+                                        FindReasons reasons) const {
   const State& state = *state_;
   std::optional<StopShield> shield;
   if (is_stop_requested()) {
@@ -253,7 +256,7 @@ std::vector<Answer> Explainer::finished(std::vector<Answer> answers, int threads
     if (has_selection_effect(problem()) || state.asked().attack) check_stop();
     shield.emplace();
   }
-  if (state.reasoner) add_reasons(answers, *state.reasoner, {.threads = threads});
+  if (reasons == FindReasons::now) find_reasons(answers, {.threads = threads});
   const std::shared_ptr<const Schema> schema(state.owned.shared_model(), &model().schema());
   for (Answer& answer : answers) answer.schema = schema;
   return answers;
@@ -265,17 +268,13 @@ std::vector<Answer> Explainer::explain(const Table& table, OnError on_error,
   TableSource source(table);
   QueryReader reader(model(), source, std::nullopt, on_error);
   const std::size_t rows = table.rows();
-  for (std::size_t done = 0; done < rows; done += block_rows) {
-    QueryBlock block = reader.next(block_rows);
+  const std::size_t together = block_rows(execution.threads);
+  for (std::size_t done = 0; done < rows; done += together) {
+    QueryBlock block = reader.next(together);
     for (Query& query : block.queries) query.index += first;
-    std::vector<Answer> answers = explain(block.queries, execution);
-    for (Answer& invalid : block.invalid) {
-      invalid.query_index += first;
-      answers.push_back(std::move(invalid));
-    }
-    std::stable_sort(answers.begin(), answers.end(), [](const Answer& a, const Answer& b) {
-      return std::pair(a.query_index, a.plan) < std::pair(b.query_index, b.plan);
-    });
+    for (Answer& invalid : block.invalid) invalid.query_index += first;
+    std::vector<Answer> answers =
+        in_order(explain(block.queries, execution), std::move(block.invalid));
     std::move(answers.begin(), answers.end(), std::back_inserter(all));
   }
   return all;

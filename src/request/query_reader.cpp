@@ -62,26 +62,36 @@ class QueryReader::WithoutId final : public RowSource {
     std::span<const std::string_view> all;
     if (!source_->next(all)) return false;
     if (id_cell_) id_ = all[*id_cell_];
-    if (!hidden_) {
-      cells = all;
-      return true;
-    }
-    cells_.assign(all.begin(), all.end());
-    cells_.erase(cells_.begin() + static_cast<std::ptrdiff_t>(*id_cell_));
-    cells = cells_;
+    cells = hidden_ ? without_id(all, cells_) : all;
+    const std::span<const double> numbers = source_->numbers();
+    numbers_ = hidden_ && !numbers.empty() ? without_id(numbers, own_numbers_) : numbers;
     return true;
   }
+  [[nodiscard]] bool takes_numbers(std::size_t column) override {
+    const std::size_t place = hidden_ && column >= *id_cell_ ? column + 1 : column;
+    return place != id_cell_ && source_->takes_numbers(place);
+  }
+  [[nodiscard]] std::span<const double> numbers() const override { return numbers_; }
   [[nodiscard]] std::optional<std::string> id() const {
     return id_cell_ ? std::optional<std::string>(id_) : std::nullopt;
   }
 
  private:
+  template <class T>
+  std::span<const T> without_id(std::span<const T> all, std::vector<T>& rest) const {
+    rest.assign(all.begin(), all.end());
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(*id_cell_));
+    return rest;
+  }
+
   RowSource* source_;
   std::vector<std::string> header_;
   std::optional<std::size_t> id_cell_;
   bool hidden_ = false;
   std::string_view id_;
   std::vector<std::string_view> cells_;
+  std::span<const double> numbers_;
+  std::vector<double> own_numbers_;  // without the place of the identifier
 };
 
 QueryReader::QueryReader(const Model& model, RowSource& source,

@@ -6,9 +6,12 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <set>
 
+#include "core/number_text.hpp"
 #include "core/sha256.hpp"
+#include "ellice/data/table.hpp"
 #include "support/messages.hpp"
 #include "support/text_rows.hpp"
 
@@ -220,10 +223,66 @@ TEST(Dataset, ReadsQueriesWithoutTargetAndDroppedColumns) {
   std::vector<double> raw(6);
   parser.parse(cells, raw);
   EXPECT_EQ(raw, (std::vector<double>{1, 2, 2, 0, 0, 0}));
-  const TextRows both(header, {});
+  TextRows both(header, {});
   EXPECT_NO_THROW(RowParser(schema, both, RowParser::Columns::exact));
   expect_input_error([&] { return RowParser(schema, source, RowParser::Columns::labelled); },
                      {"column \"approved\" is missing"});
+}
+
+TEST(Dataset, TakesNumbersAsItReadsTheirTexts) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::vector<double> numbers = {0,      -0.0, 1,   40,   -9,  1.5, 29.125, 1e300,
+                                       1e-300, 0.1,  -99, 1e22, nan, inf, -inf,   5000.125};
+  // What a cell becomes, or what is said of it but for its place.
+  const auto outcome = [](const Schema& schema, RowSource& source) -> std::string {
+    try {
+      const RowParser parser(schema, source, RowParser::Columns::exact);
+      std::span<const std::string_view> cells;
+      EXPECT_TRUE(source.next(cells));
+      std::vector<double> raw(schema.features.size());
+      parser.parse(cells, raw);
+      std::string text;
+      for (const double value : raw)
+        text += std::isnan(value) ? "empty " : number_text(value) + " ";
+      return text;
+    } catch (const Error& error) {
+      const std::string said = error.what();
+      return said.substr(said.find("column \""));
+    }
+  };
+  for (const char* missing : {"error", "median", "level"}) {
+    for (const char* values : {"[]", "[\"-9\", \"inf\"]", "[\"-9.0\", \"1\"]"}) {
+      Schema schema = parse_schema(R"(
+target: {column: y, favourable: yes}
+features:
+  number: {kind: numeric}
+  whole:  {kind: integer}
+  bin:    {kind: binned, edges: [0, 10]}
+  level:  {kind: categorical, levels: ["1", "40", "1.5"]}
+missing_values: )" + std::string(values) +
+                                       "\nmissing: " + missing + "\n",
+                                   "s.yaml");
+      for (const double a : numbers) {
+        for (const double b : {1.0, a}) {
+          const double level = b == a && (a == 1 || a == 1.5) ? a : 40;
+          const Table table{.columns = {{"number", std::vector{a}},
+                                        {"level", std::vector{level}},
+                                        {"bin", std::vector{b}},
+                                        {"whole", std::vector{b}}}};
+          TableSource by_number(table);
+          const auto text = [](double value) -> std::string {
+            if (std::isnan(value)) return "";
+            return std::isinf(value) ? (value > 0 ? "inf" : "-inf") : number_text(value);
+          };
+          TextRows by_text({"number", "level", "bin", "whole"},
+                           {{text(a), text(level), text(b), text(b)}});
+          EXPECT_EQ(outcome(schema, by_number), outcome(schema, by_text))
+              << a << ", " << b << ", " << missing << " " << values;
+        }
+      }
+    }
+  }
 }
 
 TEST(Dataset, NamesLineColumnAndTextOfABadCell) {

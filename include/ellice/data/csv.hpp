@@ -23,7 +23,8 @@ class RowError : public Error {
   explicit RowError(const std::string& message) : Error(ErrorCode::input, message) {}
 };
 
-/// Rows of text with a header, from wherever they come.
+/// Rows of text with a header, from wherever they come. Of columns that hold numbers already, as in
+/// memory, a reader may take these instead, and no text is made of them.
 class RowSource {
  public:
   virtual ~RowSource() = default;
@@ -34,6 +35,12 @@ class RowSource {
   virtual bool next(std::span<const std::string_view>& cells) = 0;
   /// Where the current row is, for messages: «loans.csv:7», the line on which it began.
   [[nodiscard]] virtual std::string place() const = 0;
+  /// Asks for the numbers of a column. True where it holds nothing else: from the next row on
+  /// `numbers` has them, and its cells need not.
+  [[nodiscard]] virtual bool takes_numbers(std::size_t column);
+  /// Of the current row, as many as the header: those of the columns that were asked for. NaN is an
+  /// empty cell.
+  [[nodiscard]] virtual std::span<const double> numbers() const { return {}; }
   /// How the cells spell numbers; plain unless the rows come from a file that says otherwise.
   [[nodiscard]] virtual const CsvFormat& format() const;
 };

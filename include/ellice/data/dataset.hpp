@@ -38,7 +38,8 @@ struct Dataset {
 /// Dataset::raw). Shared by training data and queries. A cell is a level when its text is the
 /// level's, or when both are the same number ("1.0" and "1"), or by `merge_levels` the same but for
 /// case and blanks. A cell of blanks only is an empty one, and so is one of `missing_values`.
-/// Numbers are spelled as the source's format says. Schema and source must outlive the parser.
+/// Numbers are spelled as the source's format says, or taken as they are from a source that holds
+/// them. Schema and source must outlive the parser.
 class RowParser {
  public:
   enum class Columns {
@@ -46,7 +47,7 @@ class RowParser {
     labelled  // the same, and the target must be there
   };
   /// `weights`, if not empty, names a column with a number > 0 for each row, which is no feature.
-  RowParser(const Schema& schema, const RowSource& source, Columns columns,
+  RowParser(const Schema& schema, RowSource& source, Columns columns,
             const std::string& weights = {});
 
   /// Writes one raw value per feature; a missing cell becomes NaN where the policy allows it.
@@ -65,6 +66,7 @@ class RowParser {
     std::unordered_map<double, std::size_t> numbers = {};           // levels that are numbers
     std::unordered_map<std::string, std::size_t> folded = {};       // levels that may be merged
     const std::vector<std::string>* symbols = nullptr;              // beside its numbers
+    bool is_taken = false;                                          // from the source's numbers
   };
   [[nodiscard]] double parse_cell(const Feature& feature, const Column& column,
                                   std::span<const std::string_view> cells) const;
@@ -72,6 +74,11 @@ class RowParser {
                                    std::span<const std::string_view> cells) const;
   [[nodiscard]] double parse_number_cell(const Feature& feature, const Column& column,
                                          std::string_view cell) const;
+  [[nodiscard]] double take_number(const Feature& feature, const Column& column,
+                                   double value) const;
+  /// Of a number that was read: empty by `missing_values`, or not whole where it must be?
+  [[nodiscard]] double checked(const Feature& feature, const Column& column, double value,
+                               std::string_view cell) const;
   [[nodiscard]] double parse_level(const Feature& feature, const Column& column,
                                    std::string_view cell) const;
   [[nodiscard]] double parse_empty(const Feature& feature, const Column& column,

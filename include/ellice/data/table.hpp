@@ -27,8 +27,8 @@ struct Table {
   [[nodiscard]] std::size_t rows() const;
 };
 
-/// The rows of a table as text, so that they are read like those of a file: a number is written so
-/// that it reads back identically. Refuses a repeated name. The table must outlive it.
+/// The rows of a table, read like those of a file: a number that nobody takes as it is becomes text
+/// that reads back identically. Refuses a repeated name. The table must outlive it.
 class TableSource final : public RowSource {
  public:
   explicit TableSource(const Table& table);
@@ -36,6 +36,8 @@ class TableSource final : public RowSource {
   [[nodiscard]] const std::string& name() const override { return table_->name; }
   [[nodiscard]] const std::vector<std::string>& header() const override { return header_; }
   bool next(std::span<const std::string_view>& cells) override;
+  [[nodiscard]] bool takes_numbers(std::size_t column) override;
+  [[nodiscard]] std::span<const double> numbers() const override { return numbers_; }
   /// «table: row 3», counted from 0.
   [[nodiscard]] std::string place() const override;
 
@@ -46,6 +48,8 @@ class TableSource final : public RowSource {
   std::size_t row_ = 0;  // those that were handed out
   std::vector<std::string> texts_;
   std::vector<std::string_view> cells_;
+  std::vector<bool> is_taken_;
+  std::vector<double> numbers_;
 };
 
 }  // namespace ellice

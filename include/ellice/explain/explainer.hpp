@@ -17,6 +17,9 @@ struct Method;
 struct Problem;
 struct Request;
 
+/// When answers get the reasons of refusals: tables have no room for them.
+enum class FindReasons { now, later };
+
 /// What people are to change, for every row that is asked about: resolves ε, the set and the method
 /// of a request once, prepares the search, and is const from then on, so that threads may share it.
 /// A copy shares all of it. Same rows, same answers, for any number of threads and any way to cut
@@ -31,7 +34,10 @@ class Explainer {
   /// selection effect and timings. People whom the base model accepts have none where the request
   /// is for those alone whom it declines.
   [[nodiscard]] std::vector<Answer> explain(const std::vector<Query>& queries,
-                                            const Execution& execution = {}) const;
+                                            const Execution& execution = {},
+                                            FindReasons reasons = FindReasons::now) const;
+  /// What `later` left out, where the request asks for it.
+  void find_reasons(std::vector<Answer>& answers, const Execution& execution = {}) const;
   /// The rows of a table, by the names of its columns, counted from `first`. A row that cannot be
   /// read stops the work (Error{input} with row and column) or becomes an answer `invalid`. Columns
   /// that do not fit always stop it.
@@ -61,7 +67,8 @@ class Explainer {
 
  private:
   /// With all that answers have beyond the search; also those that are kept after a stop.
-  [[nodiscard]] std::vector<Answer> finished(std::vector<Answer> answers, int threads) const;
+  [[nodiscard]] std::vector<Answer> finished(std::vector<Answer> answers, int threads,
+                                             FindReasons reasons) const;
 
   struct State;
   std::shared_ptr<const State> state_;
