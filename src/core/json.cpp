@@ -116,6 +116,7 @@ void JsonObject::wrong(std::string_view key, std::string_view expected) const {
 }
 
 bool JsonObject::has(std::string_view key) const {
+  known_.emplace(key);
   return value_->contains(std::string(key));
 }
 
@@ -123,6 +124,7 @@ const Json& JsonObject::at(std::string_view key) {
   const auto found = value_->find(std::string(key));
   require_input(found != value_->end(), "{}: key \"{}\" is missing", source_, place(key));
   asked_.emplace(key);
+  known_.emplace(key);
   return *found;
 }
 
@@ -274,8 +276,8 @@ int JsonObject::envelope(std::string_view format, int newest) {
 
 void JsonObject::finish() const {
   for (const auto& [key, member] : value_->items()) {
-    require_input(asked_.contains(key), "{}: unknown key \"{}\"; known here: {}", source_,
-                  place(key), fmt::join(asked_, ", "));
+    require_input(asked_.contains(key), "{}: unknown key \"{}\"; {}{}", source_, place(key),
+                  known_.empty() ? "expected none" : "known here: ", fmt::join(known_, ", "));
   }
 }
 

@@ -94,6 +94,7 @@ class JsonObject {
   std::string source_;
   std::string path_;
   std::set<std::string, std::less<>> asked_;
+  mutable std::set<std::string, std::less<>> known_;  // also those that were only looked for
 };
 
 /// Puts values under their names into an object: the one place where fields become JSON.
