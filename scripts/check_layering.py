@@ -23,12 +23,13 @@ MODULES = ["core", "data", "solver", "model", "sets", "certificate", "request", 
 CHECKER_SEES = {
     "solver": set(),
     "sets": {"attack", "contest", "retraining", "set_choice"},
-    "certificate": {"certificate", "eliminated_hessian", "plain_network", "plain_objective", "plain_true_set",
-                    "verification", "verification_check"},
+    "certificate": {"certificate", "eliminated_hessian", "plain_corners", "plain_network", "plain_objective",
+                    "plain_true_set", "verification", "verification_check"},
     "request": {"answer", "constraints", "cost", "reason_codes", "reasons"},
 }
 # Sources of the verifier, beside the room audit.
-VERIFIER = {"eliminated_hessian", "plain_network", "plain_objective", "plain_true_set", "verification", "verification_heads"}
+VERIFIER = {"eliminated_hessian", "plain_corners", "plain_network", "plain_objective", "plain_true_set", "verification",
+            "verification_heads"}
 INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]+)[">]')
 
 

@@ -174,7 +174,7 @@ def evaluate(terms: list[Term], layers: list[dict[str, Any]], columns: dict[str,
             x = np.tanh(x)
         elif name == "sigmoid":
             x = 1 / (1 + np.exp(-x))
-    return x[:, 0]
+    return x[:, 1] - x[:, 0] if x.shape[1] == 2 else x[:, 0]
 
 
 def _number(term: Term, values: Any, entry: dict[str, Any]) -> Any:

@@ -103,22 +103,27 @@ def _linear(step: Any, name: str) -> list[dict[str, Any]]:
     return [{"weights": np.atleast_2d(step.coef_).tolist(), "bias": np.atleast_1d(step.intercept_).tolist()}]
 
 
-def _refuse_l1(step: Any, name: str) -> None:
+def _l1_share(step: Any) -> float:
+    """How much of a penalty's strength is on the sizes of coefficients, the rest being on their squares."""
     chosen = getattr(step, "l1_ratio_", None)  # by cross-validation
-    share = step.l1_ratio if chosen is None else np.ravel(chosen)[0]
-    if step.penalty in ("l1", "elasticnet") or (share or 0) != 0:
-        raise ValueError(f'step "{name}" has an l1 penalty: the set of its nearly as good models has corners; fit with l2')
+    ratio = step.l1_ratio if chosen is None else np.ravel(chosen)[0]
+    if step.penalty == "l1":
+        return 1.0
+    if step.penalty == "l2":
+        return 0.0
+    return float(ratio or 0)
 
 
 def _logistic(step: Any, name: str, total: float) -> dict[str, Any]:
-    _refuse_l1(step, name)
     if step.solver == "liblinear":
         raise ValueError(f'step "{name}" was fitted by liblinear, which penalises the intercept; take another solver')
     strength = float(step.C_[0]) if hasattr(step, "C_") else float(step.C)  # that which cross-validation chose
     if getattr(step, "refit", True) is False:
         raise ValueError(f'step "{name}" averages the fits of its folds and minimises no objective; fit with refit=True')
     penalised = step.penalty is not None and np.isfinite(strength)
-    return {"layers": _linear(step, name), "loss": "logistic", "l2": 1 / (strength * total) if penalised else 0.0}
+    weight = 1 / (strength * total) if penalised else 0.0
+    share = _l1_share(step)
+    return {"layers": _linear(step, name), "loss": "logistic", "l2": (1 - share) * weight, "l1": share * weight}
 
 
 def _ridge(step: Any, name: str, total: float) -> dict[str, Any]:
@@ -130,9 +135,9 @@ def _ridge(step: Any, name: str, total: float) -> dict[str, Any]:
 def _sgd(step: Any, name: str, total: float) -> dict[str, Any]:
     if step.loss != "log_loss":
         raise ValueError(f'step "{name}" has the loss {step.loss!r}; supported is "log_loss"')
-    if step.penalty in ("l1", "elasticnet"):
-        raise ValueError(f'step "{name}" has the penalty {step.penalty!r}: the set of its nearly as good models has corners; fit with l2')
-    return {"layers": _linear(step, name), "loss": "logistic", "l2": float(step.alpha) if step.penalty == "l2" else 0.0}
+    share = {None: 0.0, "l2": 0.0, "l1": 1.0}.get(step.penalty, step.l1_ratio)
+    weight = float(step.alpha) if step.penalty is not None else 0.0
+    return {"layers": _linear(step, name), "loss": "logistic", "l2": (1 - share) * weight, "l1": share * weight}
 
 
 def _mlp(step: Any, name: str, total: float) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def _flat(module: Any) -> list[tuple[str, Any]]:
 
 
 def _layers(module: Any) -> tuple[list[dict[str, Any]], str | None]:
-    """Layers with one output, and what follows the score: Sigmoid, Softmax, LogSoftmax or nothing."""
+    """Layers with one output, or two for two labels, and what follows the score: Sigmoid, Softmax, LogSoftmax or nothing."""
     modules = _flat(module)
     if getattr(module, "training", False) and any("Dropout" in type(one).__name__ for _, one in modules):
         raise ValueError("the module is in training mode, in which Dropout is at random: call eval() first")
@@ -106,10 +106,7 @@ def _layers(module: Any) -> tuple[list[dict[str, Any]], str | None]:
     if end is not None and end not in _ENDS:
         raise ValueError(f"a {end} after the last Linear gives no score; end with the Linear, a Sigmoid or a Softmax")
     outputs = len(layers[-1]["bias"])
-    if outputs == 2 and end != "Sigmoid":
-        weights, bias = np.asarray(layers[-1]["weights"]), np.asarray(layers[-1]["bias"])
-        layers[-1].update(weights=[(weights[1] - weights[0]).tolist()], bias=[float(bias[1] - bias[0])])
-    elif outputs != 1 or end in ("Softmax", "LogSoftmax"):
+    if not (outputs == 2 and end != "Sigmoid") and (outputs != 1 or end in ("Softmax", "LogSoftmax")):
         raise ValueError(f"the last Linear has {outputs} outputs{f' before a {end}' if end else ''}; supported are one, or two for two labels")
     return layers, end
 

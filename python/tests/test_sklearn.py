@@ -140,13 +140,50 @@ def test_the_model_file_is_one_of_the_command_line(people, tmp_path):
     assert el.Explainer(el.load(tmp_path / "m.json"), epsilon="1%").explain(declined).to_json() == (tmp_path / "plans.json").read_text()
 
 
+CORNERED = {
+    "lasso": lambda: make_pipeline(columns(StandardScaler()), LogisticRegression(l1_ratio=1, C=0.1, solver="saga", max_iter=5000)),
+    "elastic net": lambda: make_pipeline(columns(StandardScaler(), OneHotEncoder(drop="first")),
+                                         LogisticRegression(l1_ratio=0.4, solver="saga", max_iter=5000, class_weight="balanced")),
+    "stochastic lasso": lambda: make_pipeline(columns(StandardScaler()), SGDClassifier(loss="log_loss", penalty="l1", alpha=0.01, random_state=0)),
+    "stochastic elastic net": lambda: make_pipeline(
+        columns(StandardScaler()), SGDClassifier(loss="log_loss", penalty="elasticnet", l1_ratio=0.3, alpha=0.01, random_state=0)),
+}
+
+
+@pytest.mark.parametrize("name", CORNERED)
+def test_models_with_an_l1_penalty_have_the_true_set(name, people):
+    x, y = people
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pipeline = CORNERED[name]().fit(x, y)
+    model = el.from_sklearn(pipeline, x, y, store_rows=True)
+    declined = x[pipeline.predict(x) == "bad"].head(10)
+    with pytest.raises(ValueError, match="l1 penalty.*no ellipsoid.*set: true"):
+        el.Explainer(model, epsilon="1%", set="last-layer")
+    answers = el.Explainer(model, epsilon="1%", set="true").explain(declined)
+    plans = answers.counterfactuals()
+    assert len(plans) >= 8 and (pipeline.predict(plans[x.columns.drop("note")].assign(note="nothing")) == "good").all()
+    assert answers.verify().ok
+
+
+def test_the_least_objective_with_an_l1_penalty_is_that_of_scikit_learn(people):
+    x, y = people
+    pipeline = make_pipeline(columns(StandardScaler()), LogisticRegression(l1_ratio=1, C=0.1, solver="saga", max_iter=100000, tol=1e-9)).fit(x, y)
+    fit, encoded = pipeline[-1], pipeline[0].transform(x)
+    margin = np.where(y == "good", 1, -1) * (encoded @ fit.coef_[0] + fit.intercept_[0])
+    objective = np.log1p(np.exp(-margin)).mean() + np.abs(fit.coef_).sum() / (0.1 * len(x))
+    file = el.from_sklearn(pipeline, x, y).to_dict()
+    assert file["training"]["objective"] == pytest.approx(objective, abs=1e-8)
+    assert file["training"]["objective"] <= objective + 1e-15
+
+
 NUMBERS = ["income", "debt"]
 REFUSED = {
     "calibrated": (lambda: make_pipeline(StandardScaler(), CalibratedClassifierCV(LogisticRegression())), "CalibratedClassifierCV"),
     "forest": (lambda: make_pipeline(StandardScaler(), RandomForestClassifier(5)), "RandomForestClassifier"),
     "components": (lambda: make_pipeline(StandardScaler(), PCA(2), LogisticRegression()), '"pca" is a PCA'),
     "clipped": (lambda: make_pipeline(MinMaxScaler(clip=True), LogisticRegression()), "clips"),
-    "l1": (lambda: make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", penalty="l1")), "corners"),
+    "l1 of liblinear": (lambda: make_pipeline(StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear")), "liblinear"),
     "hinge": (lambda: make_pipeline(StandardScaler(), SGDClassifier()), "hinge"),
     "no intercept": (lambda: make_pipeline(StandardScaler(), LogisticRegression(fit_intercept=False)), "intercept"),
     "liblinear": (lambda: make_pipeline(StandardScaler(), LogisticRegression(solver="liblinear")), "liblinear"),

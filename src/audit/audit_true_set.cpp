@@ -1,5 +1,6 @@
 #include "audit/audit_true_set.hpp"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
@@ -15,6 +16,33 @@ constexpr int most_models = 30;
 constexpr long double known_share = 0.5e-10L;
 // Of ε: how far above the minimum the model may be.
 constexpr long double allowed_above = 0.02L;
+
+// Of the largest curvature: that of parameters which stay at 0 while a worst model moves.
+constexpr long double fixed_curvature = 1e4L;
+
+/// The objective's slopes with those of its corners, the least where a parameter is 0.
+LongVector least_slopes(const PlainObjective& objective, const LongVector& at) {
+  LongVector result = objective.evaluate(at).gradient;
+  for (std::size_t j = 0; j < objective.corners().size(); ++j) {
+    const long double corner = objective.corners()[j];
+    long double& slope = result(static_cast<Index>(j));
+    const long double here = at(static_cast<Index>(j));
+    slope += here > 0 ? corner : here < 0 ? -corner : std::clamp(-slope, -corner, corner);
+  }
+  return result;
+}
+
+/// The objective around a model as a quadratic: Σ l|θ| by parabolas that have its slope there, and
+/// near 0 that of √(θ² + η²).
+void add_parabolas(const PlainObjective& objective, const LongVector& at, long double eta,
+                   LongVector& gradient, LongMatrix& curvature) {
+  for (std::size_t j = 0; j < objective.corners().size(); ++j) {
+    const auto i = static_cast<Index>(j);
+    const long double bend = objective.corners()[j] / std::hypot(at(i), eta);
+    gradient(i) += bend * at(i);
+    curvature(i, i) += bend;
+  }
+}
 
 /// Far away, where every row's slope has died out, there is no curvature to go by.
 bool is_definite(const Eigen::LDLT<LongMatrix>& factor) {
@@ -32,7 +60,7 @@ TrueModels::TrueModels(const Model& model, const StoredRows& rows, double epsilo
                 "the model file contradicts itself: its training.objective, {}, is not the one on "
                 "the rows of its training; it was altered after training: train it again",
                 model.training.objective);
-  const LongVector gradient = objective().evaluate(center()).gradient;
+  const LongVector gradient = least_slopes(objective(), center());
   const long double above = gradient.dot(center_inverse() * gradient) / 2;  // the minimum
   const auto smallest = static_cast<double>(
       std::max(known_share * (1 + objective().optimum()), above / allowed_above));
@@ -44,9 +72,15 @@ TrueModels::TrueModels(const Model& model, const StoredRows& rows, double epsilo
 
 Cone TrueModels::cone_at(const LongVector& model, const LongVector& c, const LongMatrix& lift,
                          double epsilon) const {
-  const LongMatrix curvature = objective().with_gauge(objective().hessian(model));
+  LongMatrix curvature = objective().with_gauge(objective().hessian(model));
   const LongVector gradient = objective().evaluate(model).gradient;
-  const long double tau = -gradient.dot(c) / c.squaredNorm();
+  const long double tau = multiplier(gradient, c);
+  const long double largest = curvature.diagonal().maxCoeff();
+  for (std::size_t j = 0; j < objective().corners().size(); ++j) {
+    const bool is_fixed = std::abs(model(static_cast<Index>(j))) <= 1e-9L;
+    curvature(static_cast<Index>(j), static_cast<Index>(j)) +=
+        largest * (is_fixed ? fixed_curvature : 1e-11L);
+  }
   const Eigen::LDLT<LongMatrix> factor(curvature);
   const LongVector image = factor.solve(c);
   const long double own = tau * tau * c.dot(image) / 2;
@@ -108,8 +142,10 @@ Reach TrueModels::find_reach(double threshold, const Region& region, double near
     result.point = point;
   };
   for (int round = 0; round < most_models; ++round) {
-    const PlainObjective::Value here = objective().evaluate(theta);
-    const LongMatrix curvature = objective().hessian(theta);
+    PlainObjective::Value here = objective().evaluate(theta);
+    LongMatrix curvature = objective().hessian(theta);
+    add_parabolas(objective(), theta, center().norm() * std::pow(0.3L, 1 + round), here.gradient,
+                  curvature);
     if (!is_definite(Eigen::LDLT<LongMatrix>(curvature))) break;
     auto hessian = std::make_shared<const EliminatedHessian>(curvature);
     const std::vector<Cone> picture = {

@@ -30,6 +30,7 @@ PlainObjective::PlainObjective(const Model& model, const StoredRows& rows)
               rows.weights.size() == (model.training.weights ? rows.encoded.rows() : 0);
   if (!rows_fit_) return;
   for (const double factor : model.training.penalty_factors) factors_.push_back(factor);
+  for (const double corner : model.training.l1) corners_.push_back(corner);
   mass_ = static_cast<long double>(rows.encoded.rows());
   if (rows.weights.size() > 0) mass_ = 0;
   for (const double weight : rows.weights) {
@@ -54,6 +55,8 @@ PlainObjective::PlainObjective(const Model& model, const StoredRows& rows)
   optimum_ = evaluate(theta).objective;
   long double head_penalty = 0;
   for (Index j = 0; j < theta.size(); ++j) head_penalty += penalty(j) / 2 * theta(j) * theta(j);
+  for (std::size_t j = 0; j < corners_.size(); ++j)
+    head_penalty += corners_[j] * std::abs(theta(static_cast<Index>(j)));
   const long double loss = model.training.loss;
   LongMatrix curvature = hessian(theta);
   curvature.diagonal().array() += static_cast<long double>(model.curvature.shift);
@@ -119,6 +122,8 @@ PlainObjective::Value PlainObjective::evaluate(const LongVector& theta) const {
     result.objective += penalty(j) / 2 * theta(j) * theta(j);
     result.gradient(j) += penalty(j) * theta(j);
   }
+  for (std::size_t j = 0; j < corners_.size(); ++j)
+    result.objective += corners_[j] * std::abs(theta(static_cast<Index>(j)));
   return result;
 }
 
@@ -161,12 +166,22 @@ PlainObjective::LongMatrix PlainObjective::hessian(const LongVector& at) const {
       const long double decay = std::exp(-std::abs(scores(0)));
       curvature(0, 0) = kind_ == LossKind::squared ? 1 : decay / ((1 + decay) * (1 + decay));
     }
+    if (classes_ == 1) {
+      // Upper triangle; most entries of a row with many levels are 0.
+      for (Index j = 0; j < p; ++j) {
+        if (rows_(j, i) == 0) continue;
+        const long double factor = share(i) * curvature(0, 0) * rows_(j, i);
+        for (Index k = 0; k <= j; ++k) result(k, j) += factor * rows_(k, i);
+      }
+      continue;
+    }
     const LongMatrix square = rows_.col(i) * rows_.col(i).transpose();
     for (Index a = 0; a < classes_; ++a) {
       for (Index b = 0; b < classes_; ++b)
         result.block(a * p, b * p, p, p) += share(i) * curvature(a, b) * square;
     }
   }
+  if (classes_ == 1) result = LongMatrix(result.selfadjointView<Eigen::Upper>());
   result /= mass_;
   for (Index j = 0; j < at.size(); ++j) result(j, j) += penalty(j);
   return result;
@@ -232,9 +247,38 @@ long double PlainObjective::suboptimality_by_curvature(const LongVector& at,
                                            : std::numeric_limits<long double>::infinity();
 }
 
+PlainObjective::Cornered PlainObjective::cornered(const LongVector& at, const Value& value,
+                                                  const LongVector& c, long double level) const {
+  const Index last = rows_.rows() - 1;
+  // The multiplier that leaves the intercept, which has no penalty, without a slope.
+  Cornered result{.tau = -value.gradient(last) / c(last)};
+  long double largest = 0;
+  for (Index j = 0; j < last; ++j) {
+    const long double slope = value.gradient(j) + result.tau * c(j);
+    const long double corner = corners_[static_cast<std::size_t>(j)];
+    // uθ ≤ l|θ| for every |u| ≤ l; the one that takes away most of the slope.
+    const long double u = slope > corner ? -corner : slope < -corner ? corner : -slope;
+    const long double rest = std::abs(slope + u);
+    result.missed += corner * std::abs(at(j)) - u * at(j);
+    if (corner > 0) {
+      largest = std::max(largest, rest / corner);
+      result.missed += rest * std::abs(at(j));
+    } else if (rest > 0) {
+      result.missed += rest * rest / (2 * penalty(j));
+    }
+  }
+  result.missed += largest * level;  // Σ l|θ| ≤ L ≤ level
+  return result;
+}
+
 long double PlainObjective::lower_bound(const LongVector& at, const LongVector& c,
                                         long double epsilon) const {
   const Value value = evaluate(at);
+  if (!corners_.empty()) {
+    const Cornered found = cornered(at, value, c, optimum_ + epsilon);
+    if (!(found.tau > 0)) return -std::numeric_limits<long double>::infinity();
+    return c.dot(at) + (value.objective - optimum_ - epsilon - found.missed) / found.tau;
+  }
   // The multiplier that leaves the least gradient; every positive one would prove something.
   const long double tau = -value.gradient.dot(c) / c.squaredNorm();
   if (!(tau > 0)) return -std::numeric_limits<long double>::infinity();

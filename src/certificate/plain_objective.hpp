@@ -32,6 +32,18 @@ class PlainObjective {
   /// included.
   [[nodiscard]] bool objective_fits() const { return objective_fits_; }
 
+  /// lⱼ of Σ lⱼ|θⱼ|, by column; none without an l1 penalty. evaluate() has its values, and the
+  /// gradient without them (theory.md, Result 58).
+  [[nodiscard]] const std::vector<long double>& corners() const { return corners_; }
+  /// τ and δ at a model for the score cᵀθ, whose c ends with 1, among models with L ≤ level; δ is
+  /// infinite where nothing is proved.
+  struct Cornered {
+    long double tau = 0;
+    long double missed = 0;
+  };
+  [[nodiscard]] Cornered cornered(const LongVector& at, const Value& value, const LongVector& c,
+                                  long double level) const;
+
   /// What cᵀθ is not below for any model with L(θ) ≤ optimum + ε, proved from the objective at one
   /// model alone (theory.md, Result 28 and Result 32); −∞ where it proves nothing. c is x̃, or
   /// (e_y − e_r) ⊗ x̃ for the difference of two classes' scores.
@@ -68,6 +80,7 @@ class PlainObjective {
   long double l2_;
   bool penalize_bias_;
   std::vector<long double> factors_;  // of the columns; none: all 1
+  std::vector<long double> corners_;  // of the columns; none: no l1 penalty
   std::vector<long double> weights_;  // of the rows; none: all 1
   long double mass_ = 0;              // their sum
   LongMatrix rows_;                   // x̃ᵢ as columns

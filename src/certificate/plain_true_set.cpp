@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "certificate/plain_corners.hpp"
+
 namespace ellice {
 
 namespace {
@@ -19,10 +21,15 @@ constexpr long double slow = 0.1L;
 PlainTrueSet::PlainTrueSet(std::shared_ptr<const PlainObjective> objective, LongVector center)
     : objective_(std::move(objective)),
       center_(std::move(center)),
+      center_curvature_(objective_->corners().empty() ? LongMatrix()
+                                                      : objective_->hessian(center_)),
       center_inverse_(inverse_curvature(center_)) {}
 
 PlainTrueSet::LongMatrix PlainTrueSet::inverse_curvature(const LongVector& at) const {
-  const Eigen::LDLT<LongMatrix> factor(objective_->with_gauge(objective_->hessian(at)));
+  LongMatrix curvature = objective_->with_gauge(objective_->hessian(at));
+  if (!objective_->corners().empty())
+    curvature.diagonal().array() += held_by_corners * curvature.diagonal().maxCoeff();
+  const Eigen::LDLT<LongMatrix> factor(curvature);
   return factor.solve(LongMatrix::Identity(at.size(), at.size()));
 }
 
@@ -32,6 +39,10 @@ long double PlainTrueSet::excess(const LongVector& theta) const {
 
 PlainTrueSet::Cheapest PlainTrueSet::cheapest(const LongVector& c, long double score,
                                               const LongVector* start) const {
+  if (!objective_->corners().empty()) {
+    LongMatrix curvature = center_curvature_;
+    return cornered_cheapest(c, score, start != nullptr ? *start : center_, curvature);
+  }
   LongMatrix inverse = center_inverse_;
   LongVector image = inverse * c;
   const auto onto_score = [&](const LongVector& theta) -> LongVector {
@@ -77,6 +88,59 @@ PlainTrueSet::Cheapest PlainTrueSet::cheapest(const LongVector& c, long double s
   return result;
 }
 
+PlainTrueSet::Cheapest PlainTrueSet::cornered_cheapest(const LongVector& c, long double score,
+                                                       const LongVector& start,
+                                                       LongMatrix& curvature) const {
+  const Index last = c.size() - 1;
+  LongVector theta = start;
+  theta(last) += (score - c.dot(theta)) / c(last);
+  PlainObjective::Value value = objective_->evaluate(theta);
+  const long double scale = 1 + objective_->optimum();
+  // What a bound loses is the root of what there is left to gain (Result 58): down to rounding.
+  constexpr long double nothing = std::numeric_limits<long double>::infinity();
+  long double before = nothing;
+  bool is_own = false;  // the curvature is that of the model before the last step
+  for (int step = 0; step < most_steps; ++step) {
+    const LongVector next = lowest_of_picture(
+        {.curvature = curvature, .gradient = value.gradient, .at = theta, .score = c},
+        objective_->corners());
+    const long double gain = expected_gain(value.gradient, theta, next, objective_->corners());
+    if (!(gain > 1e-36L * scale)) break;
+    if (gain > slow * before) {
+      if (is_own && gain <= 1e-17L * scale) break;
+      curvature = objective_->hessian(theta);
+      is_own = true;
+      before = nothing;
+      continue;
+    }
+    if (before != nothing) is_own = false;
+    bool moved = false;
+    for (long double length = 1; length > 1e-6L; length /= 2) {
+      const LongVector there = length == 1 ? next : LongVector(theta + length * (next - theta));
+      PlainObjective::Value found = objective_->evaluate(there);
+      const bool is_rounding = gain <= 1e-17L * scale && length == 1;
+      if (found.objective > value.objective - 1e-4L * length * gain && !is_rounding) continue;
+      theta = there;
+      value = std::move(found);
+      moved = true;
+      break;
+    }
+    if (!moved) break;
+    before = gain;
+  }
+  Cheapest result{.model = theta, .excess = value.objective - objective_->optimum()};
+  const PlainObjective::Cornered found = objective_->cornered(theta, value, c, value.objective);
+  if (!(found.tau > 0)) return result;
+  result.proved =
+      std::min(result.excess - found.missed + found.tau * (c.dot(theta) - score), result.excess);
+  return result;
+}
+
+long double PlainTrueSet::multiplier(const LongVector& gradient, const LongVector& c) const {
+  if (!objective_->corners().empty()) return -gradient(c.size() - 1) / c(c.size() - 1);
+  return -gradient.dot(c) / c.squaredNorm();
+}
+
 PlainTrueSet::Worst PlainTrueSet::worst(const LongVector& c, double epsilon,
                                         const LongVector* start) const {
   const long double kappa = std::sqrt(2 * static_cast<long double>(epsilon));
@@ -85,12 +149,14 @@ PlainTrueSet::Worst PlainTrueSet::worst(const LongVector& c, double epsilon,
   long double score = at_center - kappa * std::sqrt(c.dot(center_inverse_ * c));
   LongVector model = start != nullptr ? *start : center_;
   if (start != nullptr) score = c.dot(*start);
+  LongMatrix curvature = center_curvature_;
   for (int round = 0; round < most_models; ++round) {
-    model = cheapest(c, score, &model).model;
+    model = objective_->corners().empty() ? cheapest(c, score, &model).model
+                                          : cornered_cheapest(c, score, model, curvature).model;
     const PlainObjective::Value value = objective_->evaluate(model);
     const long double level =
         std::sqrt(2 * std::max(value.objective - objective_->optimum(), 0.0L));
-    const long double tau = -value.gradient.dot(c) / c.squaredNorm();
+    const long double tau = multiplier(value.gradient, c);
     if (!(tau > 0) || !(level > 0)) break;
     const long double step = (kappa - level) * level / tau;
     score = c.dot(model) - step;

@@ -42,11 +42,20 @@ class PlainTrueSet {
   /// Of H at the centre, with the gauge of many classes.
   [[nodiscard]] const LongMatrix& center_inverse() const { return center_inverse_; }
 
+ protected:
+  /// What L falls by for each unit of the score, at the cheapest model with that score.
+  [[nodiscard]] long double multiplier(const LongVector& gradient, const LongVector& c) const;
+
  private:
   [[nodiscard]] LongMatrix inverse_curvature(const LongVector& at) const;
+  /// cheapest() where the objective has corners (theory.md, Result 58). `curvature` is that of a
+  /// model nearby, and afterwards of one that is nearer where that had to be found.
+  [[nodiscard]] Cheapest cornered_cheapest(const LongVector& c, long double score,
+                                           const LongVector& start, LongMatrix& curvature) const;
 
   std::shared_ptr<const PlainObjective> objective_;
   LongVector center_;
+  LongMatrix center_curvature_;  // where the objective has corners
   LongMatrix center_inverse_;
 };
 

@@ -122,7 +122,13 @@ Recomputed check_true(const std::shared_ptr<const PlainObjective>& shared, const
   const long double scale = theta.cwiseProduct(a).cwiseAbs().sum();
   const LongVector worst = worst_model.cast<long double>();
   const long double excess = objective.evaluate(worst).objective - objective.optimum();
-  const long double bound = objective.lower_bound(worst, a, stated.epsilon);
+  // A proof loses what a model misses of the optimality conditions, to first order where there are
+  // corners: the cheapest model with that score misses none.
+  const LongVector shown =
+      objective.corners().empty()
+          ? worst
+          : PlainTrueSet(shared, theta).cheapest(a, worst.dot(a), &worst).model;
+  const long double bound = objective.lower_bound(shown, a, stated.epsilon);
 
   check.number("logit", stated.logit, logit, scale);
   // Two proofs of the same bound differ by their rounding. An objective that is off by ρ moves the
@@ -191,12 +197,18 @@ void check_deployed(const Model& model, VectorArg z, const Stated& stated,
         return is_head ? deployed.head(at) : layer.weights(k, at);
       };
       const long double bias = is_head ? deployed.head(deployed.head.size() - 1) : layer.bias(k);
+      // Of two outputs each is rounded by itself.
+      const bool is_pair = is_head && deployed.sizes.size() > 0;
+      const auto size_of = [&](std::size_t i) -> long double {
+        return is_pair ? deployed.sizes(static_cast<Index>(i)) : std::abs(weight(i));
+      };
       long double sum = bias;
       long double size = 8 + (l == 0 ? deployed.constant : std::abs(bias));
+      if (is_pair && l > 0) size = 8 + deployed.sizes(deployed.sizes.size() - 1);
       long double error = 0;
       for (std::size_t i = 0; i < values.size(); ++i) {
         sum += weight(i) * values[i];
-        size += std::abs(weight(i)) * (sizes[i] + errors[i]);
+        size += size_of(i) * (sizes[i] + errors[i]);
         error += std::abs(weight(i)) * errors[i];
       }
       error += lost(values.size()) * size;

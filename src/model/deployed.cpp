@@ -40,9 +40,9 @@ void require_layers(const DeployedModel& given) {
                   l);
     inputs = layer.weights.rows();
   }
-  require_input(inputs == 1 && given.layers.back().activation == Activation::identity,
+  require_input(inputs <= 2 && given.layers.back().activation == Activation::identity,
                 "{}: the last layer has {} outputs and the activation {}, expected one output, the "
-                "score, and none",
+                "score, or two, one for each label, and none",
                 given.source, inputs, enum_name(given.layers.back().activation));
 }
 
@@ -50,15 +50,14 @@ void require_objective(const DeployedModel& given) {
   const std::string& source = given.source;
   require_input(given.loss != LossKind::softmax,
                 "{}: a model of many classes cannot be imported; fit one score per class", source);
-  require_input(given.l1 == 0,
-                "{}: the model has an l1 penalty ({}), which has no curvature where a coefficient "
-                "is 0: neither the ellipsoid of nearly as good models nor this program's proofs "
-                "over the true set exist for it; fit it again with an l2 penalty on the columns "
-                "that it chose",
-                source, number_text(given.l1));
   require_input(given.l2 >= 0 && std::isfinite(given.l2), "{}: l2 is {}, expected a number >= 0",
                 source, number_text(given.l2));
   const bool is_linear = given.layers.size() == 1;
+  require_input(given.l1 >= 0 && std::isfinite(given.l1), "{}: l1 is {}, expected a number >= 0",
+                source, number_text(given.l1));
+  require_input(is_linear || given.l1 == 0,
+                "{}: the network has an l1 penalty ({}); supported is one of linear models", source,
+                number_text(given.l1));
   require_input(is_linear || given.penalties.empty(),
                 "{}: a network has one l2 for all its weights, not penalties by input", source);
   require_input(given.penalties.empty() || given.penalties.size() == given.inputs.size(),
@@ -120,7 +119,9 @@ double excess_of(const Model& fitted, const StoredRows& rows, const Vector& depl
   const Vector center = fitted.network.head();
   const Vector step = deployed_head - center;
   const double by_objective = objective.value(deployed_head) - objective.value(center);
-  const double by_curvature = step.dot(fitted.curvature.hessian * step) / 2;
+  // Of the ellipsoid, which there is none of where the objective has corners.
+  const double by_curvature =
+      has_corners(fitted.training) ? 0 : step.dot(fitted.curvature.hessian * step) / 2;
   return std::max({by_objective, by_curvature, 0.0}) * inflation + objective.rounding(center);
 }
 
@@ -186,7 +187,7 @@ double own_score(const DeployedModel& deployed, const Schema& schema, std::span<
     }
     values = std::move(next);
   }
-  return values.front();
+  return values.size() == 2 ? values[1] - values[0] : values.front();
 }
 
 Model model_of(const DeployedModel& given, const Dataset& data, const OwnScore& own) {
@@ -208,6 +209,7 @@ Model model_of(const DeployedModel& given, const Dataset& data, const OwnScore& 
                     .l2 = folded.penalty.l2,
                     .penalize_bias = folded.penalty.penalize_bias,
                     .penalty_factors = folded.penalty.factors,
+                    .l1 = folded.penalty.l1,
                     .weights = given.weights,
                     .data_sha256 = data.sha256};
   const double difference = self_check(given, data, model.network, rows.encoded, own, turned);
@@ -221,7 +223,8 @@ Model model_of(const DeployedModel& given, const Dataset& data, const OwnScore& 
                      .precision = given.precision,
                      .threshold = turned ? -given.threshold : given.threshold,
                      .offsets = folded.offsets,
-                     .constant = folded.constant};
+                     .constant = folded.constant,
+                     .sizes = folded.sizes};
   Deployed& deployed = *fitted.deployed;
   deployed.margin = room * largest_rounding(fitted, rows.encoded);
   fitted.decision.threshold = deployed.threshold + deployed.margin;

@@ -22,10 +22,43 @@ struct Place {
   double constant = 0;  // 1 for an indicator of a binary feature's first level
 };
 
+/// Of two outputs their difference, which decides, and what both have together (docs/theory.md,
+/// Result 57).
+struct OneOutput {
+  explicit OneOutput(const DeployedModel& given) : model(given) {
+    Layer& last = model.layers.back();
+    sizes = {.weights = last.weights.cwiseAbs().colwise().sum(),
+             .bias = Vector::Constant(1, last.bias.cwiseAbs().sum())};
+    if (last.bias.size() == 1) return;
+    is_pair = true;
+    const Matrix common = last.weights.colwise().sum();
+    const double common_bias = last.bias.sum();
+    last = {.weights = last.weights.row(1) - last.weights.row(0),
+            .bias = last.bias.tail(1) - last.bias.head(1)};
+    // The least penalty of two outputs with this difference is half of one's, and of absolute
+    // values all of it.
+    model.l2 /= 2;
+    for (double& penalty : model.penalties) penalty /= 2;
+    for (Index i = 0; i < common.cols(); ++i) {
+      const double l2 =
+          model.penalties.empty() ? model.l2 : model.penalties[static_cast<std::size_t>(i)];
+      excess += l2 / 2 * common(0, i) * common(0, i) +
+                model.l1 * (sizes.weights(0, i) - std::abs(last.weights(0, i)));
+    }
+    if (model.penalize_bias) excess += model.l2 / 2 * common_bias * common_bias;
+  }
+
+  DeployedModel model;
+  Layer sizes = {};
+  double excess = 0;  // of both penalties over the least
+  bool is_pair = false;
+};
+
 class Folding {
  public:
-  Folding(const DeployedModel& given, const Encoder& encoder)
-      : given_(&given), encoder_(&encoder), by_column_(count(encoder)) {
+  Folding(const OneOutput& one, const Encoder& encoder)
+      : given_(&one.model), one_(&one), encoder_(&encoder), by_column_(count(encoder)) {
+    const DeployedModel& given = one.model;
     for (std::size_t i = 0; i < given.inputs.size(); ++i) {
       places_.push_back(place_of(i));
       by_column_[static_cast<std::size_t>(places_.back().column)].push_back(i);
@@ -34,11 +67,12 @@ class Folding {
   }
 
   Folded run(bool turned) {
-    Folded result;
+    Folded result{.excess = one_->excess};
     result.network.kind = is_linear() ? NetworkKind::logistic : NetworkKind::mlp;
     result.network.layers = given_->layers;
     Layer& first = result.network.layers.front();
     fold_first(first, result);
+    if (one_->is_pair) result.sizes = head_sizes();
     if (is_linear()) {
       result.penalty = linear_penalty(first, result);
     } else {
@@ -60,6 +94,9 @@ class Folding {
   [[nodiscard]] const DeployedInput& input(std::size_t i) const { return given_->inputs[i]; }
   [[nodiscard]] double penalty(std::size_t i) const {
     return given_->penalties.empty() ? given_->l2 : given_->penalties[i];
+  }
+  [[nodiscard]] double weight(std::size_t i) const {
+    return given_->layers.front().weights(0, static_cast<Index>(i));
   }
 
   [[nodiscard]] Place place_of(std::size_t i) const {
@@ -126,12 +163,13 @@ class Folding {
 
   void fold_first(Layer& first, Folded& into) const {
     const Layer& theirs = given_->layers.front();
+    const Layer sized = is_linear() ? one_->sizes : theirs;
     const Vector& mean = encoder_->mean();
     const Vector& scale = encoder_->scale();
     first.weights = Matrix::Zero(theirs.weights.rows(), encoder_->columns());
     first.bias = theirs.bias;
     into.offsets = mean.cwiseAbs();
-    Vector constants = theirs.bias.cwiseAbs();
+    Vector constants = sized.bias.cwiseAbs();
     for (std::size_t i = 0; i < places_.size(); ++i) {
       const Place& place = places_[i];
       const Vector slope = theirs.weights.col(static_cast<Index>(i)) / input(i).scale;
@@ -141,7 +179,8 @@ class Folding {
       offset = std::max(offset, std::abs(input(i).offset));
       const bool is_direct =
           place.sign > 0 && by_column_[static_cast<std::size_t>(place.column)].size() == 1;
-      if (!is_direct) constants += (1 + std::abs(input(i).offset)) * slope.cwiseAbs();
+      const Vector size = sized.weights.col(static_cast<Index>(i)) / input(i).scale;
+      if (!is_direct) constants += (1 + std::abs(input(i).offset)) * size.cwiseAbs();
     }
     constants = constants.cwiseMax(first.bias.cwiseAbs());
     require_input(first.weights.allFinite() && first.bias.allFinite() &&
@@ -149,6 +188,23 @@ class Folding {
                       first.bias.cwiseAbs().maxCoeff() <= 1e100,
                   "{}: in original units a weight exceeds 1e100", given_->source);
     into.constant = constants.maxCoeff();
+  }
+
+  /// What both outputs have together, over the columns of the encoder or the last hidden layer.
+  [[nodiscard]] Vector head_sizes() const {
+    const Layer& sizes = one_->sizes;
+    Vector result = Vector::Zero((is_linear() ? encoder_->columns() : sizes.weights.cols()) + 1);
+    result(result.size() - 1) = sizes.bias(0);
+    if (!is_linear()) {
+      result.head(sizes.weights.cols()) = sizes.weights.transpose();
+      return result;
+    }
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      const Index j = places_[i].column;
+      result(j) +=
+          sizes.weights(0, static_cast<Index>(i)) * encoder_->scale()(j) / std::abs(input(i).scale);
+    }
+    return result;
   }
 
   /// λⱼ of each column, such that no other parameters of the program give the same scores for less.
@@ -159,9 +215,8 @@ class Folding {
       double inverse = 0;  // Σ 1/(λs²) over the inputs
       double spent = 0;
       for (const std::size_t i : inputs) {
-        const double weight = given_->layers.front().weights(0, static_cast<Index>(i));
         inverse += 1 / (penalty(i) * input(i).scale * input(i).scale);
-        spent += penalty(i) / 2 * weight * weight;
+        spent += penalty(i) / 2 * weight(i) * weight(i);
       }
       const double scale = encoder_->scale()(j);
       lambda(j) = inputs.empty() ? pinned : 1 / (inverse * scale * scale);
@@ -169,10 +224,46 @@ class Folding {
         into.excess +=
             std::max(spent - lambda(j) / 2 * first.weights(0, j) * first.weights(0, j), 0.0);
     }
-    fix_free_groups(first, lambda, into);
+    if (given_->l1 == 0) fix_free_groups(first, lambda, into);
     Penalty result{.l2 = given_->l2 > 0 ? given_->l2 : lambda.maxCoeff(), .penalize_bias = false};
     if (result.l2 > 0 && (lambda.array() != result.l2).any()) result.factors = lambda / result.l2;
+    if (given_->l1 > 0) result.l1 = corners(first, into);
     return result;
+  }
+
+  /// lⱼ of each column; what the program does not have has none (docs/theory.md, Result 58).
+  [[nodiscard]] Vector corners(const Layer& first, Folded& into) const {
+    Vector result = Vector::Zero(encoder_->columns());
+    for (Index j = 0; j < result.size(); ++j) {
+      const std::vector<std::size_t>& inputs = by_column_[static_cast<std::size_t>(j)];
+      if (inputs.empty()) continue;
+      double least = std::abs(input(inputs.front()).scale);
+      double spent = 0;
+      for (const std::size_t i : inputs) {
+        least = std::min(least, std::abs(input(i).scale));
+        spent += given_->l1 * std::abs(weight(i));
+      }
+      if (inputs.size() > 1) require_alike(inputs);
+      result(j) = given_->l1 * least / encoder_->scale()(j);
+      if (inputs.size() > 1)
+        into.excess += std::max(spent - result(j) * std::abs(first.weights(0, j)), 0.0);
+    }
+    return result;
+  }
+
+  /// The least of both penalties together has their form if only one is there, or if both inputs of
+  /// a binary feature count alike.
+  void require_alike(const std::vector<std::size_t>& pair) const {
+    const std::size_t one = pair[0];
+    const std::size_t other = pair[1];
+    const bool is_alike = penalty(one) == penalty(other) &&
+                          std::abs(input(one).scale) == std::abs(input(other).scale);
+    require_input(
+        (penalty(one) == 0 && penalty(other) == 0) || is_alike,
+        "{}: inputs[{}] and inputs[{}] are both levels of \"{}\" with other scales or l2 "
+        "penalties, and there is an l1 penalty: the least of both penalties has no closed "
+        "form; drop one of the two, or scale them alike",
+        given_->source, one, other, input(one).feature);
   }
 
   /// Without a penalty the parameters of all levels of a feature and the intercept are not
@@ -192,7 +283,8 @@ class Folding {
     }
   }
 
-  const DeployedModel* given_;
+  const DeployedModel* given_;  // with one output
+  const OneOutput* one_;
   const Encoder* encoder_;
   std::vector<Place> places_;
   std::vector<std::vector<std::size_t>> by_column_;
@@ -201,7 +293,8 @@ class Folding {
 }  // namespace
 
 Folded fold(const DeployedModel& given, const Encoder& encoder, bool turned) {
-  return Folding(given, encoder).run(turned);
+  const OneOutput one(given);
+  return Folding(one, encoder).run(turned);
 }
 
 }  // namespace ellice

@@ -11,6 +11,7 @@ struct Folded {
   double excess = 0;    // of its penalty over the least with the same scores
   Vector offsets = {};  // see Deployed
   double constant = 0;
+  Vector sizes = {};
 };
 
 /// `turned`: with the sign of the other label. Throws Error{input} naming the input that does not

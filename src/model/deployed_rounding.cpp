@@ -35,9 +35,14 @@ double rounding_bound(const Model& model, VectorArg z) {
   network.set_head(deployed.head);
   const Vector raw = encoder.mean() + encoder.scale().cwiseProduct(z);
   const Vector sizes = (raw.cwiseAbs() + deployed.offsets).cwiseQuotient(encoder.scale());
+  // Two outputs see the same inputs and are rounded by themselves.
+  const auto sizes_of = [&](const Layer& layer) -> Matrix {
+    const bool is_pair = &layer == &network.layers.back() && deployed.sizes.size() > 0;
+    return is_pair ? Matrix(deployed.sizes.head(layer.weights.cols()).transpose())
+                   : Matrix(layer.weights.cwiseAbs());
+  };
   const Layer& first = network.layers.front();
-  const Vector of_first =
-      (first.weights.cwiseAbs() * sizes).array() + (deployed.constant + of_probability);
+  const Vector of_first = (sizes_of(first) * sizes).array() + (deployed.constant + of_probability);
   Vector error = relative(z.size(), unit) * of_first;
   Vector a = first.weights * z + first.bias;
   for (std::size_t l = 1; l < network.layers.size(); ++l) {
@@ -46,9 +51,11 @@ double rounding_bound(const Model& model, VectorArg z) {
     const bool is_curved = kind == Activation::tanh || kind == Activation::sigmoid;
     if (is_curved) error.array() += activation_units * unit;
     const Layer& layer = network.layers[l];
-    const Matrix weights = layer.weights.cwiseAbs();
-    const Vector size = weights * (a.cwiseAbs() + error) + layer.bias.cwiseAbs();
-    error = weights * error + relative(a.size(), unit) * Vector(size.array() + of_probability);
+    const bool is_pair = l + 1 == network.layers.size() && deployed.sizes.size() > 0;
+    const Vector biases = is_pair ? Vector(deployed.sizes.tail(1)) : Vector(layer.bias.cwiseAbs());
+    const Vector size = sizes_of(layer) * (a.cwiseAbs() + error) + biases;
+    error = layer.weights.cwiseAbs() * error +
+            relative(a.size(), unit) * Vector(size.array() + of_probability);
     a = layer.weights * a + layer.bias;
   }
   return error(0);

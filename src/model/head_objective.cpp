@@ -8,6 +8,7 @@
 #include "ellice/model/network.hpp"
 #include "model/row_chunks.hpp"
 #include "solver/cholesky.hpp"
+#include "solver/corner_newton.hpp"
 
 namespace ellice {
 
@@ -28,6 +29,22 @@ std::variant<Objective, SoftmaxObjective> make_objective(const LabelledRows& row
        outputs == 1 ? "a plane" : "planes");
 }
 
+Vector corners_of(const Penalty& penalty, Index columns, Index outputs) {
+  if (penalty.l1.size() == 0) return {};
+  require(outputs == 1 && !penalty.penalize_bias,
+          "an l1 penalty is for models with one score and a free intercept");
+  require(penalty.l1.size() == columns,
+          "the l1 penalty has {} entries, expected one for each of the {} columns",
+          penalty.l1.size(), columns);
+  for (Index j = 0; j < columns; ++j) {
+    require(penalty.l1(j) >= 0 && std::isfinite(penalty.l1(j)),
+            "entry {} of the l1 penalty is {}, expected a finite number >= 0", j, penalty.l1(j));
+  }
+  Vector result(columns + 1);
+  result << penalty.l1, 0;
+  return result;
+}
+
 }  // namespace
 
 HeadObjective::HeadObjective(const LabelledRows& rows, LossKind kind, Index outputs,
@@ -38,6 +55,7 @@ HeadObjective::HeadObjective(const LabelledRows& rows, LossKind kind, Index outp
       kind_(kind),
       outputs_(outputs),
       penalty_(penalty),
+      corners_(corners_of(penalty, rows.features->cols(), outputs)),
       objective_(make_objective(rows, kind, outputs, penalty, threads)) {}
 
 Index HeadObjective::parameters() const {
@@ -49,17 +67,20 @@ double HeadObjective::loss(VectorArg theta) const {
 }
 
 double HeadObjective::value(VectorArg theta) const {
-  return std::visit([&](const auto& objective) { return objective.value(theta); }, objective_);
+  return corner_penalty(theta) +
+         std::visit([&](const auto& objective) { return objective.value(theta); }, objective_);
 }
 
 double HeadObjective::derivatives(VectorArg theta, Vector& gradient, Matrix& hessian) const {
-  return std::visit(
-      [&](const auto& objective) { return objective.derivatives(theta, gradient, hessian); },
-      objective_);
+  return corner_penalty(theta) +
+         std::visit(
+             [&](const auto& objective) { return objective.derivatives(theta, gradient, hessian); },
+             objective_);
 }
 
 double HeadObjective::gradient(VectorArg theta, Vector& gradient) const {
-  return std::visit([&](const auto& objective) { return objective.gradient(theta, gradient); },
+  return corner_penalty(theta) +
+         std::visit([&](const auto& objective) { return objective.gradient(theta, gradient); },
                     objective_);
 }
 
@@ -91,21 +112,23 @@ bool HeadObjective::separates(VectorArg theta) const {
 
 NewtonResult HeadObjective::minimize(const NewtonOptions& options,
                                      const std::string& source) const {
-  NewtonResult newton =
-      minimize_newton({.value = [&](VectorArg theta) { return value(theta); },
-                       .derivatives =
-                           [&](VectorArg theta, Vector& gradient, Matrix& hessian) {
-                             const double result = derivatives(theta, gradient, hessian);
-                             hessian = with_gauge(std::move(hessian), outputs_);
-                             return result;
-                           }},
-                      Vector::Zero(parameters()), options);
+  const SmoothFunction function{.value = [&](VectorArg theta) { return value(theta); },
+                                .derivatives =
+                                    [&](VectorArg theta, Vector& gradient, Matrix& hessian) {
+                                      const double result = derivatives(theta, gradient, hessian);
+                                      hessian = with_gauge(std::move(hessian), outputs_);
+                                      return result;
+                                    }};
+  const Vector start = Vector::Zero(parameters());
+  NewtonResult newton = corners_.size() > 0
+                            ? minimize_with_corners(function, corners_, start, options)
+                            : minimize_newton(function, start, options);
   const bool converged = newton.status == NewtonStatus::converged;
   const bool is_flat = newton.gradient_norm <= options.gradient_tolerance;
 
   // Without a penalty the loss of separable classes decreases for ever along the separating
   // direction; one strictly separating θ proves it.
-  if (penalty_.l2 == 0 && kind_ != LossKind::squared) {
+  if (penalty_.l2 == 0 && corners_.size() == 0 && kind_ != LossKind::squared) {
     if (separates(newton.point)) fail_without_minimiser(source, outputs_, true);
     // Separable up to ties: the curvature along the separating direction dies out on the way from
     // 0, and Newton's steps along it do not.
@@ -171,6 +194,37 @@ double HeadObjective::suboptimality(VectorArg theta, const Vector& residual,
   return std::sqrt(square * largest_reach(hessian)) <= 0.5
              ? square + common
              : std::numeric_limits<double>::infinity();
+}
+
+double HeadObjective::cornered_suboptimality(VectorArg theta, const Vector& slopes,
+                                             const Matrix& hessian, double level) const {
+  constexpr double negligible = 1e-15;  // of the level
+  const Vector curvature = penalty_.diagonal(features_->cols());
+  Vector rest = slopes;  // what no subgradient of the corners takes away
+  double spent = 0;      // by a subgradient that is not the one at θ
+  double bounded = 0;    // Σ r²/(2λd), or by the size that the level leaves a parameter
+  double share = 0;
+  for (Index j = 0; j < theta.size(); ++j) {
+    const double u = std::clamp(-slopes(j), -corners_(j), corners_(j));
+    rest(j) = slopes(j) + u;
+    spent += corners_(j) * std::abs(theta(j)) - u * theta(j);
+    if (rest(j) == 0) continue;
+    if (corners_(j) > 0) {
+      share = std::max(share, std::abs(rest(j)) / corners_(j));
+      bounded += std::abs(rest(j) * theta(j));
+    } else {
+      bounded += rest(j) * rest(j) / (2 * curvature(j));
+    }
+  }
+  bounded += share * level;
+  if (bounded <= negligible * level) return spent + bounded;
+  const Eigen::LLT<Matrix> factor(hessian);
+  const Vector pivots = factor.matrixLLT().diagonal();
+  // A direction that only the corners hold has no curvature to go by.
+  const bool is_definite =
+      factor.info() == Eigen::Success && pivots.minCoeff() > 1e-6 * pivots.maxCoeff();
+  if (!is_definite) return spent + bounded;
+  return spent + std::min(bounded, suboptimality(theta, rest, factor));
 }
 
 double HeadObjective::largest_reach(const Eigen::LLT<Matrix>& hessian) const {

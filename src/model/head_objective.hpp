@@ -15,7 +15,8 @@ namespace ellice {
 
 /// The objective of a head on fixed features, with one output or with one per class: what training
 /// minimises, and what the true set of near-optimal heads is about. Parameters θ = [θ₁; …; θ_K],
-/// θₖ = [wₖ; bₖ].
+/// θₖ = [wₖ; bₖ]. With an l1 penalty it has corners: values are those of all of L, gradients and
+/// Hessians those of the rest (theory.md, Result 58).
 class HeadObjective {
  public:
   /// Keeps references to features and labels.
@@ -27,6 +28,8 @@ class HeadObjective {
   }
 
   [[nodiscard]] Index outputs() const { return outputs_; }
+  /// lⱼ of each parameter, that of the bias being 0; none without an l1 penalty.
+  [[nodiscard]] const Vector& corners() const { return corners_; }
   [[nodiscard]] Index parameters() const;
   [[nodiscard]] double loss(VectorArg theta) const;   // mean loss, without the penalty
   [[nodiscard]] double value(VectorArg theta) const;  // L(θ)
@@ -52,12 +55,19 @@ class HeadObjective {
   /// known.
   [[nodiscard]] double suboptimality(VectorArg theta, const Vector& residual,
                                      const Eigen::LLT<Matrix>& hessian) const;
+  /// The same with corners, for F on {L ≤ level}: `slopes` and H are those of F without its corners
+  /// at θ, that of the bias being 0 (Result 58).
+  [[nodiscard]] double cornered_suboptimality(VectorArg theta, const Vector& slopes,
+                                              const Matrix& hessian, double level) const;
   /// What rounding may do to a difference L(θ) − L(θ̂) of models near θ̂: a score of p terms is
   /// wrong by p units of their sizes at most, the loss by that times its slope, and a sum by its
   /// depth; twice that, since models nearby may have larger scores.
   [[nodiscard]] double rounding(VectorArg theta) const;
 
  private:
+  [[nodiscard]] double corner_penalty(VectorArg theta) const {
+    return corners_.size() == 0 ? 0 : corners_.dot(theta.cwiseAbs());
+  }
   /// Every row gets its own class, strictly.
   [[nodiscard]] bool separates(VectorArg theta) const;
   /// max over rows and pairs of classes of aᵀH⁻¹a for the difference aᵀθ of their scores; of the
@@ -70,6 +80,7 @@ class HeadObjective {
   LossKind kind_;
   Index outputs_;
   Penalty penalty_;
+  Vector corners_;
   std::variant<Objective, SoftmaxObjective> objective_;
 };
 

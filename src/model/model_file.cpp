@@ -30,8 +30,8 @@ int version_of(const Model& model) {
   const bool has_bins = std::any_of(features.begin(), features.end(),
                                     [](const Feature& feature) { return feature.is_binned(); });
   const bool is_first = !model.origin && !model.deployed && !model.points && !training.weights &&
-                        training.penalty_factors.size() == 0 && !has_bins &&
-                        model.network.kind != NetworkKind::nam;
+                        training.penalty_factors.size() == 0 && !has_corners(training) &&
+                        !has_bins && model.network.kind != NetworkKind::nam;
   return is_first ? first_version : model_version;
 }
 
@@ -49,6 +49,7 @@ Json training_to_json(const TrainingRecord& record) {
   if (record.network) result["network"] = fields_to_json(*record.network);
   if (record.penalty_factors.size() > 0)
     result["penalty_factors"] = to_json_array(record.penalty_factors);
+  if (has_corners(record)) result["l1"] = to_json_array(record.l1);
   if (record.weights) {
     result["weights"] = {{"column", record.weights->column},
                          {"class_weight", std::string(enum_name(record.weights->class_weight))}};
@@ -86,6 +87,13 @@ TrainingRecord training_from_json(JsonObject object, const Network& network) {
     record.penalty_factors = object.vector("penalty_factors", network.inputs());
     if (record.penalty_factors.size() > 0 && record.penalty_factors.minCoeff() < 0)
       object.wrong("penalty_factors", "a number >= 0 for each column");
+  }
+  if (object.has("l1")) {
+    if (network.layers.size() > 1 || network.outputs() > 1 || record.penalize_bias)
+      object.wrong("l1", "none, as it is for linear models of one score with a free intercept");
+    record.l1 = object.vector("l1", network.inputs());
+    if (record.l1.size() > 0 && record.l1.minCoeff() < 0)
+      object.wrong("l1", "a number >= 0 for each column");
   }
   if (record.rows < 1) object.wrong("rows", "a whole number >= 1");
   for (const char* key : {"l2", "loss", "objective", "head_decrement"}) {
@@ -266,13 +274,15 @@ Json origin_to_json(const Origin& origin) {
 }
 
 Json deployed_to_json(const Deployed& deployed) {
-  return {{"head", to_json_array(deployed.head)},
-          {"excess", deployed.excess},
-          {"precision", std::string(enum_name(deployed.precision))},
-          {"threshold", deployed.threshold},
-          {"margin", deployed.margin},
-          {"offsets", to_json_array(deployed.offsets)},
-          {"constant", deployed.constant}};
+  Json result = {{"head", to_json_array(deployed.head)},
+                 {"excess", deployed.excess},
+                 {"precision", std::string(enum_name(deployed.precision))},
+                 {"threshold", deployed.threshold},
+                 {"margin", deployed.margin},
+                 {"offsets", to_json_array(deployed.offsets)},
+                 {"constant", deployed.constant}};
+  if (deployed.sizes.size() > 0) result["sizes"] = to_json_array(deployed.sizes);
+  return result;
 }
 
 Deployed deployed_from_json(JsonObject object, const Network& network, double threshold) {
@@ -289,6 +299,13 @@ Deployed deployed_from_json(JsonObject object, const Network& network, double th
   }
   if (deployed.offsets.size() > 0 && deployed.offsets.minCoeff() < 0)
     object.wrong("offsets", "a number >= 0 for each column");
+  if (object.has("sizes")) {
+    deployed.sizes = object.vector("sizes", deployed.head.size());
+    if (!((deployed.sizes - deployed.head.cwiseAbs()).array() >=
+          -1e-9 * deployed.sizes.array().abs())
+             .all())
+      object.wrong("sizes", "at least the size of each entry of head");
+  }
   if (!(threshold >= deployed.threshold + deployed.margin))
     object.wrong("margin", fmt::format("at most decision.threshold - deployed.threshold = {}",
                                        number_text(threshold - deployed.threshold)));
@@ -315,7 +332,7 @@ StoredRows rows_from_json(JsonObject object, Index columns, Index rows, std::siz
   return stored;
 }
 
-/// loss + (l2/2)·Σ dⱼθⱼ² in all layers; what a share of the objective means hangs on it.
+/// loss + (l2/2)·Σ dⱼθⱼ² in all layers + Σ lⱼ|θⱼ|; what a share of the objective means hangs on it.
 void check_objective(const Model& model, JsonObject training) {
   // What another order of adding, or another programme's rounding, leaves is far below.
   constexpr double tolerance = 1e-6;
@@ -327,13 +344,19 @@ void check_objective(const Model& model, JsonObject training) {
                    : (layer.weights.cwiseAbs2() * record.penalty_factors).sum();
     if (record.penalize_bias) squares += layer.bias.squaredNorm();
   }
-  const double expected = record.loss + record.l2 / 2 * squares;
+  const double absolutes =
+      has_corners(record) ? (model.network.layers.front().weights.cwiseAbs() * record.l1).sum() : 0;
+  const double expected = record.loss + record.l2 / 2 * squares + absolutes;
   if (std::abs(record.objective - expected) <= tolerance * expected && record.objective > 0) return;
   training.wrong(
       "objective",
-      fmt::format("loss + (l2/2)·{} = {} + ({}/2)·{} = {}, greater than 0; the file was altered",
-                  record.penalty_factors.size() == 0 ? "‖θ‖²" : "Σ dⱼθⱼ²", number_text(record.loss),
-                  number_text(record.l2), number_text(squares), number_text(expected)));
+      fmt::format(
+          "loss + (l2/2)·{}{} = {} + ({}/2)·{}{} = {}, greater than 0; the file was altered",
+          record.penalty_factors.size() == 0 ? "‖θ‖²" : "Σ dⱼθⱼ²",
+          has_corners(record) ? " + Σ lⱼ|θⱼ|" : "", number_text(record.loss),
+          number_text(record.l2), number_text(squares),
+          has_corners(record) ? fmt::format(" + {}", number_text(absolutes)) : "",
+          number_text(expected)));
 }
 
 Model read_document(const Json& value, const std::string& source) {

@@ -85,7 +85,9 @@ double NetworkObjective::loss(const Network& network) {
 }
 
 double NetworkObjective::value(const Network& network) {
-  return loss(network) + add_penalty(network, nullptr);
+  const double corners =
+      penalty_.l1.size() == 0 ? 0 : (network.layers.front().weights.cwiseAbs() * penalty_.l1).sum();
+  return loss(network) + add_penalty(network, nullptr) + corners;
 }
 
 double NetworkObjective::gradient(const Network& network, Vector& gradient) {

@@ -174,14 +174,13 @@ class Folder : private GraphValues {
 
   void fold_softmax() {
     if (is_final(0)) return put(Value(Final{}));
-    set_score(difference(based(affine(0))));
+    set_scores(based(affine(0)));
   }
 
-  Affine difference(const Affine& both) const {
+  /// One for each label.
+  void set_scores(Affine both) {
     if (both.bias.size() != 2) refuse(fmt::format("{} classes, expected two", both.bias.size()));
-    return {.layer = both.layer,
-            .weights = both.weights.row(1) - both.weights.row(0),
-            .bias = both.bias.tail(1) - both.bias.head(1)};
+    take_score(std::move(both));
   }
 
   void fold_classifier() {
@@ -204,7 +203,7 @@ class Folder : private GraphValues {
     read_labels(node_->find("classlabels_ints"), node_->find("classlabels_strings"));
     if (classes == 1) return set_score(made);
     const std::string after = word("post_transform", "NONE");
-    if (after == "SOFTMAX") return set_score(difference(made));
+    if (after == "SOFTMAX") return set_scores(made);
     const bool is_mirrored =
         made.weights.row(0) == -made.weights.row(1) && made.bias(0) == -made.bias(1);
     if (!is_mirrored || (after != "LOGISTIC" && after != "NONE"))
@@ -225,6 +224,10 @@ class Folder : private GraphValues {
 
   void set_score(Affine score) {
     if (score.bias.size() != 1) refuse(fmt::format("{} scores, expected one", score.bias.size()));
+    take_score(std::move(score));
+  }
+
+  void take_score(Affine score) {
     if (score_) refuse("there is a score already");
     score_ = std::move(score);
     put(Value(Final{}));
@@ -430,11 +433,7 @@ class Folder : private GraphValues {
     require_input(row != nullptr && (row->bias.size() == 1 || row->bias.size() == 2),
                   "{}: the output \"{}\" is no score of two classes", *source_,
                   graph_->outputs.front());
-    if (row->bias.size() == 1) {
-      score_ = *row;
-    } else {
-      score_ = difference(*row);
-    }
+    score_ = *row;
   }
 
   void finish() {

@@ -328,7 +328,7 @@ Model refit_model(const Model& model, const StoredRows& rows) {
   } else {
     refitted.training.objective = optimum.value;
     refitted.training.head_decrement = optimum.decrement;
-    if (model.network.has_one_output() && !training.weights)
+    if (model.network.has_one_output() && !training.weights && !has_corners(training))
       refitted.curvature.sampling = sampling_of(refitted, view);
   }
   refitted.recommended.reset();  // it was for another model

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "ellice/core/error.hpp"
+#include "ellice/sets/set_choice.hpp"
 
 namespace ellice {
 
@@ -135,6 +136,7 @@ Ellipsoid Ellipsoid::at(double epsilon) const {
 }
 
 Ellipsoid last_layer_set(const Model& model, double epsilon) {
+  require_known_set(SetKind::last_layer, model);
   return {model.network.head(), model.curvature.hessian, epsilon};
 }
 

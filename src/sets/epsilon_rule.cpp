@@ -49,6 +49,7 @@ double for_accuracy(double loss, const Model& model, const SetChoice& set,
       "`epsilon: {}`: the accuracy of boundary models is measured for models with one logit, not "
       "for softmax models; give a number or a share of the objective, e.g. 5%",
       rule);
+  require_known_set(SetKind::last_layer, model);  // which they are sampled from
   const bool is_known = set.kind == SetKind::last_layer || set.kind == SetKind::true_set;
   require(is_known && !set.damping,
           "`epsilon: {}`: boundary models are sampled from the set last-layer with the objective's "
@@ -113,7 +114,8 @@ double EpsilonRule::from_minimum(const Model& model, const SetChoice& set,
       return for_accuracy(number / 100, model, set, context, text);
     case Kind::automatic:
       require(model.network.has_one_output() &&
-                  (!model.training.weights || has_recommendation(model, set)),
+                  ((!model.training.weights && !has_corners(model.training)) ||
+                   has_recommendation(model, set)),
               "`epsilon: auto`: {}", no_survival_reason(model, set));
       if (const std::optional<double> survival = asked_survival(model, set)) {
         return survival_epsilon(model, *survival, context.retraining);

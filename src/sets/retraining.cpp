@@ -74,6 +74,10 @@ std::string no_survival_reason(const Model& model, const SetChoice& set) {
     return "survival under retraining is not known for models whose rows have weights; give a "
            "number or a share of the objective, e.g. 5%";
   }
+  if (has_corners(model.training)) {
+    return "survival under retraining is not known for models with an l1 penalty; give a number or "
+           "a share of the objective, e.g. 5%";
+  }
   // To second order the true set is the last-layer set, and ε means the same in both.
   const bool is_known = set.kind == SetKind::last_layer || set.kind == SetKind::true_set;
   if (!is_known) {

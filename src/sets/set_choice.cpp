@@ -67,6 +67,7 @@ void validate_classes(const SetChoice& choice, const Model& model) {
 
 void validate(const SetChoice& choice, const Model& model) {
   validate_classes(choice, model);
+  require_known_set(choice.kind, model);
   if (choice.damping) {
     require(choice.kind != SetKind::isotropic,
             "the isotropic set has no damping: leave it out, or use the full set");
@@ -93,9 +94,18 @@ void validate(const SetChoice& choice, const Model& model) {
               "model {} of the ensemble has another schema: all must have the same target and "
               "features, with the same kinds and levels",
               k + 2);
+      require_known_set(choice.kind, member);
       if (choice.damping) validate_hessian(member, *choice.damping);
     }
   }
+}
+
+void require_known_set(SetKind kind, const Model& model) {
+  require(kind == SetKind::true_set || !has_corners(model.training),
+          "the model has an l1 penalty, so that its nearly as good models are no ellipsoid, not "
+          "even to second order: the set {} does not exist for it; use `set: true`, which needs "
+          "the training rows",
+          enum_name(kind));
 }
 
 const StoredRows& training_rows(const SetChoice& choice, const Model& model) {

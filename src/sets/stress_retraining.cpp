@@ -1,4 +1,5 @@
 #include "ellice/core/error.hpp"
+#include "model/head_objective.hpp"
 #include "sets/stress.hpp"
 #include "sets/stress_collection.hpp"
 #include "solver/newton.hpp"
@@ -12,6 +13,10 @@ constexpr std::uint64_t rows_stream = 0;
 constexpr std::uint64_t training_stream = 1;
 
 Network fit_linear(const LabelledRows& rows, const StressSource& source) {
+  if (source.penalty.l1.size() > 0) {
+    const HeadObjective cornered(rows, source.loss, 1, source.penalty);
+    return linear_network(cornered.minimize({}, "rows drawn with replacement").point);
+  }
   const Objective objective(rows, source.loss, source.penalty);
   const NewtonResult result =
       minimize_newton({.value = [&](VectorArg theta) { return objective.value(theta); },

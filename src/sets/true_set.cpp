@@ -50,6 +50,17 @@ TrueSet::Rows::Rows(RowMatrix given, std::vector<int> given_labels, Vector given
   Vector gradient;
   optimum = objective.derivatives(minimiser, gradient, hessian);
   hessian = with_gauge(std::move(hessian), outputs);
+  if (has_corners()) {
+    shift = needed_shift(hessian);
+    hessian.diagonal().array() += shift;
+    // What the least subgradient leaves.
+    for (Index j = 0; j < gradient.size(); ++j) {
+      const double l = objective.corners()(j);
+      const double pull =
+          minimiser(j) == 0 ? std::clamp(-gradient(j), -l, l) : std::copysign(l, minimiser(j));
+      gradient(j) += pull;
+    }
+  }
   factor = CholeskyFactor(hessian);  // otherwise the set has no end
   const double norm = factor.inverse_norm(gradient);
   decrement = norm * norm / 2;
@@ -234,10 +245,16 @@ WorstHead TrueSet::worst_from(const Vector& a, Iterate start) const {
   return result;
 }
 
+Matrix TrueSet::curvature(const WorstHead& worst) const {
+  return rows_->has_corners() ? cornered_curvature(rows_->cornered(), worst.stationary)
+                              : rows_->objective.hessian(worst.model);
+}
+
 WorstHead TrueSet::worst(VectorArg a_given, const WorstHead* nearby) const {
   require(a_given.size() == rows_->minimiser.size(), "a has {} entries, expected {}",
           a_given.size(), rows_->minimiser.size());
   const Vector a = a_given;
+  if (rows_->has_corners()) return cornered_worst(rows_->cornered(), a, epsilon_, nearby);
   // Written so that a bound that is not a number counts as loose.
   const auto is_tight = [&](const WorstHead& found, double share) {
     const double penalty = rows_->minimiser.dot(a) - found.attained;
@@ -265,6 +282,7 @@ double TrueSet::radius(VectorArg a_given, double threshold, const Vector* nearby
   const Vector a = a_given;
   const double margin = rows_->minimiser.dot(a) - threshold;
   if (margin <= 0) return 0;
+  if (rows_->has_corners()) return cornered_radius(rows_->cornered(), a, threshold, nearby);
   const Vector solved = rows_->factor.solve(a);
   const double tau = margin / a.dot(solved);
   if (!(tau > 0)) return 0;
@@ -316,7 +334,8 @@ void require_rows_of(const Model& model, const StoredRows& rows) {
       training.objective, objective);
 }
 
-void require_curvature_of(const Model& model, Matrix on_rows) {
+void require_curvature_of(const Model& model, Matrix on_rows, double shift) {
+  on_rows.diagonal().array() -= shift;
   on_rows.diagonal().array() += model.curvature.shift;
   const double difference = (on_rows - model.curvature.hessian).norm();
   require_input(difference <= 1e-9 * model.curvature.hessian.norm(),
@@ -335,7 +354,7 @@ TrueSet true_set(const Model& model, const StoredRows& rows, double epsilon) {
                  penalty_of(training), model.network.head(), epsilon, 1, rows.weights);
   const Index size = result.hessian().rows();
   const Matrix gauge = with_gauge(Matrix::Zero(size, size), outputs);
-  require_curvature_of(model, result.hessian() - gauge);
+  require_curvature_of(model, result.hessian() - gauge, result.shift());
   return result;
 }
 

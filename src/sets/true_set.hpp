@@ -7,6 +7,7 @@
 #include "ellice/model/model.hpp"
 #include "model/head_objective.hpp"
 #include "sets/head_set.hpp"
+#include "sets/true_corners.hpp"
 #include "solver/cholesky.hpp"
 
 namespace ellice {
@@ -15,7 +16,8 @@ namespace ellice {
 /// optimum, not its second-order picture (theory.md, Definition 4); of one output or of several
 /// classes (Result 32). L̂ is the objective of the given minimiser; were that a little above the
 /// true minimum, the set would be a little larger than it claims to be. Functionals aᵀθ add up to 0
-/// over the classes, as differences of their scores do. Cheap to copy.
+/// over the classes, as differences of their scores do. With an l1 penalty it has corners (Result
+/// 58), and functionals have an entry for the intercept. Cheap to copy.
 class TrueSet final : public HeadSet {
  public:
   /// Of features without the constant 1. Throws Error{argument} unless ε is above the rounding of
@@ -28,11 +30,11 @@ class TrueSet final : public HeadSet {
   [[nodiscard]] double epsilon() const override { return epsilon_; }
   /// Above the rounding of L and what the minimiser misses of the minimum.
   [[nodiscard]] double smallest_epsilon() const override;
-  /// At the centre, with the gauge term of several classes.
+  /// At the centre, with the gauge term of several classes; without what an l1 penalty adds.
   [[nodiscard]] const Matrix& hessian() const override { return rows_->hessian; }
-  [[nodiscard]] Matrix curvature(const WorstHead& worst) const override {
-    return rows_->objective.hessian(worst.model);
-  }
+  [[nodiscard]] Matrix curvature(const WorstHead& worst) const override;
+  /// What was added to its diagonal.
+  [[nodiscard]] double shift() const { return rows_->shift; }
   [[nodiscard]] double optimum() const { return rows_->optimum; }  // L̂
   [[nodiscard]] double level() const { return rows_->optimum + epsilon_; }
   [[nodiscard]] double objective(VectorArg theta) const { return rows_->objective.value(theta); }
@@ -62,11 +64,19 @@ class TrueSet final : public HeadSet {
     double optimum = 0;
     double decrement = 0;  // ½gᵀH⁻¹g at the minimiser
     double rounding = 0;   // of a difference of objectives
+    double shift = 0;      // of the Hessian, in directions that only corners hold
     double longest = 0;  // of the rows with their constant 1: by how much a head can change a score
     Matrix hessian;
     CholeskyFactor factor;
     /// What ε must be at least so that rounding is small against it.
     [[nodiscard]] double known_epsilon() const;
+    [[nodiscard]] bool has_corners() const { return objective.corners().size() > 0; }
+    [[nodiscard]] CorneredSet cornered() const {
+      return {.objective = &objective,
+              .minimiser = &minimiser,
+              .optimum = optimum,
+              .rounding = rounding};
+    }
   };
   TrueSet(std::shared_ptr<const Rows> rows, double epsilon);
 

@@ -48,7 +48,8 @@ class WholeObjective {
         objective_({.features = &features_,
                     .labels = &source.fitted->labels,
                     .weights = &source.fitted->weights},
-                   source.model->training.loss_kind, penalty_of(source.model->training)),
+                   source.model->training.loss_kind, source.model->network.outputs(),
+                   penalty_of(source.model->training)),
         hidden_(base - objective_.value(source.model->network.head())) {}
   WholeObjective(const WholeObjective&) = delete;
   WholeObjective& operator=(const WholeObjective&) = delete;
@@ -57,7 +58,7 @@ class WholeObjective {
 
  private:
   RowMatrix features_;
-  Objective objective_;
+  HeadObjective objective_;
   double hidden_;  // the penalty of the hidden layers
 };
 
@@ -148,7 +149,7 @@ void append_true_sets(const EvaluationSource& source, double base,
   RowMatrix features = model.network.row_features(source.fitted->encoded);
   LabelledRows view = labelled(*source.fitted);
   view.features = &features;
-  const Objective objective(view, loss, penalty);
+  const HeadObjective objective(view, loss, model.network.outputs(), penalty);
   const double given = objective.value(model.network.head());
   Network refitted = model.network;
   refit_head(refitted, labelled(*source.fitted), loss, penalty);

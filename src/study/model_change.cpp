@@ -169,7 +169,11 @@ ModelChange change_between(const Model& before, const Model& now, const StoredRo
   const MovedHead moved = moved_head(before, now);
   if (moved.theta) {
     change.move = *moved.theta - before.network.head();
-    change.distance = change.move->dot(before.curvature.hessian * *change.move) / 2;
+    if (has_corners(before.training)) {
+      change.without_distance = "the old model has an l1 penalty, whose set is no ellipsoid";
+    } else {
+      change.distance = change.move->dot(before.curvature.hessian * *change.move) / 2;
+    }
   } else {
     change.without_distance = moved.reason;
   }

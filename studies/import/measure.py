@@ -4,10 +4,12 @@
     studies/import/measure.py PROGRAM [--tables german,fico,diabetes] [--people 300] [--only NAME,…] [--verify 15]
 
 PROGRAM is the built command; needs numpy, pandas and scikit-learn, and for some lines statsmodels, skl2onnx and onnxruntime;
-what cannot be had is said and left out. Each model is fitted here, written as its tool writes it, imported, and asked for plans
+what cannot be had is said and left out (sklearn2pmml
+needs Java, and may need an older scikit-learn). Each model is fitted here, written as its tool writes it, imported, and asked for plans
 for the people with the lowest scores; every plan is then given to the original object's own predict, in its own precision.
 """
 import argparse
+import copy
 import json
 import math
 import os
@@ -21,7 +23,7 @@ import numpy as np
 import pandas as pd
 import sklearn
 from sklearn.compose import ColumnTransformer
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
@@ -31,6 +33,7 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = pathlib.Path(os.environ.get("ELLICE_DATA", PROJECT.parent / "shared" / "datasets"))
 TARGETS = {"german": "y", "fico": "PoorRiskPerformance", "diabetes": "Outcome"}
 BINS = 4
+TORCH_L2 = 0.002
 
 
 class Table:
@@ -66,8 +69,11 @@ class Table:
 class Case:
     """A fitted model, how it is imported, and what it says of rows."""
 
-    def __init__(self, accepts, score, files, options, schema=None, tool=""):
+    def __init__(self, accepts, score, files, options, schema=None, tool="", is_cornered=False, table=None):
         self.accepts, self.score, self.files, self.options, self.schema, self.tool = accepts, score, files, options, schema, tool
+        self.asked = ["--set", "true", "--data", "d.csv"] if is_cornered else ["--set", "last-layer"]
+        self.rows = ["--data", "d.csv"] if is_cornered else []
+        self.table = table  # where it is not the whole one
 
 
 def deployed(table, fit, encoder, l2, event="yes", **more):
@@ -98,7 +104,7 @@ def sklearn_case(table, fit, l2, scaler=StandardScaler, drop=None, **more):
     score = whole.decision_function if hasattr(fit, "decision_function") else lambda X: np.log(whole.predict_proba(X)[:, 1] / whole.predict_proba(X)[:, 0])
     document = deployed(table, whole[-1], whole[0], l2, **more)
     return Case(lambda X: whole.predict(X) == "yes", score, {"m.json": json.dumps(document)}, ["m.json", "--data", "d.csv"],
-                tool=f"scikit-learn {sklearn.__version__}")
+                tool=f"scikit-learn {sklearn.__version__}", is_cornered=more.get("l1", 0) > 0)
 
 
 def onnx_case(table, fit, l2, *options):
@@ -135,6 +141,73 @@ def statsmodels_case(table):
 
     return Case(lambda rows: probability(rows) >= 0.5, lambda rows: np.log(probability(rows) / (1 - probability(rows))), {"m.json": json.dumps(document)}, ["m.json"],
                 tool=f"statsmodels {statsmodels.__version__}")
+
+
+def torch_case(table):
+    """A network of torch with an output for each label over the numbers, as torch.onnx writes it; it decides in single precision."""
+    import torch
+    numbers = copy.copy(table)
+    numbers.X, numbers.categories = table.X[table.numbers], []
+    rows = torch.tensor(numbers.X.to_numpy(np.float32))
+    labels = torch.tensor((table.y == "yes").to_numpy(np.int64))
+
+    class Standardise(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", rows.mean(0))
+            self.register_buffer("scale", rows.std(0).clamp(min=1e-6))
+
+        def forward(self, x):
+            return (x - self.mean) / self.scale
+
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(Standardise(), torch.nn.Linear(rows.shape[1], 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=400, line_search_fn="strong_wolfe")
+
+    def loss():
+        optimizer.zero_grad()
+        value = torch.nn.functional.cross_entropy(model(rows), labels) + TORCH_L2 / 2 * sum((w**2).sum() for n, w in model.named_parameters() if n.endswith("weight"))
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    model.eval()
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "m.onnx"
+        torch.onnx.export(model, (rows[:4],), str(path), opset_version=18, dynamo=True, external_data=False, input_names=["input"],
+                          dynamic_shapes=({0: torch.export.Dim("batch")},), verbose=False)
+        content = path.read_bytes()
+
+    def outputs(X):
+        with torch.no_grad():
+            return model(torch.tensor(X[numbers.numbers].to_numpy(np.float32))).numpy()
+
+    return Case(lambda X: outputs(X).argmax(1) == 1, lambda X: np.subtract(*outputs(X).T[::-1]), {"m.onnx": content},
+                ["m.onnx", "--data", "d.csv", "--l2", str(TORCH_L2), "--event", "yes"], tool=f"torch {torch.__version__}", table=numbers)
+
+
+def pmml_case(table):
+    """What sklearn2pmml (which needs Java) writes of a fit without penalty, and the covariance of its coefficients."""
+    import sklearn2pmml
+    from sklearn2pmml.pipeline import PMMLPipeline
+    steps = [("numbers", "passthrough", table.numbers)] + ([("levels", OneHotEncoder(drop="first"), table.categories)] if table.categories else [])
+    fit = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12, max_iter=500)
+    whole = PMMLPipeline([("columns", ColumnTransformer(steps)), ("fit", fit)]).fit(table.X, table.y)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "m.pmml"
+        sklearn2pmml.sklearn2pmml(whole, str(path), with_repr=False)
+        text = path.read_text()
+    encoded = whole[0].transform(table.X)
+    Z = np.column_stack([np.asarray(encoded.todense() if hasattr(encoded, "todense") else encoded, float), np.ones(len(table.X))])
+    score = whole.decision_function(table.X)
+    p = 1 / (1 + np.exp(-score))
+    covariance = np.linalg.inv(Z.T @ (Z * (p * (1 - p))[:, None]))
+    levels = [f"{c}={level}" for c, known in zip(table.categories, whole[0].named_transformers_["levels"].categories_) for level in known[1:]] if table.categories else []
+    terms = table.numbers + levels + ["(Intercept)"]
+    likelihood = -np.log1p(np.exp(-np.where(table.y == "yes", 1, -1) * score)).sum()
+    return Case(lambda X: whole.predict(X) == "yes", whole.decision_function, {"m.pmml": text, "cov.csv": pd.DataFrame(covariance, terms, terms).to_csv()},
+                ["m.pmml", "--covariance", "cov.csv", "--rows", str(len(Z)), "--log-likelihood", repr(float(likelihood))],
+                tool=f"sklearn2pmml {sklearn2pmml.__version__}, scikit-learn {sklearn.__version__}")
 
 
 class Card:
@@ -203,9 +276,16 @@ def cases(table):
     yield "RidgeClassifier", lambda: sklearn_case(table, RidgeClassifier(), 1 / n, loss="squared")
     yield "MLPClassifier (16), early stopping", lambda: sklearn_case(
         table, MLPClassifier((16,), early_stopping=True, random_state=0, max_iter=300), 1e-4 / n)
+    yield "l1, C = 0.1", lambda: sklearn_case(table, LogisticRegression(l1_ratio=1, C=0.1, solver="saga", max_iter=5000), 0.0, l1=1 / (0.1 * n))
+    yield "elastic net, C = 1, dropped levels", lambda: sklearn_case(
+        table, LogisticRegression(l1_ratio=0.5, solver="saga", max_iter=5000), 0.5 / n, drop="first", l1=0.5 / n)
+    yield "SGDClassifier, elasticnet", lambda: sklearn_case(
+        table, SGDClassifier(loss="log_loss", penalty="elasticnet", alpha=0.001, random_state=0), 0.00085, l1=0.00015)
     yield "ONNX, LogisticRegression", lambda: onnx_case(table, LogisticRegression(max_iter=2000), 1 / n)
     yield "ONNX, RidgeClassifier", lambda: onnx_case(table, RidgeClassifier(), 1 / n, "--loss", "squared")
+    yield "ONNX, torch network of two outputs", lambda: torch_case(table)
     yield "statsmodels Logit, no rows", lambda: statsmodels_case(table)
+    yield "sklearn2pmml, no rows", lambda: pmml_case(table)
     yield "scorecard, CSV", lambda: Card(table).case("csv")
     yield "scorecard, PMML", lambda: Card(table).case("pmml")
 
@@ -221,7 +301,7 @@ class Trial:
         return done.stdout
 
     def measure(self, name, table_name, case, people, verified):
-        table = self.table
+        table = case.table or self.table
         for file, text in case.files.items():
             (self.folder / file).write_bytes(text if isinstance(text, bytes) else text.encode())
         (self.folder / "d.csv").write_text(table.csv())
@@ -233,13 +313,13 @@ class Trial:
             declined = declined[np.argsort(case.score(table.X.iloc[declined]), kind="stable")]
         declined = declined[:people]
         table.X.iloc[declined].to_csv(self.folder / "q.csv", index=False)
-        self.run("explain", "model.json", "q.csv", "--set", "last-layer", "--epsilon", "1%", "--format", "json", "-o", "a.json")
+        self.run("explain", "model.json", "q.csv", *case.asked, "--epsilon", "1%", "--format", "json", "-o", "a.json")
         results = json.loads((self.folder / "a.json").read_text())["results"]
         plans = pd.DataFrame([one["counterfactual"] for one in results if "counterfactual" in one], columns=list(table.X))
         accepted = int(case.accepts(plans).sum()) if len(plans) else 0
         table.X.iloc[declined[:verified]].to_csv(self.folder / "v.csv", index=False)
-        self.run("explain", "model.json", "v.csv", "--set", "last-layer", "--epsilon", "1%", "--format", "json", "-o", "v.json")
-        self.run("verify", "model.json", "v.json")
+        self.run("explain", "model.json", "v.csv", *case.asked, "--epsilon", "1%", "--format", "json", "-o", "v.json")
+        self.run("verify", "model.json", "v.json", *case.rows)
         excess = model.get("deployed", {}).get("excess", 0) / model["training"]["objective"]
         print(f"| {name} | {table_name} | {100 * excess:.2g} | {model.get('deployed', {}).get('margin', 0):.1g} | {len(declined)} | {len(plans)} | {accepted} | "
               f"{model['origin'].get('self_check', 0):.1g} | {case.tool} |", flush=True)

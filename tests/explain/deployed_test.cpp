@@ -51,11 +51,19 @@ struct Case {
   SetKind set;
 };
 
-const std::array<Case, 6> cases = {{
+const std::array<Case, 10> cases = {{
     {"logistic", {}, SetKind::true_set},
     {"dropped", {.levels = Foreign::Levels::without_first, .l2 = 0.002}, SetKind::true_set},
     {"unpenalised", {.l2 = 0, .steps = 400}, SetKind::true_set},
     {"weighted", {.scaled = false, .has_weights = true}, SetKind::true_set},
+    {"lasso", {.l2 = 0, .l1 = 0.01, .steps = 300}, SetKind::true_set},
+    {"lasso_dropped",
+     {.levels = Foreign::Levels::without_first, .l2 = 0, .l1 = 0.004, .has_weights = true},
+     SetKind::true_set},
+    {"elastic_net", {.l2 = 0.01, .l1 = 0.01}, SetKind::true_set},
+    {"lasso_of_squares",
+     {.loss = LossKind::squared, .scaled = false, .l2 = 0, .l1 = 0.02, .steps = 50},
+     SetKind::true_set},
     {"ridge", {.loss = LossKind::squared, .l2 = 0.05}, SetKind::last_layer},
     {"early",
      {.loss = LossKind::squared,
@@ -268,7 +276,6 @@ TEST(Deployed, WhatDoesNotFitIsRefused) {
   refused([](DeployedModel& m) { m.inputs.back().level = "perhaps"; }, {"perhaps", "level"});
   refused([](DeployedModel& m) { m.layers.clear(); }, {"no layers"});
   refused([](DeployedModel& m) { m.inputs.pop_back(); }, {"layers[0]", "columns"});
-  refused([](DeployedModel& m) { m.l1 = 0.1; }, {"l1", "curvature"});
   refused([](DeployedModel& m) { m.l2 = -1; }, {"l2"});
   refused([](DeployedModel& m) { m.penalize_bias = true; }, {"intercept"});
   refused([](DeployedModel& m) { m.event = "perhaps"; }, {"event", "perhaps"});

@@ -1,5 +1,5 @@
-// ONNX files that skl2onnx and the onnx package wrote (tests/model/onnx/make.py), against what
-// onnxruntime makes of them.
+// ONNX files that skl2onnx and the onnx package wrote (tests/model/onnx/make.py), and such of
+// torch.onnx (make_torch.py), against what onnxruntime makes of them.
 
 #include "ellice/model/onnx.hpp"
 
@@ -55,6 +55,36 @@ TEST(Onnx, ScoresAreThoseOfTheRuntime) {
       EXPECT_EQ(one.at("labels")[i].get<std::string>(), score > 0 ? "yes" : "no");
     }
     // Fitted by a program that minimises the same objective: little is left.
+    if (model.network.is_linear()) {
+      EXPECT_LT(model.deployed->excess, 1e-5) << name;
+    }
+  }
+}
+
+TEST(Onnx, FilesOfTorchScoreAsInTheRuntime) {
+  const Json expected = parse_json(read_file(folder() + "expected_torch.json"), "expected_torch");
+  ASSERT_EQ(expected.size(), 8U);
+  const Dataset data = rows(true);
+  for (const auto& [name, one] : expected.items()) {
+    const OnnxOptions options{.l2 = one.at("l2").get<double>(), .event = "yes"};
+    const Model model = model_of_onnx(read_file(folder() + name), name, data, options);
+    EXPECT_EQ(model.deployed->precision, Precision::float32);
+    EXPECT_LT(*model.origin->self_check, 1e-9) << name;
+    const bool has_two = name.starts_with("torch_softmax") || name.starts_with("torch_outputs");
+    EXPECT_EQ(model.deployed->sizes.size() > 0, has_two) << name;
+    Network network = model.network;
+    network.set_head(model.deployed->head);
+    const Vector scores = network.logits(model.encoder.encode(data.raw));
+    const auto& outputs = one.at("output");
+    ASSERT_EQ(outputs.size(), 40U);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const double score = scores(static_cast<Index>(i));
+      const auto output = outputs[i].get<double>();
+      const double theirs =
+          one.at("is_score").get<bool>() ? output : std::log(output / (1 - output));
+      EXPECT_NEAR(score, theirs, 1e-5 * (1 + std::abs(score))) << name << " row " << i;
+      EXPECT_LT(std::abs(score - theirs), 1e-6 + model.deployed->margin) << name;
+    }
     if (model.network.is_linear()) {
       EXPECT_LT(model.deployed->excess, 1e-5) << name;
     }

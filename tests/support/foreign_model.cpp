@@ -45,7 +45,8 @@ double Foreign::objective(const Vector& parameters) const {
     sum += weights(i) * loss;
   }
   const Index p = parameters.size() - 1;
-  return sum / weights.sum() + model.l2 / 2 * parameters.head(p).squaredNorm();
+  return sum / weights.sum() + model.l2 / 2 * parameters.head(p).squaredNorm() +
+         model.l1 * parameters.head(p).lpNorm<1>();
 }
 
 Vector Foreign::gradient(const Vector& parameters) const {
@@ -81,6 +82,7 @@ Foreign fit_foreign(const Dataset& data, const ForeignOptions& options) {
   DeployedModel& model = result.model;
   model.loss = options.loss;
   model.l2 = options.l2;
+  model.l1 = options.l1;
   model.precision = options.precision;
   model.tool = "test";
   if (options.has_weights) model.weights = {.column = "weight"};
@@ -119,8 +121,15 @@ Foreign fit_foreign(const Dataset& data, const ForeignOptions& options) {
   for (int k = 0; k < options.steps; ++k) {
     const Vector slope = result.gradient(parameters);
     const double before = result.objective(parameters);
-    while (result.objective(parameters - step * slope) > before) step /= 2;
-    parameters -= step * slope;
+    const auto moved = [&] {
+      Vector next = parameters - step * slope;
+      // What the l1 penalty takes from each weight.
+      for (Index i = 0; i < p; ++i)
+        next(i) = std::copysign(std::max(std::abs(next(i)) - step * model.l1, 0.0), next(i));
+      return next;
+    };
+    while (result.objective(moved()) > before && step > 1e-12) step /= 2;
+    if (step > 1e-12) parameters = moved();
     step *= 1.5;
   }
   model.layers = {

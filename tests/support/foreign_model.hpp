@@ -8,8 +8,9 @@
 
 namespace ellice::testing_support {
 
-/// A program of its own that fits logistic and ridge regressions: inputs scaled to [0, 1] or not
-/// at all, levels by indicators, plain sums in the order of the rows, descent that stops early.
+/// A program of its own that fits logistic and ridge regressions, with an l1 penalty or without:
+/// inputs scaled to [0, 1] or not at all, levels by indicators, plain sums in the order of the
+/// rows, descent that stops early.
 struct Foreign {
   enum class Levels { all, without_first };
   DeployedModel model = {};  // what it hands over
@@ -19,7 +20,7 @@ struct Foreign {
 
   /// Its objective, with a free intercept in the last place.
   [[nodiscard]] double objective(const Vector& parameters) const;
-  [[nodiscard]] Vector gradient(const Vector& parameters) const;
+  [[nodiscard]] Vector gradient(const Vector& parameters) const;  // without the l1 penalty
   [[nodiscard]] Vector parameters() const;
   /// Its inputs for a row in original units.
   [[nodiscard]] Vector inputs_of(const Schema& schema, const RawRow& row) const;
@@ -30,6 +31,7 @@ struct ForeignOptions {
   Foreign::Levels levels = Foreign::Levels::all;
   bool scaled = true;
   double l2 = 0.01;
+  double l1 = 0;
   int steps = 200;  // of descent
   bool has_weights = false;
   Precision precision = Precision::float64;

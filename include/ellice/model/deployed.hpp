@@ -29,7 +29,9 @@ struct DeployedInput {
 struct DeployedModel {
   std::string source = "model";            // for messages
   std::vector<DeployedInput> inputs = {};  // at most one per number or level
-  std::vector<Layer> layers = {};          // over the inputs; one: a linear model. One output
+  /// Over the inputs; one: a linear model. The last one has one output, the score, or two, of which
+  /// the second speaks for the event and the larger one decides.
+  std::vector<Layer> layers = {};
   std::string event = {};  // the label that a large score speaks for; empty: the favourable one
   double threshold = 0;    // of the score, from which on the event is predicted
   LossKind loss = LossKind::logistic;  // squared: regression on ±1, as RidgeClassifier
@@ -37,8 +39,10 @@ struct DeployedModel {
   /// scikit-learn's LogisticRegression 1/(C·Σ weights), of RidgeClassifier and MLPClassifier
   /// alpha/Σ weights.
   double l2 = 0;
-  std::vector<double> penalties = {};        // instead, of linear models: λ of each input
-  double l1 = 0;                             // refused unless 0: the set has no curvature then
+  std::vector<double> penalties = {};  // instead, of linear models: λ of each input
+  /// Of linear models: l of l·Σ|w| beside these, of scikit-learn's LogisticRegression l1_ratio/(C·Σ
+  /// weights). The set of nearly as good models is then the true one alone (theory.md, Result 58).
+  double l1 = 0;
   bool penalize_bias = false;                // of networks alone
   std::optional<RowWeights> weights = {};    // those of the rows, as Dataset::weights holds them
   Precision precision = Precision::float64;  // in which it decides

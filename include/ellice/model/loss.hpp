@@ -29,11 +29,14 @@ struct EnumNames<LossKind> {
 }
 
 /// What is added to the mean loss: (l2/2)·Σⱼ dⱼ·θⱼ², the bias included unless penalize_bias is
-/// false.
+/// false, and Σⱼ lⱼ·|θⱼ| without the bias.
 struct Penalty {
   double l2 = 1e-3;
   bool penalize_bias = true;
   Vector factors = {};  // dⱼ ≥ 0 of each column, of linear models; none: all 1. The bias has 1
+  /// lⱼ ≥ 0 of each column, of linear models with one score and a free bias; none: all 0. What is
+  /// smooth leaves them out (Objective); HeadObjective knows them.
+  Vector l1 = {};
 
   /// l2·d of the parameters [w; b] of each output, one after the other; 0 for a free bias. Throws
   /// Error{argument} unless l2 ≥ 0 and there is a factor ≥ 0 for each column, or none at all.

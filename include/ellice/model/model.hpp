@@ -49,9 +49,10 @@ struct TrainingRecord {
   double l2 = 0;
   bool penalize_bias = true;
   Vector penalty_factors = {};             // see Penalty
+  Vector l1 = {};                          // see Penalty
   std::optional<RowWeights> weights = {};  // none: all rows weigh the same
   double loss = 0;                         // (weighted) mean, without the penalty
-  double objective = 0;                    // loss + (l2/2)·‖θ‖²
+  double objective = 0;                    // loss + (l2/2)·‖θ‖², and what an l1 penalty adds
   double head_decrement = 0;               // ½gᵀH⁻¹g of the head: 0 at its optimum
   std::uint64_t seed = 0;
   std::string data_sha256 = {};
@@ -61,7 +62,14 @@ struct TrainingRecord {
 [[nodiscard]] inline Penalty penalty_of(const TrainingRecord& training) {
   return {.l2 = training.l2,
           .penalize_bias = training.penalize_bias,
-          .factors = training.penalty_factors};
+          .factors = training.penalty_factors,
+          .l1 = training.l1};
+}
+
+/// Whether the objective has corners: sets of nearly as good models are then no ellipsoids, not
+/// even nearly (docs/theory.md, Result 58).
+[[nodiscard]] inline bool has_corners(const TrainingRecord& training) {
+  return training.l1.size() > 0;
 }
 
 /// One estimate of the error that a linear model's parameters have from their sample of rows.
@@ -99,7 +107,7 @@ struct Curvature {
   Matrix hessian = {};  // of the objective in the head's parameters, the shift included
   double shift = 0;     // what was added to the diagonal beyond the objective's own l2
   std::optional<GaussNewton> full = {};   // of networks: all parameters
-  std::optional<Sampling> sampling = {};  // of linear models with one logit, without weights
+  std::optional<Sampling> sampling = {};  // of linear models with one logit, without weights or l1
 };
 
 /// The rows that a model was fitted on, for sets of models that need them.
@@ -140,6 +148,9 @@ struct Deployed {
   double margin = 0;     // what rounding may do to scores of rows like those of the training
   Vector offsets = {};   // of columns, in original units, the largest that is taken from a value
   double constant = 0;   // sizes of all terms of a score that do not depend on the row
+  /// Of a program that compares two outputs, each rounded by itself: what both have together of the
+  /// head's sizes, by parameter. None: the score is one output.
+  Vector sizes = {};
 };
 
 /// What a score means: at `score` points the odds of the favourable answer are `odds` to one, and

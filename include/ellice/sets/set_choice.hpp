@@ -64,9 +64,14 @@ struct SetChoice {
 /// Throws Error{argument} for a choice that this model does not allow, saying what to do: full
 /// without hidden layers or without stored curvature, members without ensemble or of another
 /// schema, a damping that is not positive, or that makes H indefinite, the true set without
-/// training rows; a model with many classes without a contest, or with another set than last-layer,
-/// and a contest for a model with one logit.
+/// training rows, another set than the true one for a model with an l1 penalty; a model with many
+/// classes without a contest, or with another set than last-layer, and a contest for a model with
+/// one logit.
 void validate(const SetChoice& choice, const Model& model);
+
+/// Throws Error{argument} for another set than the true one of a model with an l1 penalty, whose
+/// objective has corners (theory.md, Result 58).
+void require_known_set(SetKind kind, const Model& model);
 
 /// The training rows that a true set is about: those of the choice, else the model file's. Throws
 /// Error{argument} where there are none.

@@ -11,6 +11,7 @@ export interface Deployed {
   margin: number;
   offsets: number[];
   constant: number;
+  sizes: number[] | null; // of two outputs, each rounded by itself: of both together, for each entry of head
 }
 
 const OURS = 2 ** -53;
@@ -42,7 +43,8 @@ export function decide(model: Model, deployed: Deployed, encoded: number[]): Dec
     const isCurved = layer.activation === 'tanh' || layer.activation === 'sigmoid';
     const next = layer.weights.map((row, k) => {
       const bias = layer.bias[k]!, weights = row.map(Math.abs);
-      const size = 8 + (l === 0 ? deployed.constant : Math.abs(bias)) + weights.reduce((sum, w, i) => sum + w * (sizes[i]! + errors[i]!), 0);
+      const rounded = layer === head && deployed.sizes !== null ? deployed.sizes : [...weights, Math.abs(bias)];
+      const size = 8 + (l === 0 ? deployed.constant : rounded.at(-1)!) + weights.reduce((sum, _, i) => sum + rounded[i]! * (sizes[i]! + errors[i]!), 0);
       const error = weights.reduce((sum, w, i) => sum + w * errors[i]!, lost(row.length, deployed.unit) * size);
       return { value: act(layer, dot(row, values, bias)), error: error + (isCurved ? 16 * deployed.unit : 0) };
     });

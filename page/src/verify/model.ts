@@ -193,15 +193,16 @@ function beyondUs(file: Json): string | null {
 
 function readDeployed(file: Json): Deployed | null {
   if (file.deployed === undefined) return null;
-  const { head, excess, precision, threshold, margin, offsets, constant } = file.deployed;
+  const { head, excess, precision, threshold, margin, offsets, constant, sizes = null } = file.deployed;
   need(precision === 'float32' || precision === 'float64', 'deployed.precision must be float32 or float64');
   const last = (file.network.layers as Layer[]).at(-1)!;
   need(last.bias.length === 1 && head.length === last.weights[0]!.length + 1, 'deployed.head has another length than the head');
   need(offsets.length === file.encoder.columns.length, 'deployed.offsets needs a number for each column');
-  need([...head, ...offsets, excess, threshold, margin, constant].every(Number.isFinite) && margin >= 0 && excess >= 0,
+  need(sizes === null || sizes.length === head.length, 'deployed.sizes has another length than the head');
+  need([...head, ...offsets, ...(sizes ?? []), excess, threshold, margin, constant].every(Number.isFinite) && margin >= 0 && excess >= 0,
     'deployed needs finite numbers');
   need(file.decision.threshold - threshold >= margin, 'decision.threshold is not above that of `deployed` by its margin');
-  return { head, excess, unit: precision === 'float32' ? 2 ** -24 : 2 ** -53, threshold, margin, offsets, constant };
+  return { head, excess, unit: precision === 'float32' ? 2 ** -24 : 2 ** -53, threshold, margin, offsets, constant, sizes };
 }
 
 export function readModel(text: string): Model {
