@@ -148,15 +148,16 @@ def test_batches_outlive_what_made_them(model, people):
 
 
 MEMORY = """
-import resource, sys
-import numpy as np, pyarrow as pa
+import pathlib, sys
+import pyarrow as pa
 import ellice_recourse as el
 
 explainer = el.Explainer(el.load(sys.argv[1]), epsilon="1%", threads=1, progress=False)
 people = pa.ipc.open_file(sys.argv[2]).read_all()
 batches = pa.RecordBatchReader.from_batches(people.schema, (b for _ in range(int(sys.argv[3])) for b in people.to_batches()))
 rows = sum(batch.num_rows for batch in pa.RecordBatchReader.from_stream(explainer.stream(batches, rows=2000)))
-print(rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+(peak,) = (line for line in pathlib.Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+print(rows, int(peak.split()[1]) / 1024)
 """
 
 

@@ -22,7 +22,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-struct Table {
+struct ScannedTable {
   std::vector<Row> rows = {};           // the header first
   std::vector<std::size_t> lines = {};  // on which each begins
 };
@@ -38,9 +38,9 @@ CsvScanner::Read pieces_of(std::string text, std::size_t piece) {
       };
 }
 
-Table scan(const std::string& text, std::size_t buffer_size, std::size_t piece) {
+ScannedTable scan(const std::string& text, std::size_t buffer_size, std::size_t piece) {
   CsvScanner scanner("table.csv", pieces_of(text, piece), buffer_size);
-  Table result{{scanner.header()}, {1}};
+  ScannedTable result{{scanner.header()}, {1}};
   std::span<const std::string_view> cells;
   while (scanner.next(cells)) {
     result.rows.emplace_back(cells.begin(), cells.end());
@@ -60,9 +60,9 @@ std::string error_of(const std::string& text) {
 }
 
 /// The grammar one character at a time; knows nothing of errors. Trailing empty lines are dropped.
-Table oracle(const std::string& text) {
+ScannedTable oracle(const std::string& text) {
   enum class At { cell_start, plain, quoted, quote_in_quoted };
-  Table table;
+  ScannedTable table;
   Row row;
   std::string cell;
   At at = At::cell_start;
@@ -168,10 +168,10 @@ TEST(CsvScanner, AgreesWithAStateMachineOnRandomTablesAndBuffers) {
     const Generated generated = random_table(random.split(1));
     const std::string body =
         generated.text.starts_with("\xef\xbb\xbf") ? generated.text.substr(3) : generated.text;
-    const Table expected = oracle(body);
+    const ScannedTable expected = oracle(body);
     const std::size_t buffer = 4 + random.below(80);
     const std::size_t piece = 1 + random.below(90);
-    const Table found = scan(generated.text, buffer, piece);
+    const ScannedTable found = scan(generated.text, buffer, piece);
     ASSERT_EQ(found.rows, expected.rows) << "seed " << seed << ":\n" << generated.text;
     ASSERT_EQ(found.lines, expected.lines) << "seed " << seed << ":\n" << generated.text;
     // And with what was written, except that a last empty line of one column cannot be told from
@@ -188,14 +188,14 @@ TEST(CsvScanner, GivesTheSameRowsForEveryBufferSize) {
   const std::string text =
       "\xef\xbb\xbfname,\"a "
       "\"\"b\"\"\",c\r\n1,\"x,\r\n\"\"y\"\"\",\r\n\"\",-2.5,\"\xc3\xa9\"\r\n,,\"\"\"\"\r\n\r\n";
-  const Table expected{{{"name", "a \"b\"", "c"},
-                        {"1", "x,\r\n\"y\"", ""},
-                        {"", "-2.5", "\xc3\xa9"},
-                        {"", "", "\""}},
-                       {1, 2, 4, 5}};
+  const ScannedTable expected{{{"name", "a \"b\"", "c"},
+                               {"1", "x,\r\n\"y\"", ""},
+                               {"", "-2.5", "\xc3\xa9"},
+                               {"", "", "\""}},
+                              {1, 2, 4, 5}};
   for (std::size_t buffer = 4; buffer < 100; ++buffer) {
     for (std::size_t piece = 1; piece < 20; ++piece) {
-      const Table found = scan(text, buffer, piece);
+      const ScannedTable found = scan(text, buffer, piece);
       ASSERT_EQ(found.rows, expected.rows) << buffer << ", " << piece;
       ASSERT_EQ(found.lines, expected.lines) << buffer << ", " << piece;
     }
@@ -203,7 +203,7 @@ TEST(CsvScanner, GivesTheSameRowsForEveryBufferSize) {
 }
 
 TEST(CsvScanner, TakesAnEmptyLineOfAOneColumnTableAsAnEmptyCell) {
-  const Table found = scan("x\n1\n\n\n2\n\"\"\n\n", 8, 3);
+  const ScannedTable found = scan("x\n1\n\n\n2\n\"\"\n\n", 8, 3);
   EXPECT_EQ(found.rows, (std::vector<Row>{{"x"}, {"1"}, {""}, {""}, {"2"}, {""}}));
   EXPECT_EQ(found.lines, (std::vector<std::size_t>{1, 2, 3, 4, 5, 6}));
 }
@@ -505,7 +505,8 @@ TEST(CsvCell, IsReadBackAsItself) {
   Random random(5);
   for (int i = 0; i < 5000; ++i) {
     const Row row = {random_cell(random), random_cell(random)};
-    const Table found = scan("a,b\n" + csv_cell(row[0]) + "," + csv_cell(row[1]) + "\n", 16, 16);
+    const ScannedTable found =
+        scan("a,b\n" + csv_cell(row[0]) + "," + csv_cell(row[1]) + "\n", 16, 16);
     ASSERT_EQ(found.rows.back(), row);
   }
 }

@@ -252,7 +252,7 @@ TEST(Dataset, TakesNumbersAsItReadsTheirTexts) {
     }
   };
   for (const char* missing : {"error", "median", "level"}) {
-    for (const char* values : {"[]", "[\"-9\", \"inf\"]", "[\"-9.0\", \"1\"]"}) {
+    for (const char* values : {"[]", "[\"-9\", \"inf\"]", "[\"-9.0\", \"-99\"]"}) {
       Schema schema = parse_schema(R"(
 target: {column: y, favourable: yes}
 features:
