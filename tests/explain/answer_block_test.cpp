@@ -20,7 +20,7 @@ std::shared_ptr<const Model> trained(const TrainingOptions& options = {}) {
   return std::make_shared<const Model>(train(lending(), {}, options).model);
 }
 
-std::vector<Query> applicants(std::size_t count) {
+std::vector<Query> sample(std::size_t count) {
   const Dataset data = lending_dataset(100, 4);
   std::vector<Query> queries;
   for (Index i = 0; i < static_cast<Index>(count); ++i)
@@ -61,25 +61,25 @@ std::size_t expect_given_back(const ExplainRequest& request, const std::vector<Q
 
 TEST(AnswerBlock, GivesBackWhatItTook) {
   const auto model = trained();
-  const std::vector<Query> some = applicants(40);
+  const std::vector<Query> some = sample(40);
   const auto rows = std::make_shared<const TrainingRows>(training_rows_of(lending(), *model));
   EXPECT_GE(expect_given_back({.model = model, .epsilon = "1%"}, some), 35U);
   EXPECT_GE(expect_given_back({.model = model, .epsilon = "1%", .reasons = false}, some), 35U);
   EXPECT_GE(expect_given_back({.model = model, .epsilon = "0", .declined = true}, some), 5U);
   expect_given_back({.model = model, .epsilon = "1%", .display = true}, some);
   expect_given_back({.model = model, .epsilon = "1%", .rows = rows, .retrain = {.fresh_rows = 50}},
-                    applicants(5));
+                    sample(5));
   expect_given_back({.model = model, .epsilon = "1%", .set = SetKind::true_set, .rows = rows},
-                    applicants(4));
+                    sample(4));
   ExplainRequest request{.model = model, .epsilon = "1%"};
   request.options.exact.plans = 3;
   expect_given_back(request, some);
   request.options.exact.plans = 1;
   request.options.exact.trade_off = true;
-  expect_given_back(request, applicants(8));
+  expect_given_back(request, sample(8));
   request.options.exact.trade_off = false;
   request.method = "gradient";
-  expect_given_back(request, applicants(8));
+  expect_given_back(request, sample(8));
 }
 
 TEST(AnswerBlock, GivesBackPeopleWithoutAPlan) {
@@ -88,18 +88,18 @@ TEST(AnswerBlock, GivesBackPeopleWithoutAPlan) {
   for (const Feature& feature : model->schema().features)
     if (feature.name != "income") request.constraints.features[feature.name].locked = true;
   request.constraints.features["income"].max = 1;
-  const std::size_t plain = expect_given_back(request, applicants(20));
+  const std::size_t plain = expect_given_back(request, sample(20));
   EXPECT_LT(plain, 20U);
 }
 
 TEST(AnswerBlock, GivesBackEnsemblesAndNetworks) {
   const auto model = trained();
   const auto other = trained({.l2 = 0.1});
-  expect_given_back({.model = model, .epsilon = "1%", .ensemble = {other}}, applicants(8));
+  expect_given_back({.model = model, .epsilon = "1%", .ensemble = {other}}, sample(8));
   TrainingOptions options{.model = NetworkKind::mlp};
   options.network = {.hidden = {4}, .learning_rate = 0.02, .epochs = 30};
   const auto network = trained(options);
-  expect_given_back({.model = network, .epsilon = "1%"}, applicants(6));
+  expect_given_back({.model = network, .epsilon = "1%"}, sample(6));
 }
 
 TEST(AnswerBlock, TakesOrderFromTheTable) {
