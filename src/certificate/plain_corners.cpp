@@ -97,11 +97,13 @@ LongVector lowest_of_picture(const CorneredPicture& picture,
 long double expected_gain(const LongVector& gradient, const LongVector& from, const LongVector& to,
                           const std::vector<long double>& corners) {
   long double result = -gradient.dot(to - from);
+  long double size = gradient.cwiseProduct(to - from).cwiseAbs().sum();
   for (std::size_t j = 0; j < corners.size(); ++j) {
     const auto at = static_cast<Index>(j);
     result += corners[j] * (std::abs(from(at)) - std::abs(to(at)));
+    size += corners[j] * (std::abs(from(at)) + std::abs(to(at)));
   }
-  return result;
+  return result > 1e-17L * size ? result : 0;
 }
 
 }  // namespace ellice

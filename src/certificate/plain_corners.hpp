@@ -25,7 +25,8 @@ struct CorneredPicture {
 [[nodiscard]] PlainObjective::LongVector lowest_of_picture(const CorneredPicture& picture,
                                                            const std::vector<long double>& corners);
 
-/// By how much L falls to first order from one model to another, corners included.
+/// By how much L falls to first order from one model to another, corners included; 0 where that is
+/// a difference of rounding, so that only the curvature on the way tells.
 [[nodiscard]] long double expected_gain(const PlainObjective::LongVector& gradient,
                                         const PlainObjective::LongVector& from,
                                         const PlainObjective::LongVector& to,

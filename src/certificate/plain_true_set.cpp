@@ -104,7 +104,10 @@ PlainTrueSet::Cheapest PlainTrueSet::cornered_cheapest(const LongVector& c, long
     const LongVector next = lowest_of_picture(
         {.curvature = curvature, .gradient = value.gradient, .at = theta, .score = c},
         objective_->corners());
-    const long double gain = expected_gain(value.gradient, theta, next, objective_->corners());
+    const LongVector way = next - theta;
+    const long double gain =
+        std::max(expected_gain(value.gradient, theta, next, objective_->corners()),
+                 way.dot(curvature * way));
     if (!(gain > 1e-36L * scale)) break;
     if (gain > slow * before) {
       if (is_own && gain <= 1e-17L * scale) break;

@@ -197,7 +197,7 @@ double HeadObjective::suboptimality(VectorArg theta, const Vector& residual,
 }
 
 double HeadObjective::cornered_suboptimality(VectorArg theta, const Vector& slopes,
-                                             const Matrix& hessian, double level) const {
+                                             const Matrix* hessian, double level) const {
   constexpr double negligible = 1e-15;  // of the level
   const Vector curvature = penalty_.diagonal(features_->cols());
   Vector rest = slopes;  // what no subgradient of the corners takes away
@@ -217,8 +217,8 @@ double HeadObjective::cornered_suboptimality(VectorArg theta, const Vector& slop
     }
   }
   bounded += share * level;
-  if (bounded <= negligible * level) return spent + bounded;
-  const Eigen::LLT<Matrix> factor(hessian);
+  if (bounded <= negligible * level || hessian == nullptr) return spent + bounded;
+  const Eigen::LLT<Matrix> factor(*hessian);
   const Vector pivots = factor.matrixLLT().diagonal();
   // A direction that only the corners hold has no curvature to go by.
   const bool is_definite =

@@ -55,10 +55,10 @@ class HeadObjective {
   /// known.
   [[nodiscard]] double suboptimality(VectorArg theta, const Vector& residual,
                                      const Eigen::LLT<Matrix>& hessian) const;
-  /// The same with corners, for F on {L ≤ level}: `slopes` and H are those of F without its corners
-  /// at θ, that of the bias being 0 (Result 58).
+  /// The same with corners, for F on {L ≤ level}: `slopes` and H, which may be missing, are those
+  /// of F without its corners at θ, that of the bias being 0 (Result 58).
   [[nodiscard]] double cornered_suboptimality(VectorArg theta, const Vector& slopes,
-                                              const Matrix& hessian, double level) const;
+                                              const Matrix* hessian, double level) const;
   /// What rounding may do to a difference L(θ) − L(θ̂) of models near θ̂: a score of p terms is
   /// wrong by p units of their sizes at most, the loss by that times its slope, and a sum by its
   /// depth; twice that, since models nearby may have larger scores.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include "core/infinity.hpp"
 #include "core/stop.hpp"
@@ -16,8 +18,10 @@ namespace {
 
 constexpr int most_pictures = 40;
 constexpr int most_levels = 40;
+// A step must close the gap to that share, or the next one gets a Hessian of its own.
+constexpr double enough_closed = 0.1;
 // Of the penalty, or of the radius: bounds that near are one.
-constexpr double closed_gap = 1e-11;
+constexpr double closed_gap = 1e-10;
 // A head that misses the level by more is taken back into the set before the next picture.
 constexpr double far_outside = 2;
 // No step changes a score by more: beyond that the second-order picture of the losses is
@@ -37,9 +41,11 @@ class CornerSearch {
   }
 
   [[nodiscard]] WorstHead worst(double epsilon, const WorstHead* nearby) const {
-    const bool has_start = nearby != nullptr && nearby->stationary.size() > 0;
-    Iterate at = look(has_start ? nearby->stationary : center());
-    if (at.excess > far_outside * epsilon) at = look(pulled(at, epsilon));
+    const bool has_start = nearby != nullptr && nearby->curvature != nullptr;
+    const auto hessian = std::make_shared<const Matrix>(
+        has_start ? nearby->curvature->reconstructedMatrix() : *set_->hessian);
+    Iterate at = look(has_start ? nearby->stationary : center(), hessian);
+    if (at.excess > far_outside * epsilon) at = look(pulled(at, epsilon), hessian);
     double score = a_->dot(at.theta);
     if (!has_start) {
       const Eigen::LLT<Matrix> factor(held_hessian(at));
@@ -53,10 +59,8 @@ class CornerSearch {
     int idle = 0;  // steps that closed little of it
     for (result.iterations = 0; result.iterations < most_pictures; ++result.iterations) {
       check_stop();
-      Picture picture(*this, at);
-      Vector next = picture.at_level(score, epsilon);
-      next = shortened(at.theta, next);
-      Iterate there = look(next);
+      const Vector next = shortened(at.theta, Picture(*this, at).at_level(score, epsilon));
+      Iterate there = look(next, at.hessian);
       const Vector inside = pulled(there, epsilon);
       const double attained = a_->dot(inside);
       const Bound bound = bound_at(there, set_->optimum + epsilon);
@@ -77,16 +81,26 @@ class CornerSearch {
       const double penalty = a_->dot(center()) - result.attained;
       // Rounding has the last word: near the end no step closes more of the gap.
       idle = gap < before / 2 || gap > 1e-6 * penalty ? 0 : idle + 1;
-      if (gap <= closed_gap * penalty || idle == 3) break;
-      at = there.excess > far_outside * epsilon ? look(inside) : std::move(there);
+      const double known = std::max(closed_gap, 2 * set_->rounding / epsilon);
+      if (gap <= known * penalty || idle == 3) break;
+      if (there.excess > far_outside * epsilon) {
+        at = look(inside);
+      } else if (!(gap <= enough_closed * before)) {
+        at = look(next);
+      } else {
+        at = std::move(there);
+      }
       score = a_->dot(at.theta);
     }
+    result.curvature = std::make_shared<const Eigen::LLT<Matrix>>(held_hessian(at));
     return result;
   }
 
   [[nodiscard]] double radius(double threshold, const Vector* nearby) const {
-    Iterate at = look(onto(nearby != nullptr ? *nearby : center(), threshold));
+    Iterate at = look(onto(nearby != nullptr ? *nearby : center(), threshold),
+                      std::make_shared<const Matrix>(*set_->hessian));
     double proved = 0;
+    double gap = infinity;
     int idle = 0;  // steps that proved no more
     for (int step = 0; step < most_pictures; ++step) {
       check_stop();
@@ -97,15 +111,17 @@ class CornerSearch {
         proved = std::max(proved, at.excess + std::min(lost, 0.0) - set_->rounding);
       }
       idle = proved > before || proved == 0 ? 0 : idle + 1;
-      if (at.excess - proved <= closed_gap * at.excess + 2 * set_->rounding || idle == 3) break;
+      const double last_gap = std::exchange(gap, at.excess - proved);
+      if (gap <= closed_gap * at.excess + 2 * set_->rounding || idle == 3) break;
+      if (!at.is_own && !(gap <= enough_closed * last_gap)) at = look(at.theta);
       const Vector next = Picture(*this, at).at_score(threshold);
       double length = 1;
-      Iterate there = look(next);
+      Iterate there = look(next, at.hessian);
       // What a last step gains is below the rounding of L, and what it proves is not.
       const double enough = at.excess + set_->rounding;
       while (!(there.excess < enough) && length > shortest_picture_step) {
         length /= 2;
-        there = look(at.theta + length * (next - at.theta));
+        there = look(at.theta + length * (next - at.theta), at.hessian);
       }
       if (!(there.excess < enough)) break;
       at = std::move(there);
@@ -118,20 +134,31 @@ class CornerSearch {
     Vector theta = {};
     double excess = 0;  // L(θ) − L̂
     Vector gradient = {};
-    Matrix hessian = {};
+    std::shared_ptr<const Matrix> hessian = {};
+    bool is_own = false;  // the Hessian is that of θ, not of a head nearby
   };
 
   [[nodiscard]] const Vector& center() const { return *set_->minimiser; }
 
+  /// With a Hessian of its own.
   [[nodiscard]] Iterate look(Vector theta) const {
-    Iterate result{.theta = std::move(theta)};
+    Iterate result{.theta = std::move(theta), .is_own = true};
+    auto hessian = std::make_shared<Matrix>();
     result.excess =
-        set_->objective->derivatives(result.theta, result.gradient, result.hessian) - set_->optimum;
+        set_->objective->derivatives(result.theta, result.gradient, *hessian) - set_->optimum;
+    result.hessian = std::move(hessian);
+    return result;
+  }
+
+  /// With that of a head nearby: it costs many gradients (as TrueSet::newton).
+  [[nodiscard]] Iterate look(Vector theta, std::shared_ptr<const Matrix> hessian) const {
+    Iterate result{.theta = std::move(theta), .hessian = std::move(hessian)};
+    result.excess = set_->objective->gradient(result.theta, result.gradient) - set_->optimum;
     return result;
   }
 
   [[nodiscard]] static Matrix held_hessian(const Iterate& at) {
-    Matrix result = at.hessian;
+    Matrix result = *at.hessian;
     result.diagonal().array() += held_by_corners * result.diagonal().maxCoeff();
     return result;
   }
@@ -220,7 +247,8 @@ class CornerSearch {
     Bound result{.tau = -at.gradient(last_) / (*a_)(last_)};
     if (!(result.tau > 0)) return result;
     const Vector tilted = at.gradient + result.tau * *a_;
-    result.missed = set_->objective->cornered_suboptimality(at.theta, tilted, at.hessian, level);
+    result.missed = set_->objective->cornered_suboptimality(
+        at.theta, tilted, at.is_own ? at.hessian.get() : nullptr, level);
     return result;
   }
 

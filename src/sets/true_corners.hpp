@@ -12,7 +12,8 @@ struct CorneredSet {
   const HeadObjective* objective = nullptr;
   const Vector* minimiser = nullptr;
   double optimum = 0;
-  double rounding = 0;  // of a difference of objectives
+  double rounding = 0;              // of a difference of objectives
+  const Matrix* hessian = nullptr;  // at the minimiser
 };
 
 /// As TrueSet::worst(); the last entry of a, that of the intercept, is not 0.

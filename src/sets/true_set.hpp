@@ -75,7 +75,8 @@ class TrueSet final : public HeadSet {
       return {.objective = &objective,
               .minimiser = &minimiser,
               .optimum = optimum,
-              .rounding = rounding};
+              .rounding = rounding,
+              .hessian = &hessian};
     }
   };
   TrueSet(std::shared_ptr<const Rows> rows, double epsilon);
