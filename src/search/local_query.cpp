@@ -1,14 +1,17 @@
 #include "search/local_query.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
+#include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/random.hpp"
 #include "search/rounding.hpp"
 #include "search/tolerances.hpp"
 #include "solver/augmented_descent.hpp"
+#include "solver/boxed_quadratic.hpp"
 
 namespace ellice {
 
@@ -17,9 +20,19 @@ namespace {
 // Relative width at which the bisection for the largest κ ends: 1e-3 in ε.
 constexpr double radius_tolerance = 5e-4;
 constexpr std::size_t wide_rows = 4;
-// Points from which the largest κ is looked for; a local search may end on a lower hill.
+// Points from which the largest κ is looked for by searches, which may end on a lower hill. Climbs
+// are cheap enough for all.
 constexpr std::size_t wide_points = 8;
 constexpr int most_widenings = 40;
+// Steps of a climb to a local maximum of κ, what one must bring as a share of κ, how often less may
+// come, and the damping of its steps, which grows where they fail and shrinks where they do not.
+// Climbs that begin with long steps and with short ones end on other hills.
+constexpr int most_climbs = 60;
+constexpr double climb_gain = 1e-7;
+constexpr int idle_climbs = 3;
+constexpr std::array<double, 3> first_dampings = {1e-2, 1, 1e2};
+constexpr double least_damping = 1e-8;
+constexpr double most_damping = 1e8;
 // Rounds in which a κ that is so much larger gives the starts, while they gain that much.
 constexpr int most_rounds = 6;
 constexpr double round_growth = 1.03;
@@ -125,7 +138,9 @@ void LocalQuery::solve(Piece& piece, const Vector& start, std::vector<Candidate>
         0.5 * (inside - piece.problem.query).cwiseAbs2().dot(piece.problem.weights);
     found.push_back({.point = std::move(inside), .box = piece.box, .objective = objective});
   }
-  const SequentialQuadraticResult result = piece.solver->solve(constraints_, start);
+  double cheapest = infinity;
+  for (const Candidate& known : found) cheapest = std::min(cheapest, known.objective);
+  const SequentialQuadraticResult result = piece.solver->solve(constraints_, start, cheapest);
   if (!result.found) return;
   found.push_back(
       {.point = piece.solver->point(), .box = piece.box, .objective = result.objective});
@@ -225,16 +240,81 @@ std::vector<LocalQuery::Widest> LocalQuery::starts_at(double kappa) {
   for (const Candidate& found : known.found) offer(*found.box, found.point);
   std::stable_sort(pool.begin(), pool.end(),
                    [](const Widest& a, const Widest& b) { return a.kappa > b.kappa; });
-  pool.resize(std::min(pool.size(), wide_points));
   return pool;
 }
 
 void LocalQuery::widen_from(std::vector<Widest> pool, double kappa, std::optional<Widest>& best) {
+  std::size_t place = 0;
+  bool has_climbed = false;
   for (Widest& here : pool) {
-    if (here.kappa < 0 || (best && best->kappa >= kappa)) continue;
-    widen_locally(here, kappa);
+    if (here.kappa < 0 || (best && best->kappa >= kappa)) break;
+    if (climb_radius(here, kappa)) {
+      has_climbed = true;
+    } else if (place++ < wide_points) {
+      widen_locally(here, kappa);
+    } else {
+      continue;
+    }
     if (!best || here.kappa > best->kappa) best = std::move(here);
   }
+  // Climbs end at kinks that searches for a larger κ go around.
+  if (has_climbed) widen_locally(*best, kappa);
+}
+
+bool LocalQuery::climb_radius(Widest& widest, double kappa) {
+  if (constraints_.count() != 1) return false;
+  const Widest start = widest;
+  for (const double damping : first_dampings) {
+    Widest here = start;
+    if (!climb_radius(here, kappa, damping)) return false;
+    if (here.kappa > widest.kappa) widest = std::move(here);
+    if (widest.kappa >= kappa) break;
+  }
+  return true;
+}
+
+bool LocalQuery::climb_radius(Widest& widest, double kappa, double damping) {
+  // κ(x) = (f − t)/s grows where f − κ·s does at the present κ, a concave function in every region
+  // of a relu network: maximise its second-order picture on the box, again and again, as
+  // Dinkelbach's iteration does (theory.md, Result 8).
+  const Box& box = *widest.candidate.box;
+  Vector& x = widest.candidate.point;
+  BoxedQuadratic quadratic(x.size(), 1);
+  quadratic.normals.setZero();
+  quadratic.constants.setZero();
+  const Vector once = Vector::Ones(1);
+  Vector values(1);
+  Matrix gradients(x.size(), 1);
+  Vector trial;
+  int idle = 0;
+  for (int k = 0; k < most_climbs && idle < idle_climbs && widest.kappa < kappa; ++k) {
+    check_stop();
+    constraints_.set_radius(widest.kappa, 0);
+    constraints_.gradients(x, values, gradients);
+    if (!gradients.allFinite()) return true;
+    if (!constraints_.curvature_root(once, quadratic.root)) return k > 0;
+    quadratic.linear = -gradients.col(0);
+    quadratic.lower = box.lower - x;
+    quadratic.upper = box.upper - x;
+    double gain = 0;
+    while (damping <= most_damping && !(gain > 0)) {
+      quadratic.diagonal = damping * *context_.weights;
+      quadratic.solve();
+      trial = (x + quadratic.step()).cwiseMax(box.lower).cwiseMin(box.upper);
+      const double radius = largest_radius(*function_, context_.problem->threshold, trial);
+      gain = radius - widest.kappa;
+      if (gain > 0) {
+        x.swap(trial);
+        widest.kappa = radius;
+        damping = std::max(damping / 4, least_damping);
+      } else {
+        damping *= 8;
+      }
+    }
+    if (!(gain > 0)) return true;
+    idle = gain > climb_gain * widest.kappa ? 0 : idle + 1;
+  }
+  return true;
 }
 
 void LocalQuery::widen_locally(Widest& widest, double kappa) {
