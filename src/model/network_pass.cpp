@@ -26,8 +26,18 @@ double NetworkPass::forward(VectorArg x) {
   const std::vector<Layer>& layers = network_->layers;
   for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
     Vector& a = inputs_[l + 1];
-    a = layers[l].bias;
-    add_product(*network_, l, inputs_[l], a);
+    if (l > 0 && network_->groups.empty() && a.size() % row_lanes == 0) {
+      // Where units below are off, their columns are left out.
+      sum_.clear();
+      for (Index j = 0; j < inputs_[l].size(); ++j)
+        sum_.add(layers[l].weights.col(j).data(), inputs_[l](j));
+      a.setZero();
+      sum_.add_to(a.data(), a.size());
+      a += layers[l].bias;
+    } else {
+      a = layers[l].bias;
+      add_product(*network_, l, inputs_[l], a);
+    }
     activate(layers[l].activation, a);
     for (Index i = 0; i < a.size(); ++i) {
       slopes_[l](i) = activation_slope(layers[l].activation, a(i));

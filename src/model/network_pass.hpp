@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/row_sum.hpp"
 #include "ellice/core/types.hpp"
 #include "ellice/model/network.hpp"
 
@@ -61,6 +62,7 @@ class NetworkPass {
   std::vector<Vector> returned_;  // W_{l+1}ᵀδ_{l+1}: the adjoint of a_l
   std::vector<Vector> tangents_;  // of z_l along v
   std::vector<Vector> tangent_inputs_;
+  RowSum sum_;
   std::vector<Matrix> jacobians_;  // of a_l in x
 };
 

@@ -87,6 +87,10 @@ class LocalQuery {
   /// The starts for κ and what is found from them, those with the largest κ of their own first.
   [[nodiscard]] std::vector<Widest> starts_at(double kappa);
   void widen_from(std::vector<Widest> pool, double kappa, std::optional<Widest>& best);
+  /// Climbs to a local maximum of κ, at most to `kappa`, several times; false where the function
+  /// has no curvature to climb with, or several parts.
+  [[nodiscard]] bool climb_radius(Widest& widest, double kappa);
+  [[nodiscard]] bool climb_radius(Widest& widest, double kappa, double damping);
   /// Moves to a point that is robust at κ, if one is found near by.
   [[nodiscard]] bool widen(Widest& widest, double kappa);
   /// As far as that goes, at most to κ.

@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/row_sum.hpp"
 #include "model/block_product.hpp"
 #include "model/network_pass.hpp"
 #include "sets/uncertainty_set.hpp"
@@ -17,6 +18,7 @@ struct PartShape {
   /// (relu leaves about half of the features at 0) are several times faster than triangular solves
   /// of this size.
   Matrix whitening = {};
+  Matrix padded_whitening = {};  // the same, columns with zeros up to whole blocks
 
   [[nodiscard]] bool same_space() const { return part.stretch.size() == 0; }
 };
@@ -28,7 +30,8 @@ class PartFunction {
       : shape_(&shape),
         pass_(shape.part.model->network),
         features_(Vector::Ones(shape.part.picture->parameters())),
-        whitened_(features_.size()) {}
+        whitened_(features_.size()),
+        padded_(padded(features_.size())) {}
 
   /// Leaves h̃ in features_, and L⁻¹h̃ or the worst head.
   RobustScore score(VectorArg x) {
@@ -101,14 +104,12 @@ class PartFunction {
 
   /// ‖L⁻¹h̃‖.
   double whiten() {
-    const Matrix& whitening = shape_->whitening;
-    const Index p = whitened_.size();
-    whitened_.setZero();
-    for (Index j = 0; j < p - 1; ++j) {
-      if (features_(j) == 0) continue;
-      whitened_.tail(p - j) += features_(j) * whitening.col(j).tail(p - j);
-    }
-    whitened_(p - 1) += whitening(p - 1, p - 1);
+    sum_.clear();
+    for (Index j = 0; j < features_.size(); ++j)
+      sum_.add(shape_->padded_whitening.col(j).data(), features_(j));
+    padded_.setZero();
+    sum_.add_to(padded_.data(), padded_.size());
+    whitened_ = padded_.head(whitened_.size());
     return whitened_.norm();
   }
 
@@ -145,7 +146,9 @@ class PartFunction {
   Vector moved_;
   Vector features_;  // h̃
   Vector whitened_;  // closed forms: L⁻¹h̃
-  Vector solved_;    // (H⁻¹h̃)_w
+  Vector padded_;    // the same with zeros up to a whole block
+  RowSum sum_;
+  Vector solved_;  // (H⁻¹h̃)_w
   double spread_ = 0;
   std::optional<WorstHead> worst_;
   Vector along_;
@@ -191,6 +194,8 @@ class QuestionSet final : public UncertaintySet {
         const Index p = part.picture->parameters();
         shape.whitening.setIdentity(p, p);
         part.picture->factor().whiten(shape.whitening);
+        shape.padded_whitening.setZero(padded(p), p);
+        shape.padded_whitening.topRows(p) = shape.whitening;
       }
       shapes_.push_back(std::move(shape));
     }

@@ -1,7 +1,6 @@
 #include "sets/linear_regions.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace ellice {
 
@@ -10,22 +9,6 @@ namespace {
 constexpr std::size_t most_regions = 64;
 constexpr std::size_t most_shares = 16;  // of a layer
 constexpr Index bits = 64;
-
-/// Four blocks at a time stay in registers while the rows pass by.
-template <std::size_t blocks>
-void add_blocks(const std::vector<const double*>& rows, const std::vector<double>& factors,
-                Index first, double* sum) {
-  constexpr auto lane_count = static_cast<std::size_t>(row_lanes);
-  std::array<RowLanes, blocks> parts;
-  for (std::size_t b = 0; b < blocks; ++b) parts[b] = RowLanesMap(sum + first + b * lane_count);
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    const double* row = rows[k] + first;
-    for (std::size_t b = 0; b < blocks; ++b)
-      parts[b] += factors[k] * RowLanesMap(row + b * lane_count);
-  }
-  for (std::size_t b = 0; b < blocks; ++b)
-    Eigen::Map<RowLanes>(sum + first + b * lane_count) = parts[b];
-}
 
 /// The place of a pattern among those that are remembered, from word `from` on; else their number.
 template <class Entries>
@@ -49,13 +32,6 @@ auto& entry_to_write(Entries& entries, std::size_t most, std::size_t& next) {
 }
 
 }  // namespace
-
-void RowSum::add_to(double* sum, Index width) const {
-  Index first = 0;
-  for (; first + 4 * row_lanes <= width; first += 4 * row_lanes)
-    add_blocks<4>(rows_, factors_, first, sum);
-  for (; first < width; first += row_lanes) add_blocks<1>(rows_, factors_, first, sum);
-}
 
 LinearRegions::LinearRegions(const Network& network, const RowMatrix& vectors)
     : network_(&network), vectors_(&vectors), maps_(network.layers.size()) {

@@ -3,38 +3,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/row_sum.hpp"
 #include "ellice/core/types.hpp"
 #include "model/network_pass.hpp"
 
 namespace ellice {
-
-/// Rows of numbers are padded with zeros to whole blocks of this many.
-inline constexpr Index row_lanes = 8;
-using RowLanes = Eigen::Array<double, row_lanes, 1>;
-using RowLanesMap = Eigen::Map<const RowLanes>;
-[[nodiscard]] inline Index padded(Index size) {
-  return (size + row_lanes - 1) / row_lanes * row_lanes;
-}
-
-/// Rows to be added up, each with a factor. Keeps its storage.
-class RowSum {
- public:
-  void clear() {
-    rows_.clear();
-    factors_.clear();
-  }
-  void add(const double* row, double factor) {
-    if (factor == 0) return;
-    rows_.push_back(row);
-    factors_.push_back(factor);
-  }
-  /// sum += Σ factor·row, `width` numbers each, whole blocks.
-  void add_to(double* sum, Index width) const;
-
- private:
-  std::vector<const double*> rows_;
-  std::vector<double> factors_;
-};
 
 /// The linear images UᵀJ(x) of a network's parameter gradient, for a network whose activations are
 /// relu or the identity. While no unit switches, the derivatives δ_l of the logit stay and a_l is

@@ -19,8 +19,46 @@ Linearised::Excess Linearised::excess(double m) const {
   return result;
 }
 
+namespace {
+
+/// The first number m whose product with the slope exceeds the price, as rounded.
+double first_above(double price, double slope) {
+  double m = price / slope;
+  while (!(m * slope > price)) m = std::nextafter(m, infinity);
+  while (std::nextafter(m, 0.0) * slope > price) m = std::nextafter(m, 0.0);
+  return m;
+}
+
+}  // namespace
+
+// With absolute costs alone the minimiser jumps where m·|∇gᵢ| passes a price, and stays put
+// between: the jump that reaches the threshold is looked for among them, those near the guess
+// first.
+std::optional<double> Linearised::jump(double guess) const {
+  double low = 0;
+  double high = infinity;
+  for (Index round = 0;; ++round) {
+    const double middle = high == infinity ? 8 * std::max(low, guess) : std::sqrt(low * high);
+    const double aim = round < 4 ? guess : middle;
+    double next = infinity;
+    for (Index i = 0; i < cost_.c.size(); ++i) {
+      const double slope = std::abs(state_.gradient[i]);
+      const double at = cost_.c[i] / slope;
+      if (!(at < 1e300)) continue;
+      if (!(at >= low * (1 - 1e-15) && at <= high) || std::abs(at - aim) >= std::abs(next - aim))
+        continue;
+      const double exact = first_above(cost_.c[i], slope);
+      if (exact > low && exact < high) next = exact;
+    }
+    if (next == infinity) break;
+    (excess(next).value < 0 ? low : high) = next;
+  }
+  return high < infinity ? std::optional(high) : std::nullopt;
+}
+
 std::optional<double> Linearised::multiplier(double guess) const {
   if (excess(0).value >= 0) return 0.0;
+  if (cost_.d.maxCoeff() == 0) return jump(guess > 0 && std::isfinite(guess) ? guess : 1);
   double low = 0;
   double high = infinity;
   double m = guess > 0 && std::isfinite(guess) ? guess : 1;

@@ -108,6 +108,8 @@ class Linearised {
     bool saturated = true;  // no larger m changes it
   };
   [[nodiscard]] Excess excess(double m) const;
+  /// multiplier() where d = 0.
+  [[nodiscard]] std::optional<double> jump(double guess) const;
 
   const BoxCost& cost_;
   const RobustLogit::State& state_;

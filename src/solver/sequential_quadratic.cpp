@@ -24,6 +24,11 @@ constexpr double sufficient_decrease = 1e-5;
 constexpr double penalty_factor = 1.5;
 constexpr double largest_penalty = 1e8;
 
+// From this step on a search whose distance is this many steps above the cutoff is given up. Steps
+// shrink at kinks, along which searches creep to their end.
+constexpr int judged_steps = 4;
+constexpr double far_steps = 8;
+
 void validate(const NearestPoint& problem) {
   const Index d = problem.query.size();
   require(problem.lower.size() == d && problem.upper.size() == d && problem.weights.size() == d,
@@ -50,7 +55,7 @@ class SequentialQuadratic::Search {
         gradients_(best_.size(), constraints),
         multipliers_(constraints) {}
 
-  SequentialQuadraticResult run(SmoothConstraints& constraints, VectorArg start);
+  SequentialQuadraticResult run(SmoothConstraints& constraints, VectorArg start, double cutoff);
   [[nodiscard]] const Vector& best() const { return best_; }
 
  private:
@@ -229,7 +234,7 @@ bool SequentialQuadratic::Search::line_search(SmoothConstraints& constraints) {
 }
 
 SequentialQuadraticResult SequentialQuadratic::Search::run(SmoothConstraints& constraints,
-                                                           VectorArg start) {
+                                                           VectorArg start, double cutoff) {
   result_ = {};
   radius_ = options_.radius;
   x_ = start.cwiseMax(problem_->lower).cwiseMin(problem_->upper);
@@ -252,6 +257,8 @@ SequentialQuadraticResult SequentialQuadratic::Search::run(SmoothConstraints& co
       }
       break;
     }
+    const double within_reach = distance - far_steps * std::min(radius_, result_.residual);
+    if (result_.iterations >= judged_steps && within_reach > std::sqrt(2 * cutoff)) break;
     scale_ = std::min(1.0, radius_ / result_.residual);
     if (!line_search(constraints)) break;
   }
@@ -269,8 +276,8 @@ SequentialQuadratic::SequentialQuadratic(const NearestPoint& problem, Index cons
 SequentialQuadratic::~SequentialQuadratic() = default;
 
 SequentialQuadraticResult SequentialQuadratic::solve(SmoothConstraints& constraints,
-                                                     VectorArg start) {
-  return search_->run(constraints, start);
+                                                     VectorArg start, double cutoff) {
+  return search_->run(constraints, start, cutoff);
 }
 
 const Vector& SequentialQuadratic::point() const {

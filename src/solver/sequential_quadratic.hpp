@@ -3,6 +3,7 @@
 // The nearest point of a box that satisfies smooth, not necessarily concave constraints, found
 // locally.
 
+#include <limits>
 #include <memory>
 
 #include "ellice/core/fields.hpp"
@@ -86,7 +87,10 @@ class SequentialQuadratic {
   SequentialQuadratic(const SequentialQuadratic&) = delete;
   SequentialQuadratic& operator=(const SequentialQuadratic&) = delete;
 
-  SequentialQuadraticResult solve(SmoothConstraints& constraints, VectorArg start);
+  /// Where points that cost more than `cutoff` are of no use: given up once its steps are so short
+  /// that several more of them do not get there.
+  SequentialQuadraticResult solve(SmoothConstraints& constraints, VectorArg start,
+                                  double cutoff = std::numeric_limits<double>::infinity());
   /// The best feasible point of the last solve, if it found one.
   [[nodiscard]] const Vector& point() const;
 

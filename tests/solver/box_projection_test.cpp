@@ -7,8 +7,10 @@
 #include <thread>
 
 #include "core/infinity.hpp"
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
 #include "solver/allocation_count.hpp"
+#include "solver/box_cost.hpp"
 #include "solver/box_problems.hpp"
 #include "solver/cone_projection.hpp"
 #include "solver/robust_problems.hpp"
@@ -16,6 +18,54 @@
 
 namespace ellice {
 namespace {
+
+/// The dual of an absolute cost with one linear constraint, by all its corners.
+double best_dual_bound(const BoxCost& cost, const RobustLogit::State& state, double threshold) {
+  double best = 0;
+  for (Index j = 0; j < cost.c.size(); ++j) {
+    const double m = cost.c[j] / std::abs(state.gradient[j]);
+    long double sum = -static_cast<long double>(m) * (state.value - threshold);
+    for (Index i = 0; i < cost.c.size(); ++i) {
+      const auto paid = [&](double x) {
+        return cost.c[i] * std::abs(static_cast<long double>(x) - cost.query[i]) -
+               static_cast<long double>(m) * state.gradient[i] * (x - state.x[i]);
+      };
+      sum += std::min({paid(cost.lower[i]), paid(cost.upper[i]), paid(cost.query[i])});
+    }
+    best = std::max(best, static_cast<double>(sum));
+  }
+  return best;
+}
+
+TEST(Linearised, AbsoluteCostsHaveTheirBestMultiplierAtAJump) {
+  int above = 0;
+  for (const std::uint64_t seed : testing_support::seeds(0, 200)) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const Index d = 1 + static_cast<Index>(random.below(20));
+    BoxCost cost;
+    cost.d = Vector::Zero(d);
+    cost.c = random.normal_vector(d).cwiseAbs().array() + 0.1;
+    cost.center = cost.query = random.normal_vector(d);
+    cost.lower = cost.query.array() - 2;
+    cost.upper = cost.query.array() + 2;
+    RobustLogit::State state;
+    state.x = cost.query;
+    state.gradient = random.normal_vector(d);
+    state.scale = 1;
+    const double reach = 2 * state.gradient.cwiseAbs().sum();
+    const double threshold = 1.2 * reach * random.uniform();
+    const Linearised linearised(cost, state, threshold);
+    for (const double guess : {0.0, 1e-6, 1.0, 1e6}) {
+      EXPECT_EQ(linearised.multiplier(guess).has_value(), threshold <= reach);
+      if (threshold > reach) continue;
+      const double expected = best_dual_bound(cost, state, threshold);
+      EXPECT_NEAR(linearised.best_bound(guess).value, expected, 1e-12 * (1 + expected));
+    }
+    above += threshold > reach;
+  }
+  EXPECT_GT(above, 5);
+}
 
 using box_problems::Kind;
 using box_problems::random_problem;

@@ -233,6 +233,35 @@ TEST(SequentialQuadratic, StopsAtTheFirstFeasiblePointWhenAsked) {
   EXPECT_LT(b.evaluations, a.evaluations);
 }
 
+TEST(SequentialQuadratic, GivesUpWhereTheCutoffIsOutOfReachAndElseEndsAsEver) {
+  int spared = 0;
+  for (const std::uint64_t seed : testing_support::seeds(0, 100)) {
+    SCOPED_TRACE(seed);
+    Hills hills(seed);
+    Random random(seed);
+    const NearestPoint problem{.query = random.normal_vector(2),
+                               .lower = Vector::Constant(2, -4),
+                               .upper = Vector::Constant(2, 4),
+                               .weights = Vector::Ones(2)};
+    const Vector start = 2 * random.normal_vector(2);
+    SequentialQuadratic solver(problem, 1);
+    const SequentialQuadraticResult full = solver.solve(hills, start);
+    if (!full.found) continue;
+    const Vector point = solver.point();
+    // One that this very search stays below does not stop it.
+    const SequentialQuadraticResult same = solver.solve(hills, start, 100);
+    EXPECT_EQ(same.evaluations, full.evaluations);
+    EXPECT_EQ(solver.point(), point);
+    const SequentialQuadraticResult less = solver.solve(hills, start, 0.1 * full.objective);
+    EXPECT_LE(less.evaluations, full.evaluations);
+    if (less.found) {
+      EXPECT_GE(less.objective, full.objective);
+    }
+    spared += full.evaluations - less.evaluations;
+  }
+  EXPECT_GT(spared, 100);
+}
+
 TEST(SequentialQuadratic, DoesNotAllocateAfterItIsMade) {
   if (!allocation_count()) GTEST_SKIP() << "skipped: allocations are not counted here";
   Hills hills(7);
