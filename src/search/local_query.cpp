@@ -138,8 +138,11 @@ void LocalQuery::solve(Piece& piece, const Vector& start, std::vector<Candidate>
         0.5 * (inside - piece.problem.query).cwiseAbs2().dot(piece.problem.weights);
     found.push_back({.point = std::move(inside), .box = piece.box, .objective = objective});
   }
+  // Where certificates refuse what is robust to first order, dearer points count as well.
   double cheapest = infinity;
-  for (const Candidate& known : found) cheapest = std::min(cheapest, known.objective);
+  if (!is_first_order(context_.problem->set.kind)) {
+    for (const Candidate& known : found) cheapest = std::min(cheapest, known.objective);
+  }
   const SequentialQuadraticResult result = piece.solver->solve(constraints_, start, cheapest);
   if (!result.found) return;
   found.push_back(
