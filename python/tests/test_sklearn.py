@@ -172,9 +172,9 @@ def test_the_least_objective_with_an_l1_penalty_is_that_of_scikit_learn(people):
     fit, encoded = pipeline[-1], pipeline[0].transform(x)
     margin = np.where(y == "good", 1, -1) * (encoded @ fit.coef_[0] + fit.intercept_[0])
     objective = np.log1p(np.exp(-margin)).mean() + np.abs(fit.coef_).sum() / (0.1 * len(x))
-    file = el.from_sklearn(pipeline, x, y).to_dict()
-    assert file["training"]["objective"] == pytest.approx(objective, abs=1e-8)
-    assert file["training"]["objective"] <= objective + 1e-15
+    model = el.from_sklearn(pipeline, x, y)
+    assert model.objective == pytest.approx(objective, abs=1e-8)
+    assert model.objective <= objective + 1e-15
 
 
 NUMBERS = ["income", "debt"]
