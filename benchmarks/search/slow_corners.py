@@ -211,7 +211,9 @@ def main():
     heads = "".join(f" ms per person ({k}) | proved + certified ({k}) |" for k in range(1, len(programs) + 1))
     print(f"| corner |{heads} cheaper, dearer, lost | goal |\n|{'---|' * (2 * len(programs) + 3)}", flush=True)
     with tempfile.TemporaryDirectory() as temporary:
-        bench = Bench(programs, pathlib.Path(options.keep or temporary), options.runs)
+        folder = pathlib.Path(options.keep or temporary).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        bench = Bench(programs, folder, options.runs)
         for corner in CORNERS:
             if not options.names or any(name in corner.name for name in options.names):
                 print(bench.line(corner), flush=True)

@@ -17,6 +17,8 @@ constexpr long double known_share = 0.5e-10L;
 // Of ε: how far above the minimum the model may be.
 constexpr long double allowed_above = 0.02L;
 
+// Of an ellipsoid that touches the set: what rounding may do to it.
+constexpr long double touching_rounding = 1e-9L;
 // Of the largest curvature: that of parameters which stay at 0 while a worst model moves.
 constexpr long double fixed_curvature = 1e4L;
 
@@ -91,6 +93,25 @@ Cone TrueModels::cone_at(const LongVector& model, const LongVector& c, const Lon
   }
   return {std::make_shared<const EliminatedHessian>(epsilon / own * curvature), model + tau * image,
           lift};
+}
+
+std::optional<Cone> TrueModels::cone_inside(const LongVector& model, double epsilon) const {
+  if (!objective().has_one_logit() || !objective().corners().empty()) return std::nullopt;
+  const PlainObjective::Value here = objective().evaluate(model);
+  const long double room = 2 * (objective().optimum() + epsilon - here.objective);
+  const Eigen::LDLT<LongMatrix> factor(objective().hessian(model));
+  if (!is_definite(factor) || !(room >= 0)) return std::nullopt;
+  const LongMatrix inverse = factor.solve(LongMatrix::Identity(model.size(), model.size()));
+  const LongVector step = inverse * here.gradient;
+  const LongMatrix above =
+      objective().curvature_above(model, model - step, inverse, here.gradient.dot(step) + room);
+  const Eigen::LDLT<LongMatrix> smaller(above);
+  if (!is_definite(smaller)) return std::nullopt;
+  const LongVector shift = smaller.solve(here.gradient);
+  const long double square = (1 - touching_rounding) * (here.gradient.dot(shift) + room);
+  if (!(square > 0)) return std::nullopt;
+  return Cone(std::make_shared<const EliminatedHessian>(2 * epsilon / square * above),
+              model - shift, LongMatrix::Identity(model.size(), model.size()));
 }
 
 CostBounds TrueModels::least_cost(const CostQuestion& question, const Vector& start) const {

@@ -2,6 +2,7 @@
 
 // What the audit asks of {θ : L(θ) ≤ L̂ + ε} beyond one point, with the verifier's own objective.
 
+#include <optional>
 #include <vector>
 
 #include "audit/audit_bounds.hpp"
@@ -20,6 +21,10 @@ class TrueModels : public PlainTrueSet {
   /// As least_cost() of ellipsoids, for one logit and a region without rules; `start` is a point
   /// to begin with.
   [[nodiscard]] CostBounds least_cost(const CostQuestion& question, const Vector& start) const;
+
+  /// An ellipsoid inside the set, at this ε, that touches its border at a worst model (theory.md,
+  /// Result 73): what its models prove, models of the set do. Nothing for many classes or corners.
+  [[nodiscard]] std::optional<Cone> cone_inside(const LongVector& model, double epsilon) const;
 
   /// As find_reach() of ellipsoids, for one logit.
   [[nodiscard]] Reach find_reach(double threshold, const Region& region, double near) const;

@@ -19,6 +19,17 @@ namespace {
 constexpr double gap_tolerance = 1e-8;
 // Certified rows keep this share of the terms of their score from the threshold.
 constexpr double certified_margin = 1e-12;
+// Parts for which models are searched for over all training rows, where others do not suffice.
+constexpr int most_asked = 200;
+
+/// By the half-space of one of the models.
+bool is_ruled_out(const audit::CostQuestion& question,
+                  const std::vector<audit::LongVector>& models) {
+  return std::any_of(models.begin(), models.end(), [&](audit::LongVector plane) {
+    plane(plane.size() - 1) -= question.threshold;
+    return audit::half_space_cost(plane, question.region->box, *question.cost) >= question.enough;
+  });
+}
 
 bool has_levels(const Feature& feature) {
   return feature.kind == FeatureKind::categorical || feature.kind == FeatureKind::binary;
@@ -143,8 +154,17 @@ audit::Enumerated Auditor::enumerate(const Row& row, const audit::RowConstraints
                                      const ProofEffort& effort) const {
   // What has failed already needs no proof, and absurd numbers would make it long.
   if (!result.failures.empty()) return audit::Enumerated::open;
-  const WorstThere worst = worst_at(row, result);
+  WorstThere worst = worst_at(row, result);
   const double needed = effort.threshold.value_or(worst.needed);
+  // Models of an ellipsoid inside the true set belong to it: they prove, and refute nothing.
+  std::vector<audit::Cone> inside;
+  if (true_models_ && !asked_.set.contest) {
+    std::optional<audit::Cone> touching =
+        true_models_->cone_inside(worst.models.front(), result.epsilon);
+    if (touching) inside.push_back(std::move(*touching));
+  }
+  const std::vector<audit::Cone>* of_true_set = inside.empty() ? nullptr : &inside;
+  const std::vector<audit::Cone>* bounding = true_models_ ? of_true_set : &cones(result);
   audit::EnumerationQuestion question{.rows = {.constraints = &constraints,
                                                .encoder = &model_->encoder,
                                                .cost = asked_.cost,
@@ -152,26 +172,37 @@ audit::Enumerated Auditor::enumerate(const Row& row, const audit::RowConstraints
                                                .threshold = needed,
                                                .claimed = claimed},
                                       .models = worst.models,
-                                      .cones = true_models_ ? nullptr : &cones(result),
+                                      .cones = bounding,
                                       .epsilon = result.epsilon,
                                       .most_points = effort.most_points};
   if (effort.threshold) question.rows.cost = {};  // any will do where no row is to be left
   if (asked_.plans_differ) question.rows.not_all = row.not_all;
   if (row.log != nullptr && row.log->is_object() && row.log->contains(effort.key))
     question.log = &row.log->at(effort.key);
+  int asked = 0;  // of the true set itself
   return audit::enumerate(
       question,
       [&](const audit::Region& region, const audit::ColumnCost& cost, double enough) {
         const Vector start = row.z.cwiseMax(region.box.lower).cwiseMin(region.box.upper);
-        return least_cost({.cones = true_models_ ? nullptr : &cones(result),
-                           .epsilon = result.epsilon,
-                           .threshold = needed,
-                           .clear = worst.clear,
-                           .region = &region,
-                           .cost = &cost,
-                           .enough = enough,
-                           .wanted = enough},
-                          worst.models, start);
+        const audit::CostQuestion part{.cones = bounding,
+                                       .epsilon = result.epsilon,
+                                       .threshold = needed,
+                                       .clear = worst.clear,
+                                       .region = &region,
+                                       .cost = &cost,
+                                       .enough = enough,
+                                       .wanted = enough};
+        if (!inside.empty()) {
+          const bool is_closed =
+              is_ruled_out(part, worst.models) || audit::least_cost(part).proved >= enough;
+          if (is_closed) return audit::CostBounds{.proved = enough};
+          if (++asked > most_asked) return audit::CostBounds{};
+          // What refuses one row often refuses the next.
+          worst.models.push_back(
+              true_models_->worst(audit::extended(start), result.epsilon, &worst.models.back())
+                  .model);
+        }
+        return least_cost(part, worst.models, start);
       },
       effort.record);
 }
@@ -308,11 +339,7 @@ audit::CostBounds Auditor::least_cost(double claimed, const audit::ColumnCost& c
 audit::CostBounds Auditor::least_cost(const audit::CostQuestion& question,
                                       const std::vector<audit::LongVector>& worst,
                                       const Vector& start) const {
-  for (audit::LongVector plane : worst) {
-    plane(plane.size() - 1) -= question.threshold;
-    if (audit::half_space_cost(plane, question.region->box, *question.cost) >= question.enough)
-      return {.proved = question.enough};
-  }
+  if (is_ruled_out(question, worst)) return {.proved = question.enough};
   if (true_models_) {
     // Beyond one logit and a box, what the worst models prove is all.
     const bool is_plain = !asked_.set.contest && question.region->rules.empty();

@@ -150,41 +150,83 @@ long double PlainObjective::rounding(const LongVector& theta) const {
   return 4 * unit_roundoff * (terms * slope * sizes / mass_ + (levels + terms) * objective);
 }
 
+PlainObjective::LongMatrix PlainObjective::sum_of_squares(const LongVector& factors) const {
+  const Index p = rows_.rows();
+  LongMatrix result = LongMatrix::Zero(p, p);
+  for (Index i = 0; i < rows_.cols(); ++i) {
+    // Upper triangle; most entries of a row with many levels are 0.
+    for (Index j = 0; j < p; ++j) {
+      if (rows_(j, i) == 0) continue;
+      const long double factor = share(i) * factors(i) * rows_(j, i);
+      for (Index k = 0; k <= j; ++k) result(k, j) += factor * rows_(k, i);
+    }
+  }
+  result = LongMatrix(result.selfadjointView<Eigen::Upper>());
+  result /= mass_;
+  for (Index j = 0; j < p; ++j) result(j, j) += penalty(j);
+  return result;
+}
+
 PlainObjective::LongMatrix PlainObjective::hessian(const LongVector& at) const {
   const Index p = rows_.rows();
-  LongMatrix result = LongMatrix::Zero(at.size(), at.size());
   LongVector scores(classes_);
-  LongMatrix curvature(classes_, classes_);  // of the loss in the scores
+  if (classes_ == 1) {
+    LongVector factors(rows_.cols());
+    for (Index i = 0; i < rows_.cols(); ++i) {
+      find_scores(at, i, scores);
+      const long double decay = std::exp(-std::abs(scores(0)));
+      factors(i) = kind_ == LossKind::squared ? 1 : decay / ((1 + decay) * (1 + decay));
+    }
+    return sum_of_squares(factors);
+  }
+  LongMatrix result = LongMatrix::Zero(at.size(), at.size());
   for (Index i = 0; i < rows_.cols(); ++i) {
     find_scores(at, i, scores);
-    if (kind_ == LossKind::softmax) {
-      LongVector shares = (scores.array() - scores.maxCoeff()).exp();
-      shares /= shares.sum();
-      curvature = -shares * shares.transpose();
-      curvature.diagonal() += shares;
-    } else {
-      const long double decay = std::exp(-std::abs(scores(0)));
-      curvature(0, 0) = kind_ == LossKind::squared ? 1 : decay / ((1 + decay) * (1 + decay));
-    }
-    if (classes_ == 1) {
-      // Upper triangle; most entries of a row with many levels are 0.
-      for (Index j = 0; j < p; ++j) {
-        if (rows_(j, i) == 0) continue;
-        const long double factor = share(i) * curvature(0, 0) * rows_(j, i);
-        for (Index k = 0; k <= j; ++k) result(k, j) += factor * rows_(k, i);
-      }
-      continue;
-    }
+    LongVector shares = (scores.array() - scores.maxCoeff()).exp();
+    shares /= shares.sum();
+    LongMatrix curvature = -shares * shares.transpose();  // of the loss in the scores
+    curvature.diagonal() += shares;
     const LongMatrix square = rows_.col(i) * rows_.col(i).transpose();
     for (Index a = 0; a < classes_; ++a) {
       for (Index b = 0; b < classes_; ++b)
         result.block(a * p, b * p, p, p) += share(i) * curvature(a, b) * square;
     }
   }
-  if (classes_ == 1) result = LongMatrix(result.selfadjointView<Eigen::Upper>());
   result /= mass_;
   for (Index j = 0; j < at.size(); ++j) result(j, j) += penalty(j);
   return result;
+}
+
+PlainObjective::LongMatrix PlainObjective::curvature_above(const LongVector& at,
+                                                           const LongVector& middle,
+                                                           const LongMatrix& inverse,
+                                                           long double square) const {
+  if (kind_ == LossKind::squared) return sum_of_squares(LongVector::Ones(rows_.cols()));
+  const auto loss = [](long double f) {
+    return (f > 0 ? f : 0) + std::log1p(std::exp(-std::abs(f)));
+  };
+  const LongMatrix images = inverse * rows_;
+  LongVector factors(rows_.cols());
+  LongVector scores(1);
+  LongVector moved(1);
+  for (Index i = 0; i < rows_.cols(); ++i) {
+    find_scores(at, i, scores);
+    find_scores(middle, i, moved);
+    const long double f = scores(0);
+    const long double reach = std::sqrt(square * rows_.col(i).dot(images.col(i)));
+    const long double farthest = std::abs(moved(0) - f) + reach;
+    const long double move = std::min(std::max(-2 * f, moved(0) - f - reach), moved(0) - f + reach);
+    const long double decay = std::exp(-std::abs(f));
+    const long double slope = (f > 0 ? 1 : decay) / (1 + decay);
+    // The second derivative grows by no more than e to the power of the move.
+    const long double own = decay / ((1 + decay) * (1 + decay)) * std::exp(farthest);
+    factors(i) = std::abs(move) < 1e-4L
+                     ? own
+                     : 2 * (loss(f + move) - loss(f) - slope * move) / (move * move) +
+                           1e-18L * (2 + std::abs(f)) / (move * move);
+    factors(i) = std::min({factors(i), own, 0.25L});
+  }
+  return sum_of_squares(factors);
 }
 
 PlainObjective::LongMatrix PlainObjective::with_gauge(LongMatrix hessian) const {

@@ -32,6 +32,7 @@ class PlainObjective {
   /// included.
   [[nodiscard]] bool objective_fits() const { return objective_fits_; }
 
+  [[nodiscard]] bool has_one_logit() const { return classes_ == 1; }
   /// lⱼ of Σ lⱼ|θⱼ|, by column; none without an l1 penalty. evaluate() has its values, and the
   /// gradient without them (theory.md, Result 58).
   [[nodiscard]] const std::vector<long double>& corners() const { return corners_; }
@@ -56,12 +57,19 @@ class PlainObjective {
   /// scores, and pass it on by the loss's slope: at most 1, or √(2φ) of squares.
   [[nodiscard]] long double rounding(const LongVector& theta) const;
   [[nodiscard]] LongMatrix hessian(const LongVector& at) const;
+  /// C: the quadratic with the value and the gradient of L at a model and the curvature C is not
+  /// below L at any model θ with (θ − middle)ᵀA(θ − middle) ≤ square, a set that holds the model
+  /// (theory.md, Result 73). A is given by its inverse; for one logit without corners.
+  [[nodiscard]] LongMatrix curvature_above(const LongVector& at, const LongVector& middle,
+                                           const LongMatrix& inverse, long double square) const;
   /// With a curvature of its own for what all classes have in common, where there are many.
   [[nodiscard]] LongMatrix with_gauge(LongMatrix hessian) const;
 
  private:
   [[nodiscard]] long double suboptimality_by_curvature(const LongVector& at,
                                                        const LongVector& residual) const;
+  /// Σ factorᵢ·x̃ᵢx̃ᵢᵀ over their mass with the penalty's, of one logit.
+  [[nodiscard]] LongMatrix sum_of_squares(const LongVector& factors) const;
   /// Of a row, one for each class.
   void find_scores(const LongVector& theta, Index row, LongVector& scores) const;
   /// dⱼ·l2 of a parameter, 0 for a bias without a penalty.

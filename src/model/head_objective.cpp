@@ -90,6 +90,12 @@ Matrix HeadObjective::hessian(VectorArg theta) const {
       outputs_);
 }
 
+std::optional<Matrix> HeadObjective::majorant(VectorArg theta, const StepEllipsoid& steps) const {
+  const auto* objective = std::get_if<Objective>(&objective_);
+  if (objective == nullptr || corners_.size() > 0) return {};
+  return objective->majorant(theta, steps);
+}
+
 bool HeadObjective::separates(VectorArg theta) const {
   if (outputs_ == 1) {
     const Vector scores = linear_network(theta).logits(*features_);

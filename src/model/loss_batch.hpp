@@ -28,6 +28,10 @@ class LossBatch {
   Vector value_, slope_, curvature_, decay_;
 };
 
+/// c with φ(f+u) ≤ φ(f) + φ′(f)u + ½c·u² for all u of [low, high], which holds 0; as small as it
+/// can be, but for rounding (theory.md, Result 73). Of the losses of one score.
+[[nodiscard]] double bend_above(LossKind kind, double score, double low, double high);
+
 /// The softmax loss of a batch of rows, one score per class in each. Keeps its storage between
 /// calls.
 class SoftmaxBatch {

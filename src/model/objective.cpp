@@ -100,6 +100,34 @@ void Objective::evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) const {
   }
 }
 
+void Objective::bend_above(Chunk& chunk, VectorArg theta, const StepEllipsoid& steps) const {
+  const Index d = features_->cols();
+  chunk.hessian.setZero(d + 1, d + 1);
+  RowMatrix weighted(block_rows, d + 1);
+  Matrix whitened(d + 1, block_rows);
+  for (Index start = 0; start < chunk.count; start += block_rows) {
+    check_stop();
+    const Index n = std::min(block_rows, chunk.count - start);
+    const auto rows = features_->middleRows(chunk.first + start, n);
+    const Vector scores = (rows * theta.head(d)).array() + theta(d);
+    const Vector middles = (rows * steps.middle.head(d)).array() + steps.middle(d);
+    whitened.topLeftCorner(d, n) = rows.transpose();
+    whitened.row(d).head(n).setOnes();
+    auto columns = whitened.leftCols(n);
+    steps.factor->matrixL().solveInPlace(columns);
+    Vector root(n);
+    for (Index i = 0; i < n; ++i) {
+      const double reach = steps.radius * columns.col(i).norm();
+      root(i) = ellice::bend_above(kind_, scores(i), middles(i) - reach, middles(i) + reach);
+    }
+    if (weights_.size() > 0) root.array() *= weights_.segment(chunk.first + start, n).array();
+    root = root.cwiseSqrt();
+    weighted.topLeftCorner(n, d) = root.asDiagonal() * rows;
+    weighted.col(d).head(n) = root;
+    blas::add_gram(weighted.topRows(n), chunk.hessian);
+  }
+}
+
 std::vector<Objective::Chunk> Objective::evaluate_all(VectorArg theta, Wanted wanted) const {
   require(theta.size() == parameters(), "θ has {} entries, expected {}", theta.size(),
           parameters());
@@ -153,6 +181,14 @@ double Objective::derivatives(VectorArg theta, Vector& gradient, Matrix& hessian
 
 Matrix Objective::hessian(VectorArg theta) const {
   return sum_hessians(evaluate_all(theta, Wanted::hessian));
+}
+
+Matrix Objective::majorant(VectorArg theta, const StepEllipsoid& steps) const {
+  std::vector<Chunk> chunks;
+  for (const RowChunk& rows : row_chunks(features_->rows())) chunks.push_back({rows});
+  parallel_for("objective", chunks.size(), {.threads = threads_},
+               [&](std::size_t i) { bend_above(chunks[i], theta, steps); });
+  return sum_hessians(chunks);
 }
 
 }  // namespace ellice

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <Eigen/Cholesky>
 #include <vector>
 
 #include "core/parallel.hpp"
@@ -11,6 +12,13 @@ namespace ellice {
 /// The rows' weights scaled to a mean of 1, so that (1/n)·Σ vᵢφᵢ = Σ wᵢφᵢ/Σ wᵢ; none where they
 /// have none. Throws Error{argument} unless they are positive, finite and as many as the rows.
 [[nodiscard]] Vector mean_one_weights(const LabelledRows& rows);
+
+/// Steps δ with ‖Lᵀ(δ − middle)‖ ≤ radius, LLᵀ the factored matrix. It holds the step 0.
+struct StepEllipsoid {
+  Vector middle = {};
+  const Eigen::LLT<Matrix>* factor = nullptr;
+  double radius = 0;
+};
 
 /// The training objective of a head θ = [w; b] on fixed features,
 ///
@@ -41,11 +49,15 @@ class Objective {
   /// L(θ), its gradient and its Hessian in one pass over the rows.
   double derivatives(VectorArg theta, Vector& gradient, Matrix& hessian) const;
   [[nodiscard]] Matrix hessian(VectorArg theta) const;
+  /// B with L(θ+δ) ≤ L(θ) + ∇L(θ)ᵀδ + ½δᵀBδ for every step δ of the ellipsoid (theory.md,
+  /// Result 73).
+  [[nodiscard]] Matrix majorant(VectorArg theta, const StepEllipsoid& steps) const;
 
  private:
   struct Chunk;
   enum class Wanted { loss, gradient, hessian, derivatives };
   void evaluate(Chunk& chunk, VectorArg theta, Wanted wanted) const;
+  void bend_above(Chunk& chunk, VectorArg theta, const StepEllipsoid& steps) const;
   [[nodiscard]] std::vector<Chunk> evaluate_all(VectorArg theta, Wanted wanted) const;
   double sum_gradients(const std::vector<Chunk>& chunks, VectorArg theta, Vector& gradient) const;
   [[nodiscard]] Matrix sum_hessians(const std::vector<Chunk>& chunks) const;

@@ -66,9 +66,7 @@ class SearchedOracle final : public RobustOracle {
     const Part& part = this->part(place);
     const WorstHead& worst = *at.worst;
     const Vector lifted = with_one(at.x);
-    Matrix columns(worst.model.size(), lifted.size());
-    for (Index j = 0; j < lifted.size(); ++j)
-      columns.col(j) = part.direction(Vector(Vector::Unit(lifted.size(), j)));
+    Matrix columns = directions(part, at);
     if (!CholeskyFactor::whiten(part.set->curvature(worst), columns))
       return RobustOracle::curved_cone(at, place, boost);
     const double norm = (columns * lifted).norm();
@@ -76,7 +74,24 @@ class SearchedOracle final : public RobustOracle {
                          epsilon());
   }
 
+  [[nodiscard]] std::optional<BoxFactor> outer_cone(const Support& at, Index place) const override {
+    const Part& part = this->part(place);
+    const std::optional<InnerEllipsoid> inner = part.set->touching(*at.worst);
+    if (!inner) return {};
+    Matrix columns = directions(part, at);
+    if (!CholeskyFactor::whiten(inner->hessian, columns)) return {};
+    return BoxFactor::of_inverse(part.coefficients(inner->center), columns.transpose() * columns);
+  }
+
  private:
+  /// A: what each coordinate of [x; 1] adds to the functional of heads.
+  [[nodiscard]] static Matrix directions(const Part& part, const Support& at) {
+    const Index size = at.x.size() + 1;
+    Matrix columns(at.worst->model.size(), size);
+    for (Index j = 0; j < size; ++j) columns.col(j) = part.direction(Vector(Vector::Unit(size, j)));
+    return columns;
+  }
+
   [[nodiscard]] const Part& part(Index place) const {
     return question_->question().parts()[static_cast<std::size_t>(place)];
   }

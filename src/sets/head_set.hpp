@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "ellice/core/types.hpp"
 #include "solver/worst_head.hpp"
@@ -11,6 +12,12 @@ namespace ellice {
 struct ExtendedWorst {
   long double robust = 0;  // proved
   LongVector model = {};
+};
+
+/// {½(θ − c)ᵀH(θ − c) ≤ ε} at the ε of the set that it lies in.
+struct InnerEllipsoid {
+  Vector center = {};
+  Matrix hessian = {};
 };
 
 /// A convex set of head parameters around a fitted head, whatever its shape: θ = [w; b] of one
@@ -38,6 +45,11 @@ class HeadSet {
                                       const Vector* nearby = nullptr) const = 0;
   /// The Hessian whose ellipsoid has the curvature of the set's border at a worst head.
   [[nodiscard]] virtual Matrix curvature(const WorstHead& worst) const = 0;
+  /// An ellipsoid that lies inside the set and touches its border at a worst head (theory.md,
+  /// Result 73); none where no such is known.
+  [[nodiscard]] virtual std::optional<InnerEllipsoid> touching(const WorstHead& /*worst*/) const {
+    return {};
+  }
   /// The same centre and shape at another ε.
   [[nodiscard]] virtual std::shared_ptr<const HeadSet> with_epsilon(double epsilon) const = 0;
 };

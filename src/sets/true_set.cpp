@@ -33,6 +33,8 @@ constexpr double loose = 1e-6;
 constexpr int most_scores = 60;
 constexpr double near_border = 1e-6;
 constexpr double shortest_step = 1e-12;
+// An ellipsoid that touches the border is made smaller by what rounding may do to it.
+constexpr double safely_inside = 1 - 1e-7;
 
 }  // namespace
 
@@ -248,6 +250,29 @@ WorstHead TrueSet::worst_from(const Vector& a, Iterate start) const {
 Matrix TrueSet::curvature(const WorstHead& worst) const {
   return rows_->has_corners() ? cornered_curvature(rows_->cornered(), worst.stationary)
                               : rows_->objective.hessian(worst.model);
+}
+
+std::optional<InnerEllipsoid> TrueSet::touching(const WorstHead& worst) const {
+  Vector gradient;
+  Matrix hessian;
+  const double excess =
+      rows_->objective.derivatives(worst.model, gradient, hessian) - rows_->optimum;
+  const Eigen::LLT<Matrix> factor(hessian);
+  const double room = 2 * (epsilon_ - rows_->rounding - excess);
+  // Where the Hessian at the worst head bends L, the ellipsoid would be larger.
+  const Vector newton = factor.solve(gradient);
+  const double reach = std::sqrt(gradient.dot(newton) + std::max(0.0, room));
+  if (factor.info() != Eigen::Success || !std::isfinite(reach)) return {};
+  std::optional<Matrix> above = rows_->objective.majorant(
+      worst.model, {.middle = -newton, .factor = &factor, .radius = reach});
+  if (!above) return {};
+  const Eigen::LLT<Matrix> smaller(*above);
+  const Vector step = smaller.solve(gradient);
+  const double square = gradient.dot(step) + room;
+  if (smaller.info() != Eigen::Success || !(square > 0)) return {};
+  return InnerEllipsoid{
+      .center = worst.model - step,
+      .hessian = 2 * epsilon_ / (square * safely_inside * safely_inside) * *above};
 }
 
 WorstHead TrueSet::worst(VectorArg a_given, const WorstHead* nearby) const {

@@ -38,7 +38,10 @@ MixedResult MixedSearch::run() {
   (void)evaluate(problem_->query);
   for (const Support& at : supports_) add_cut(make_cut(at));
   if (supports_.empty()) add_cut(make_cut(Vector::Zero(problem_->query.size()), 0));
-  if (!oracle_->is_conic()) seed();
+  if (!oracle_->is_conic()) {
+    seed();
+    if (std::optional<MixedResult> touched = search_touching()) return std::move(*touched);
+  }
   MixedNode root;
   for (const UnitView& unit : units_) root.domains.push_back(unit.whole());
   open_.push_back(std::move(root));

@@ -8,8 +8,6 @@
 
 namespace ellice {
 
-namespace {}
-
 // x̃ᵀMx̃ = rest + Σ (row_i·[Δ; 1])², row i involving level i, the levels above and the constant.
 void LatticeSearch::factorise(const NumberFrame& frame) {
   const std::size_t n = frame.size;

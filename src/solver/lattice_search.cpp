@@ -12,16 +12,18 @@ namespace ellice {
 
 namespace {
 
-constexpr double most_points = 1000;  // that an enumeration is expected to meet
+constexpr double most_points = 1000;   // that an enumeration is expected to meet
+constexpr double judged_work = 20000;  // numbers without grids, solved by a judge's oracle
 
 }  // namespace
 
 LatticeSearch::LatticeSearch(const BoxFactor& factor, const SearchLayout& layout,
-                             SearchRecord& record, WorkLimit& limit)
+                             SearchRecord& record, WorkLimit& limit, const PointJudge* judge)
     : factor_(&factor),
       layout_(&layout),
       record_(&record),
       limit_(&limit),
+      judge_(judge),
       relaxation_(layout, limit),
       lens_(layout),
       frames_(layout.numbers().size() + 1) {
@@ -235,8 +237,9 @@ void LatticeSearch::solve_continuous(const NumberFrame& frame, double bound) {
   double least = bound;
   double raise = 0;
   for (int k = 0; k < most_raises; ++k) {
-    limit_->add(1000);
-    ConicOracle oracle(*factor_, part.epsilon);
+    limit_->add(judge_ != nullptr ? judged_work : 1000);
+    ConicOracle cone(*factor_, part.epsilon);
+    RobustOracle& oracle = judge_ != nullptr ? judge_->oracle() : cone;
     const MixedResult solved = MixedSearch(oracle, part).run();
     if (k == 0) least = std::max(bound, frame.paid + solved.lower_bound);
     if (k == 0 && solved.status == MixedStatus::limit) record_->leave_open(least);

@@ -17,8 +17,9 @@ namespace ellice {
 /// is solved again for each.
 class LatticeSearch {
  public:
+  /// Numbers without grids are left to the judge's oracle, where there is a judge.
   LatticeSearch(const BoxFactor& factor, const SearchLayout& layout, SearchRecord& record,
-                WorkLimit& limit);
+                WorkLimit& limit, const PointJudge* judge);
 
   /// Searches a node in which every list has one option and every number that needs one its mode.
   void run(const ShareNode& node, const std::vector<std::size_t>& options,
@@ -42,6 +43,7 @@ class LatticeSearch {
   const SearchLayout* layout_;
   SearchRecord* record_;
   WorkLimit* limit_;
+  const PointJudge* judge_;
   NumberRelaxation relaxation_;
   Lens lens_;
   std::vector<NumberFrame> frames_;

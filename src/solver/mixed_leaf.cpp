@@ -357,13 +357,15 @@ MixedSearch::Leaf MixedSearch::solve_intersection(const Vector& x,
   return {.lower_bound = paid + solved.lower_bound + keeps};
 }
 
+bool MixedSearch::has_choices() const {
+  return problem_->max_changes || !problem_->forbidden.empty() ||
+         std::any_of(problem_->units.begin(), problem_->units.end(), [](const MixedUnit& unit) {
+           return unit.is_group() || unit.has_grid() || unit.charge > 0;
+         });
+}
+
 void MixedSearch::seed() {
-  const bool has_choices =
-      problem_->max_changes || !problem_->forbidden.empty() ||
-      std::any_of(problem_->units.begin(), problem_->units.end(), [](const MixedUnit& unit) {
-        return unit.is_group() || unit.has_grid() || unit.charge > 0;
-      });
-  if (!has_choices) return;  // a leaf
+  if (!has_choices()) return;  // a leaf
   MixedProblem stand_in = *problem_;
   stand_in.node_limit = first_seed_nodes;
   std::vector<BoxFactor> cones;

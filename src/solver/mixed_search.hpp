@@ -40,6 +40,11 @@ class MixedSearch {
   /// answer that costs no more than any of theirs which passes, and with half-spaces where they
   /// matter.
   void seed();
+  /// Where one function is no cone, but has one that is nowhere less (Result 73): the depth-first
+  /// search with that, each point judged by the function itself. Nothing where there is none, or
+  /// where it ends without an answer.
+  [[nodiscard]] std::optional<MixedResult> search_touching();
+  [[nodiscard]] bool has_choices() const;
   /// What a node's domains amount to: how many units may still change, and whether that limits
   /// anything.
   struct Room {

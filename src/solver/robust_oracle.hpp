@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ellice/core/types.hpp"
@@ -40,6 +41,12 @@ class RobustOracle {
   /// last to be asked for (theory.md, Result 30). It costs more than corrected_cone(), which serves
   /// where it is not known.
   [[nodiscard]] virtual BoxFactor curved_cone(const Support& at, Index part, double boost) const;
+  /// A cone that is nowhere less than g_k and equals it at the point of a support (theory.md,
+  /// Result 73), at the oracle's ε; none where no such is known.
+  [[nodiscard]] virtual std::optional<BoxFactor> outer_cone(const Support& /*at*/,
+                                                            Index /*part*/) const {
+    return {};
+  }
 };
 
 /// A cone with the value and the gradient of g_k at the point of a support and the shape of the

@@ -8,7 +8,8 @@ namespace ellice {
 
 namespace {
 constexpr double work_between_looks = 4000;  // at the clock
-}
+constexpr double judgement_work = 2000;      // of a worst model
+}  // namespace
 
 bool WorkLimit::is_over() {
   check_stop();
@@ -20,8 +21,10 @@ bool WorkLimit::is_over() {
   return is_late_;
 }
 
-SearchRecord::SearchRecord(const SearchLayout& layout)
+SearchRecord::SearchRecord(const SearchLayout& layout, WorkLimit& limit, PointJudge* judge)
     : layout_(&layout),
+      limit_(&limit),
+      judge_(judge),
       most_changes_(layout.problem().max_changes),
       best_cost_(layout.problem().cutoff) {}
 
@@ -42,16 +45,28 @@ bool SearchRecord::offer(const Vector& x) {
   for (const LinearRule& rule : problem.rules) {
     if (!rule.holds(x)) return false;
   }
-  state_.x = x;
-  layout_->logit().evaluate(state_);
-  const double scale = state_.scale + std::abs(problem.threshold);
-  missing_ = problem.threshold + problem.margin * scale - state_.value;
-  if (missing_ > 0) return false;
+  if (!is_robust(x, cost)) return false;
   found_ = true;
   best_ = x;
   best_cost_ = cost;
   best_changes_ = count;
   return true;
+}
+
+bool SearchRecord::is_robust(const Vector& x, double cost) {
+  const MixedProblem& problem = layout_->problem();
+  if (judge_ != nullptr) {
+    const PointJudge::Verdict verdict = judge_->judge(x);
+    if (verdict.is_asked) limit_->add(judgement_work);
+    missing_ = verdict.missing;
+    if (missing_ > 0 && !verdict.is_refused) leave_open(cost);
+  } else {
+    state_.x = x;
+    layout_->logit().evaluate(state_);
+    const double scale = state_.scale + std::abs(problem.threshold);
+    missing_ = problem.threshold + problem.margin * scale - state_.value;
+  }
+  return !(missing_ > 0);
 }
 
 void SearchRecord::restart(double gap) {

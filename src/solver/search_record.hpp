@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/stopwatch.hpp"
+#include "solver/point_judge.hpp"
 #include "solver/search_layout.hpp"
 
 namespace ellice {
@@ -34,7 +35,8 @@ class WorkLimit {
 
 class SearchRecord {
  public:
-  explicit SearchRecord(const SearchLayout& layout);
+  /// A judge, if any, has the last word: the layout's cone then only stands in for what is asked.
+  SearchRecord(const SearchLayout& layout, WorkLimit& limit, PointJudge* judge);
 
   /// Parts of the search that cannot cost less than this hold nothing that counts.
   [[nodiscard]] double enough() const { return best_cost_ * (1 - 1e-10 - gap_); }
@@ -62,7 +64,12 @@ class SearchRecord {
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
+  /// Whether all of g is there that a solution must have; says what is missing.
+  [[nodiscard]] bool is_robust(const Vector& x, double cost);
+
   const SearchLayout* layout_;
+  WorkLimit* limit_;
+  PointJudge* judge_;
   RobustLogit::State state_;
   std::vector<std::uint8_t> changed_;
   std::optional<std::size_t> most_changes_;

@@ -18,13 +18,13 @@ constexpr double work_share = 0.25;
 
 }  // namespace
 
-ValueSearch::ValueSearch(const BoxFactor& factor, const MixedProblem& problem)
+ValueSearch::ValueSearch(const BoxFactor& factor, const MixedProblem& problem, PointJudge* judge)
     : problem_(&problem),
       layout_(factor, problem),
-      record_(layout_),
       limit_(work_per_node * static_cast<double>(problem.node_limit), problem.time_limit),
+      record_(layout_, limit_, judge),
       relaxation_(layout_, record_, limit_),
-      lattice_(factor, layout_, record_, limit_),
+      lattice_(factor, layout_, record_, limit_, judge),
       place_of_(problem.units.size(), problem.units.size()) {
   const std::size_t lists = layout_.lists().size();
   for (std::size_t k = 0; k < lists; ++k) place_of_[layout_.lists()[k].unit] = k;

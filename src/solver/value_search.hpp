@@ -17,7 +17,8 @@ namespace ellice {
 /// costs or counts, then the numbers (LatticeSearch). The relaxation is solved again at every node.
 class ValueSearch {
  public:
-  ValueSearch(const BoxFactor& factor, const MixedProblem& problem);
+  /// With a judge the cone only bounds: it is nowhere less than what the judge's oracle has.
+  ValueSearch(const BoxFactor& factor, const MixedProblem& problem, PointJudge* judge = nullptr);
 
   [[nodiscard]] MixedResult run();
 
@@ -50,8 +51,8 @@ class ValueSearch {
 
   const MixedProblem* problem_;
   SearchLayout layout_;
-  SearchRecord record_;
   WorkLimit limit_;
+  SearchRecord record_;
   ShareRelaxation relaxation_;
   LatticeSearch lattice_;
   std::optional<std::size_t> most_changes_;

@@ -15,6 +15,7 @@
 #include "ellice/model/training.hpp"
 #include "request/feasible_set.hpp"
 #include "support/exact_answers.hpp"
+#include "support/plain_judge.hpp"
 #include "support/recourse_cases.hpp"
 
 namespace ellice {
@@ -137,6 +138,48 @@ TEST(AuditEnumeration, CallsOptimalWhatIsTheCheapestOfAllRows) {
   }
   EXPECT_GT(optimal, 15);
   EXPECT_GT(dearer, 15);
+}
+
+TEST(AuditEnumeration, CallsOptimalWhatIsTheCheapestOverTheTrueSet) {
+  const std::vector<Vector> rows = all_rows();
+  int optimal = 0;
+  int dearer = 0;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const Model model =
+        train(discrete_dataset(seed, false), {}, {.l2 = 1e-2, .folds = 0, .store_rows = true})
+            .model;
+    for (const double epsilon : {0.01, 0.05}) {
+      const Problem problem = problem_zoo::true_problem(model, epsilon);
+      const plain::TrueSet set(model, epsilon);
+      const Assembler assembler(problem);
+      Random random(seed);
+      const Vector query = rows[random.below(rows.size() / 4)];
+      const FeasibleSet feasible(model.encoder, problem.constraints, 0, query);
+      std::vector<std::pair<double, Vector>> robust;
+      for (const Vector& row : rows) {
+        if (set.worst(plain::code(model, row)).bound > 1e-9)
+          robust.emplace_back(plain_cost(problem.cost.kind, model, query, row), row);
+      }
+      if (robust.empty()) continue;
+      std::sort(robust.begin(), robust.end(),
+                [](const auto& one, const auto& other) { return one.first < other.first; });
+      for (std::size_t k = 0; k < std::min<std::size_t>(robust.size(), 4); ++k) {
+        Answer answer = assembler.begin({.index = 0, .raw = query}, feasible);
+        if (!assembler.accept(answer, robust[k].second, feasible)) continue;
+        answer.status = Status::optimal;
+        answer.gap = 0;
+        const AnswerAudit audit =
+            audit_recourse_file(recourse_file(problem, {answer}), model, "r.json")[0];
+        const bool is_best = robust[k].first <= robust[0].first * (1 + 1e-9);
+        EXPECT_EQ(audit.holds(), is_best) << seed << " " << epsilon << " " << k;
+        EXPECT_EQ(speaks_of_the_gap(audit), !is_best);
+        EXPECT_TRUE(audit.unverified.empty()) << audit.unverified.front();
+        ++(is_best ? optimal : dearer);
+      }
+    }
+  }
+  EXPECT_GT(optimal, 3);
+  EXPECT_GT(dearer, 8);
 }
 
 TEST(AuditEnumeration, ProvesHonestAnswersWhoseNumbersChange) {

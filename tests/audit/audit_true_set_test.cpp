@@ -67,6 +67,30 @@ TEST(AuditTrueSet, AgreesWithTheSetThatCertificatesAreIssuedFor) {
   EXPECT_GT(compared, 50);
 }
 
+TEST(AuditTrueSet, AnEllipsoidInsideTouchesItAtTheWorstModel) {
+  for (const LossKind loss : {LossKind::logistic, LossKind::squared}) {
+    const Model model = model_with_rows(4, 13, loss, false);
+    for (const double epsilon : {0.01, 0.2}) {
+      const TrueModels models(model, *model.rows, epsilon);
+      Random random(14);
+      for (int k = 0; k < 8; ++k) {
+        const LongVector c = with_one(random.normal_vector(4)).cast<long double>();
+        const TrueModels::Worst worst = models.worst(c, epsilon);
+        const std::optional<audit::Cone> cone = models.cone_inside(worst.model, epsilon);
+        ASSERT_TRUE(cone);
+        const auto penalty = static_cast<double>((models.center() - worst.model).dot(c));
+        EXPECT_NEAR(cone->score(c).robust(epsilon), static_cast<double>(worst.model.dot(c)),
+                    1e-6 * penalty);
+        // Its worst models for whatever points belong to the set.
+        for (int other = 0; other < 50; ++other) {
+          const LongVector x = random.normal_vector(5).cast<long double>();
+          EXPECT_LE(static_cast<double>(models.excess(cone->worst(x, epsilon))), epsilon);
+        }
+      }
+    }
+  }
+}
+
 TEST(AuditTrueSet, AgreesForTheDifferencesOfClasses) {
   TrainingOptions options = problem_zoo::softmax_options(1e-2);
   options.store_rows = true;

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "core/random.hpp"
+
 namespace ellice {
 namespace {
 
@@ -49,6 +51,31 @@ TEST(LossBatch, SquaredIsRegressionOnPlusAndMinusOne) {
   EXPECT_EQ(batch.value(), (Vector{{2, 8}}));
   EXPECT_EQ(batch.slope(), (Vector{{2, 4}}));
   EXPECT_EQ(batch.curvature(), (Vector{{1, 1}}));
+}
+
+TEST(BendAbove, IsTheLeastFactorThatKeepsTheLossBelowOnTheInterval) {
+  Random random(7);
+  const auto least_factor = [](long double f, long double u) {
+    const Expected there = logistic(f + u, 0);
+    const Expected here = logistic(f, 0);
+    return 2 * (there.value - here.value - here.slope * u) / (u * u);
+  };
+  for (int trial = 0; trial < 3000; ++trial) {
+    const double f = 4 * random.normal();
+    const double low = -std::abs(random.normal()) * std::pow(10, 1.5 * random.uniform() - 1);
+    const double high = std::abs(random.normal()) * std::pow(10, 1.5 * random.uniform() - 1);
+    const double bend = bend_above(LossKind::logistic, f, low, high);
+    long double most = 0;
+    for (int k = 0; k <= 400; ++k) {
+      const long double u = low + (static_cast<long double>(high) - low) * k / 400;
+      if (std::abs(u) > 1e-3) most = std::max(most, least_factor(f, u));
+    }
+    EXPECT_GE(bend, static_cast<double>(most)) << f << " on [" << low << ", " << high << "]";
+    EXPECT_GE(bend, static_cast<double>(logistic(f, 0).curvature));
+    EXPECT_LE(bend, 1.02 * static_cast<double>(most) + 1e-9)
+        << f << " on [" << low << ", " << high << "]";
+    EXPECT_EQ(bend_above(LossKind::squared, f, low, high), 1);
+  }
 }
 
 TEST(Sigmoid, DoesNotOverflow) {

@@ -162,6 +162,36 @@ TEST(TrueSet, NoModelInsideScoresBelowTheBound) {
   }
 }
 
+TEST(TrueSet, AnEllipsoidInsideTouchesItAtTheWorstModel) {
+  for (const double epsilon : {0.003, 0.1}) {
+    for (const LossKind loss : {LossKind::logistic, LossKind::squared}) {
+      const Model model = random_model(4, 8, {.loss = loss, .l2 = 1e-2});
+      const TrueSet set = true_set(model, *model.rows, epsilon);
+      Random random(5);
+      for (int trial = 0; trial < 10; ++trial) {
+        const Vector a = with_one(random.normal_vector(4));
+        const WorstHead worst = set.worst(a);
+        const std::optional<InnerEllipsoid> inner = set.touching(worst);
+        ASSERT_TRUE(inner);
+        const Eigen::LLT<Matrix> factor(inner->hessian);
+        // It reaches as far as the set does in this direction, and nowhere farther.
+        const double fall = std::sqrt(2 * epsilon * a.dot(factor.solve(a)));
+        const double penalty = set.center().dot(a) - worst.attained;
+        EXPECT_NEAR(inner->center.dot(a) - fall, worst.attained, 1e-5 * penalty);
+        EXPECT_GE(inner->center.dot(a) - fall, worst.proved);
+        // Heads on its border, whichever, belong to the set by the objective's definition.
+        for (int k = 0; k < 200; ++k) {
+          const Vector direction = random.normal_vector(5);
+          const Vector away = factor.matrixU().solve(direction.normalized());
+          const Vector head = inner->center + std::sqrt(2 * epsilon) * away;
+          Vector unused;
+          EXPECT_LE(plain_objective(model, head, unused), set.level() + 1e-13);
+        }
+      }
+    }
+  }
+}
+
 TEST(TrueSet, WarmStartEndsAtTheSameModel) {
   const Model model = random_model(5, 6);
   const TrueSet set = true_set(model, *model.rows, 0.03);
