@@ -99,9 +99,11 @@ void check_origin(const std::string& host, const std::string& origin, const std:
 }
 
 void check_token(const std::string& authorization, std::string_view token) {
+  constexpr std::string_view scheme = "bearer ";  // in whichever case
+  const bool is_bearer = lower_case(authorization.substr(0, scheme.size())) == scheme;
   // Hashes are equally long.
-  const std::string found = sha256_hex(authorization);
-  const std::string expected = sha256_hex("Bearer " + std::string(token));
+  const std::string found = sha256_hex(is_bearer ? authorization.substr(scheme.size()) : "");
+  const std::string expected = sha256_hex(std::string(token));
   if (CRYPTO_memcmp(found.data(), expected.data(), expected.size()) != 0)
     throw Refusal(401, "give the token: `Authorization: Bearer TOKEN`", "Authorization");
 }

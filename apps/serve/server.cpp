@@ -3,7 +3,11 @@
 #include <sys/resource.h>
 
 #include <boost/asio/post.hpp>
+#include <chrono>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
 #include <vector>
 
 #include "call_text.hpp"
@@ -51,6 +55,19 @@ void end_now(Hub& hub) {
   hub.ends_now = true;
   for (Session* const session : hub.sessions) session->stop_work();
   hub.context.stop();
+}
+
+/// Work that does not hear that it should stop would keep the process for as long as it takes.
+void end_deaf_work(const Hub& hub) {
+  constexpr auto patience = std::chrono::seconds(2);
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (hub.queue.running() > 0) {
+    if (std::chrono::steady_clock::now() > until) {
+      (void)std::fflush(nullptr);
+      std::_Exit(EXIT_SUCCESS);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 void drain(Hub& hub) {
@@ -214,6 +231,7 @@ void run_server(Service& service, const ServerOptions& given, int threads,
   hub.context.run();
   service.set_surroundings({});
   say(hub, hub.ends_now ? "ended with work unfinished" : "ended");
+  if (hub.ends_now) end_deaf_work(hub);
 }
 
 }  // namespace ellice::serve

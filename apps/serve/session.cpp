@@ -141,6 +141,11 @@ void Session::check_head(const http::request_header<>& head) {
   call_.query = target.query;
   call_.method = is_head_ ? "GET" : std::string(head.method_string());
   call_.accept = std::string(head[http::field::accept]);
+  // Of two, a proxy before this service may have believed the other.
+  for (const http::field one : {http::field::host, http::field::authorization}) {
+    if (head.count(one) > 1)
+      throw Refusal(400, "the header stands twice", std::string(http::to_string(one)));
+  }
   if (hub_.checks_host)
     check_origin(std::string(head[http::field::host]), std::string(head[http::field::origin]),
                  std::string(head["Sec-Fetch-Site"]));

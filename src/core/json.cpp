@@ -5,8 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "core/json_output.hpp"
+#include "core/stop.hpp"
 #include "core/utf8.hpp"
 
 namespace ellice {
@@ -20,25 +22,90 @@ std::string text_of(const Json& value, JsonText::Style style) {
   return out;
 }
 
+/// Appends what the parser reads, so that a text takes time in proportion to its length, however
+/// many keys an object has; the library's own way looks through all of them for each.
+class TreeBuilder final : public Json::json_sax_t {
+ public:
+  explicit TreeBuilder(const std::string& source) : source_(&source) {}
+
+  [[nodiscard]] Json take() { return std::move(root_); }
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(Json::number_integer_t value) override { return put(value); }
+  bool number_unsigned(Json::number_unsigned_t value) override { return put(value); }
+  bool number_float(Json::number_float_t value, const std::string& /*text*/) override {
+    return put(value);
+  }
+  bool string(std::string& value) override { return put(std::move(value)); }
+  bool binary(Json::binary_t& value) override { return put(std::move(value)); }
+  bool start_object(std::size_t /*size*/) override { return open(Json::object()); }
+  bool start_array(std::size_t /*size*/) override { return open(Json::array()); }
+  bool key(std::string& name) override {
+    key_ = std::move(name);
+    return true;
+  }
+  bool end_object() override {
+    require_distinct(open_.back()->get_ref<const Json::object_t&>());
+    return end_array();
+  }
+  bool end_array() override {
+    open_.pop_back();
+    return true;
+  }
+  bool parse_error(std::size_t /*place*/, const std::string& /*token*/,
+                   const Json::exception& error) override {
+    if (const auto* range = dynamic_cast<const Json::out_of_range*>(&error)) throw *range;
+    throw dynamic_cast<const Json::parse_error&>(error);
+  }
+
+ private:
+  template <class Value>
+  bool put(Value&& value) {
+    (void)add(Json(std::forward<Value>(value)));
+    return true;
+  }
+
+  bool open(Json empty) {
+    check_stop();
+    open_.push_back(&add(std::move(empty)));
+    return true;
+  }
+
+  /// What is open grows at its end alone, so that pointers to what is inside stay.
+  Json& add(Json value) {
+    if (open_.empty()) return root_ = std::move(value);
+    if (open_.back()->is_array()) {
+      auto& items = open_.back()->get_ref<Json::array_t&>();
+      return items.emplace_back(std::move(value));
+    }
+    auto& entries = open_.back()->get_ref<Json::object_t&>();
+    return entries.emplace_back(std::move(key_), std::move(value)).second;
+  }
+
+  void require_distinct(const Json::object_t& entries) const {
+    std::vector<std::string_view> keys;
+    keys.reserve(entries.size());
+    for (const auto& entry : entries) keys.push_back(entry.first);
+    std::sort(keys.begin(), keys.end());
+    const auto twice = std::adjacent_find(keys.begin(), keys.end());
+    if (twice != keys.end())
+      fail(ErrorCode::input, "{}: key \"{}\" stands twice in the same object", *source_, *twice);
+  }
+
+  const std::string* source_;
+  Json root_;
+  std::string key_;
+  std::vector<Json*> open_;  // outermost first
+};
+
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& source) {
-  std::vector<std::set<std::string>> open_objects;  // keys seen so far, outermost first
-  const auto watch = [&](int /*depth*/, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) {
-      open_objects.emplace_back();
-    } else if (event == Json::parse_event_t::object_end) {
-      open_objects.pop_back();
-    } else if (event == Json::parse_event_t::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      if (!open_objects.back().insert(key).second) {
-        fail(ErrorCode::input, "{}: key \"{}\" stands twice in the same object", source, key);
-      }
-    }
-    return true;
-  };
   try {
-    return Json::parse(text.begin(), text.end(), watch);
+    TreeBuilder builder(source);
+    (void)Json::sax_parse(text.begin(), text.end(), &builder);
+    return builder.take();
   } catch (const Json::parse_error& error) {
     // "[json.exception.parse_error.101] parse error at line 3, column 1: …": keep what helps a
     // reader.

@@ -186,6 +186,7 @@ Answer GumbelSearch::answer(const Query& query, const FeasibleSet& feasible) con
   Vector z(encoder.columns());
   // One draw; the answer becomes its row where that is certified and cheaper.
   const auto draw = [&](const Vector& slope) {
+    check_stop();
     const Vector row = allowed_row(feasible, slope, relaxation.drawn(random));
     encoder.encode({row.data(), static_cast<std::size_t>(row.size())}, z);
     if (is_found() &&

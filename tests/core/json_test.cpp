@@ -94,6 +94,28 @@ TEST(ParseJson, RefusesTruncatedTextAndHugeNumbers) {
   EXPECT_NE(message_of([] { (void)parse_json("", "m.json"); }).find("m.json"), std::string::npos);
 }
 
+TEST(ParseJson, TakesTimeInProportionToTheText) {
+  // If each key were looked for among those before it, this would take minutes.
+  constexpr int keys = 200000;
+  std::string object = "{";
+  std::string array = "[";
+  for (int k = 0; k < keys; ++k) {
+    object += fmt::format("{}\"k{}\": {{\"a\": {}}}", k == 0 ? "" : ",", k, k);
+    array += fmt::format("{}{{\"a\": {}}}", k == 0 ? "" : ",", k);
+  }
+  const Json entries = parse_json(object + "}", "many.json");
+  ASSERT_EQ(entries.size(), keys);
+  int k = 0;
+  for (const auto& [key, value] : entries.items()) {
+    ASSERT_EQ(key, fmt::format("k{}", k));
+    ASSERT_EQ(value.at("a"), k++);
+  }
+  EXPECT_EQ(parse_json(array + "]", "many.json").size(), keys);
+  const std::string message =
+      message_of([&] { (void)parse_json(object + ",\"k7\": 1}", "many.json"); });
+  EXPECT_NE(message.find("\"k7\" stands twice"), std::string::npos) << message;
+}
+
 TEST(ToText, RoundTripsAndKeepsTheOrderOfKeys) {
   const std::string text =
       R"({"z": 1, "a": [1.5, 2, -0.0], "m": [[1, 2], [3, 4]], "e": {}, "s": "ä\n\"",

@@ -65,6 +65,8 @@ class Limits(ServiceTestCase):
     def test_work_that_takes_too_long_is_stopped(self):
         server = self.serve("m.json", "--threads", "1", "--request-seconds", "0.5")
         self.expect_error(server.post("/api/explain", self.long_request(100)), 503, "", ["longer"])
+        endless = {"people": self.people(1), "method": "gumbel", "options": {"gumbel": {"samples": 1000000000}}}
+        self.expect_error(server.post("/api/explain", endless), 503, "", ["longer"])
         self.assertEqual(server.post("/api/certify", {"people": self.people(1)})[0], 200)
 
     def test_slow_senders_keep_nobody_waiting_and_are_closed(self):

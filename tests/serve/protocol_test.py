@@ -153,6 +153,7 @@ class Protocol(ServiceTestCase):
         for content in (b"hello\r\n\r\n", b"GET / HTTP/3.0\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
                         b"GET /\r\n\r\n", head(lines=["no colon"]), head(lines=["A: b\x00c"]), head(lines=["bad name: 1"]),
                         head("POST", "/api/explain", lines=[json_type, "Content-Length: -1"]),
+                        head(lines=["Host: 127.0.0.1"]), head(lines=["Authorization: Bearer a", "Authorization: Bearer b"]),
                         head("POST", "/api/explain", lines=[json_type, "Content-Length: 3", "Content-Length: 4"]) + b"{}  ",
                         head("POST", "/api/explain", lines=[json_type, "Content-Length: 2", "Transfer-Encoding: chunked"]) + b"0\r\n\r\n",
                         head("POST", "/api/explain", lines=[json_type, "Transfer-Encoding: chunked"]) + b"zz\r\n"):
@@ -223,6 +224,7 @@ class Tokens(ServiceTestCase):
                 self.assertEqual(server.post("/api/explain", {"people": self.people(1)}, headers)[0], 401)
         right = {"Authorization": "Bearer correct-horse-battery"}
         self.assertEqual(server.ask("GET", "/api/models", headers={**right, "Host": "bank.example"})[0], 200)
+        self.assertEqual(server.ask("GET", "/api/models", headers={"Authorization": "bearer correct-horse-battery"})[0], 200)
         for path in ("/", "/v2/health/live", "/v2/health/ready", "/v2"):
             self.assertEqual(server.get(path)[0], 200)
 
