@@ -17,8 +17,11 @@ constexpr long double known_share = 0.5e-10L;
 // Of ε: how far above the minimum the model may be.
 constexpr long double allowed_above = 0.02L;
 
-// Of an ellipsoid that touches the set: what rounding may do to it.
-constexpr long double touching_rounding = 1e-9L;
+// Of the square of an ellipsoid that touches the set: what rounding may do to it; beyond the last
+// share it could prove what is not so.
+constexpr long double touching_slack = 1e-9L;
+constexpr long double most_lost = 1e-9L;
+constexpr long double extended_to_double = 0x1p-11L;
 // Of the largest curvature: that of parameters which stay at 0 while a worst model moves.
 constexpr long double fixed_curvature = 1e4L;
 
@@ -96,22 +99,48 @@ Cone TrueModels::cone_at(const LongVector& model, const LongVector& c, const Lon
 }
 
 std::optional<Cone> TrueModels::cone_inside(const LongVector& model, double epsilon) const {
-  if (!objective().has_one_logit() || !objective().corners().empty()) return std::nullopt;
+  if (!objective().has_one_logit()) return std::nullopt;
+  const Index p = model.size();
   const PlainObjective::Value here = objective().evaluate(model);
   const long double room = 2 * (objective().optimum() + epsilon - here.objective);
-  const Eigen::LDLT<LongMatrix> factor(objective().hessian(model));
+  // Parameters that are 0 at a corner stay so; |θ| ≤ θ²/2a + a/2 of the others.
+  LongVector slopes = here.gradient;
+  LongVector bends = LongVector::Zero(p);
+  std::vector<Index> free;
+  for (Index j = 0; j < p; ++j) {
+    const auto place = static_cast<std::size_t>(j);
+    const long double corner =
+        place < objective().corners().size() ? objective().corners()[place] : 0;
+    if (corner > 0 && model(j) == 0) continue;
+    free.push_back(j);
+    if (corner == 0) continue;
+    slopes(j) += model(j) > 0 ? corner : -corner;
+    bends(j) = corner / std::abs(model(j));
+  }
+  const auto size = static_cast<Index>(free.size());
+  LongMatrix lift = LongMatrix::Zero(size, p);
+  for (Index k = 0; k < size; ++k) lift(k, free[static_cast<std::size_t>(k)]) = 1;
+  const LongVector gradient = lift * slopes;
+  const auto curved = [&](const LongMatrix& smooth) {
+    return LongMatrix(lift * (smooth + LongMatrix(bends.asDiagonal())) * lift.transpose());
+  };
+  const Eigen::LDLT<LongMatrix> factor(curved(objective().hessian(model)));
   if (!is_definite(factor) || !(room >= 0)) return std::nullopt;
-  const LongMatrix inverse = factor.solve(LongMatrix::Identity(model.size(), model.size()));
-  const LongVector step = inverse * here.gradient;
-  const LongMatrix above =
-      objective().curvature_above(model, model - step, inverse, here.gradient.dot(step) + room);
-  const Eigen::LDLT<LongMatrix> smaller(above);
-  if (!is_definite(smaller)) return std::nullopt;
-  const LongVector shift = smaller.solve(here.gradient);
-  const long double square = (1 - touching_rounding) * (here.gradient.dot(shift) + room);
-  if (!(square > 0)) return std::nullopt;
+  const LongMatrix inverse = factor.solve(LongMatrix::Identity(size, size));
+  const LongVector step = inverse * gradient;
+  const LongMatrix above = curved(
+      objective().curvature_above(model, model - lift.transpose() * step,
+                                  lift.transpose() * inverse * lift, gradient.dot(step) + room));
+  if (!is_definite(Eigen::LDLT<LongMatrix>(above))) return std::nullopt;
+  const auto eliminated = std::make_shared<const EliminatedHessian>(above);
+  const LongVector shift = eliminated->solve(gradient);
+  const long double lost =
+      size * extended_to_double * Cone(eliminated, lift * model, lift).rounding();
+  const long double square =
+      (1 - std::max(touching_slack, 2 * lost)) * (gradient.dot(shift) + room);
+  if (!(square > 0) || !(lost < most_lost)) return std::nullopt;
   return Cone(std::make_shared<const EliminatedHessian>(2 * epsilon / square * above),
-              model - shift, LongMatrix::Identity(model.size(), model.size()));
+              lift * model - shift, lift);
 }
 
 CostBounds TrueModels::least_cost(const CostQuestion& question, const Vector& start) const {

@@ -23,7 +23,7 @@ class TrueModels : public PlainTrueSet {
   [[nodiscard]] CostBounds least_cost(const CostQuestion& question, const Vector& start) const;
 
   /// An ellipsoid inside the set, at this ε, that touches its border at a worst model (theory.md,
-  /// Result 73): what its models prove, models of the set do. Nothing for many classes or corners.
+  /// Result 73): what its models prove, models of the set do. Nothing for many classes.
   [[nodiscard]] std::optional<Cone> cone_inside(const LongVector& model, double epsilon) const;
 
   /// As find_reach() of ellipsoids, for one logit.

@@ -57,9 +57,10 @@ class PlainObjective {
   /// scores, and pass it on by the loss's slope: at most 1, or √(2φ) of squares.
   [[nodiscard]] long double rounding(const LongVector& theta) const;
   [[nodiscard]] LongMatrix hessian(const LongVector& at) const;
-  /// C: the quadratic with the value and the gradient of L at a model and the curvature C is not
-  /// below L at any model θ with (θ − middle)ᵀA(θ − middle) ≤ square, a set that holds the model
-  /// (theory.md, Result 73). A is given by its inverse; for one logit without corners.
+  /// C: the quadratic with the value and the gradient of L, without corners, at a model and the
+  /// curvature C is not below L at any model θ with (θ − middle)ᵀA(θ − middle) ≤ square, a set that
+  /// holds the model (theory.md, Result 73). A is given by its inverse, which may be singular; for
+  /// one logit.
   [[nodiscard]] LongMatrix curvature_above(const LongVector& at, const LongVector& middle,
                                            const LongMatrix& inverse, long double square) const;
   /// With a curvature of its own for what all classes have in common, where there are many.

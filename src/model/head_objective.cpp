@@ -90,10 +90,8 @@ Matrix HeadObjective::hessian(VectorArg theta) const {
       outputs_);
 }
 
-std::optional<Matrix> HeadObjective::majorant(VectorArg theta, const StepEllipsoid& steps) const {
-  const auto* objective = std::get_if<Objective>(&objective_);
-  if (objective == nullptr || corners_.size() > 0) return {};
-  return objective->majorant(theta, steps);
+Matrix HeadObjective::majorant(VectorArg theta, const StepEllipsoid& steps) const {
+  return std::get<Objective>(objective_).majorant(theta, steps);
 }
 
 bool HeadObjective::separates(VectorArg theta) const {

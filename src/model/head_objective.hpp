@@ -1,7 +1,6 @@
 #pragma once
 
 #include <Eigen/Cholesky>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -42,8 +41,8 @@ class HeadObjective {
   /// one minimiser up to what all classes have in common.
   [[nodiscard]] Matrix hessian(VectorArg theta) const;
   /// B with L(θ+δ) ≤ L(θ) + ∇L(θ)ᵀδ + ½δᵀBδ for every step δ of the ellipsoid (theory.md,
-  /// Result 73); of one output without corners only.
-  [[nodiscard]] std::optional<Matrix> majorant(VectorArg theta, const StepEllipsoid& steps) const;
+  /// Result 73), L without its corners; of one output.
+  [[nodiscard]] Matrix majorant(VectorArg theta, const StepEllipsoid& steps) const;
   /// The minimiser. Throws Error{input} when the classes can be separated and l2 = 0, as there is
   /// none, Error{input} when Newton stops short of its tolerance. `source` names the data.
   [[nodiscard]] NewtonResult minimize(const NewtonOptions& options,

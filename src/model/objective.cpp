@@ -104,20 +104,17 @@ void Objective::bend_above(Chunk& chunk, VectorArg theta, const StepEllipsoid& s
   const Index d = features_->cols();
   chunk.hessian.setZero(d + 1, d + 1);
   RowMatrix weighted(block_rows, d + 1);
-  Matrix whitened(d + 1, block_rows);
   for (Index start = 0; start < chunk.count; start += block_rows) {
     check_stop();
     const Index n = std::min(block_rows, chunk.count - start);
     const auto rows = features_->middleRows(chunk.first + start, n);
     const Vector scores = (rows * theta.head(d)).array() + theta(d);
     const Vector middles = (rows * steps.middle.head(d)).array() + steps.middle(d);
-    whitened.topLeftCorner(d, n) = rows.transpose();
-    whitened.row(d).head(n).setOnes();
-    auto columns = whitened.leftCols(n);
-    steps.factor->matrixL().solveInPlace(columns);
+    Matrix reaches = steps.root.leftCols(d) * rows.transpose();
+    reaches.colwise() += steps.root.col(d);
     Vector root(n);
     for (Index i = 0; i < n; ++i) {
-      const double reach = steps.radius * columns.col(i).norm();
+      const double reach = steps.radius * reaches.col(i).norm();
       root(i) = ellice::bend_above(kind_, scores(i), middles(i) - reach, middles(i) + reach);
     }
     if (weights_.size() > 0) root.array() *= weights_.segment(chunk.first + start, n).array();

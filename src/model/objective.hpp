@@ -1,6 +1,5 @@
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <vector>
 
 #include "core/parallel.hpp"
@@ -13,10 +12,11 @@ namespace ellice {
 /// have none. Throws Error{argument} unless they are positive, finite and as many as the rows.
 [[nodiscard]] Vector mean_one_weights(const LabelledRows& rows);
 
-/// Steps δ with ‖Lᵀ(δ − middle)‖ ≤ radius, LLᵀ the factored matrix. It holds the step 0.
+/// Steps δ = middle + Rᵀu with ‖u‖ ≤ radius, which the step 0 is one of: they change the score of x̃
+/// by middleᵀx̃ ± radius·‖Rx̃‖.
 struct StepEllipsoid {
   Vector middle = {};
-  const Eigen::LLT<Matrix>* factor = nullptr;
+  Matrix root = {};  // R
   double radius = 0;
 };
 

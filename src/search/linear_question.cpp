@@ -78,9 +78,9 @@ class SearchedOracle final : public RobustOracle {
     const Part& part = this->part(place);
     const std::optional<InnerEllipsoid> inner = part.set->touching(*at.worst);
     if (!inner) return {};
-    Matrix columns = directions(part, at);
-    if (!CholeskyFactor::whiten(inner->hessian, columns)) return {};
-    return BoxFactor::of_inverse(part.coefficients(inner->center), columns.transpose() * columns);
+    const Matrix columns = directions(part, at);
+    return BoxFactor::of_inverse(part.coefficients(inner->center),
+                                 columns.transpose() * inner->inverse * columns);
   }
 
  private:

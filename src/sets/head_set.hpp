@@ -14,10 +14,11 @@ struct ExtendedWorst {
   LongVector model = {};
 };
 
-/// {½(θ − c)ᵀH(θ − c) ≤ ε} at the ε of the set that it lies in.
+/// {½(θ − c)ᵀH(θ − c) ≤ ε} at the ε of the set that it lies in, by H⁻¹, which may be singular: then
+/// it is flat.
 struct InnerEllipsoid {
   Vector center = {};
-  Matrix hessian = {};
+  Matrix inverse = {};
 };
 
 /// A convex set of head parameters around a fitted head, whatever its shape: θ = [w; b] of one

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/infinity.hpp"
 #include "core/stop.hpp"
@@ -33,8 +34,13 @@ constexpr double loose = 1e-6;
 constexpr int most_scores = 60;
 constexpr double near_border = 1e-6;
 constexpr double shortest_step = 1e-12;
-// An ellipsoid that touches the border is made smaller by what rounding may do to it.
-constexpr double safely_inside = 1 - 1e-7;
+// An ellipsoid that touches the border is made smaller by what rounding may do to it: p·u·κ for
+// each solve and product with its matrix, of condition κ; beyond the last share it is of no use.
+constexpr double touching_slack = 1e-7;
+constexpr double solves = 4;
+constexpr double most_lost = 1e-3;
+// Parameters that are this small are at their corner, if they have one.
+constexpr double at_corner = 1e-6;
 
 }  // namespace
 
@@ -253,26 +259,54 @@ Matrix TrueSet::curvature(const WorstHead& worst) const {
 }
 
 std::optional<InnerEllipsoid> TrueSet::touching(const WorstHead& worst) const {
-  Vector gradient;
+  if (rows_->objective.outputs() > 1) return {};
+  const Vector& model = worst.model;
+  const Index p = model.size();
+  Vector slopes;
   Matrix hessian;
-  const double excess =
-      rows_->objective.derivatives(worst.model, gradient, hessian) - rows_->optimum;
-  const Eigen::LLT<Matrix> factor(hessian);
-  const double room = 2 * (epsilon_ - rows_->rounding - excess);
-  // Where the Hessian at the worst head bends L, the ellipsoid would be larger.
+  const double excess = rows_->objective.derivatives(model, slopes, hessian) - rows_->optimum;
+  // Flat in parameters at a corner, which no parabola lies above; |θ| ≤ θ²/2a + a/2 elsewhere.
+  std::vector<Index> free;
+  Vector bends = Vector::Zero(p);
+  for (Index j = 0; j < p; ++j) {
+    const double corner = rows_->has_corners() ? rows_->objective.corners()(j) : 0;
+    if (corner > 0 && std::abs(model(j)) <= at_corner) continue;
+    free.push_back(j);
+    if (corner == 0) continue;
+    slopes(j) += std::copysign(corner, model(j));
+    bends(j) = corner / std::abs(model(j));
+  }
+  hessian.diagonal() += bends;
+  const Vector gradient = slopes(free);
+  const Eigen::LLT<Matrix> factor(hessian(free, free));
+  const double rounding = std::max(rows_->rounding, rows_->objective.rounding(model));
+  const double room = 2 * (epsilon_ - rounding - excess);
+  // With the curvature at the worst head alone the ellipsoid would be larger.
   const Vector newton = factor.solve(gradient);
   const double reach = std::sqrt(gradient.dot(newton) + std::max(0.0, room));
   if (factor.info() != Eigen::Success || !std::isfinite(reach)) return {};
-  std::optional<Matrix> above = rows_->objective.majorant(
-      worst.model, {.middle = -newton, .factor = &factor, .radius = reach});
-  if (!above) return {};
-  const Eigen::LLT<Matrix> smaller(*above);
+  const auto size = static_cast<Index>(free.size());
+  StepEllipsoid steps{.middle = Vector::Zero(p), .root = Matrix::Zero(size, p), .radius = reach};
+  steps.middle(free) = -newton;
+  Matrix root = Matrix::Identity(size, size);
+  factor.matrixL().solveInPlace(root);
+  steps.root(Eigen::all, free) = root;
+  Matrix above = rows_->objective.majorant(model, steps);
+  above.diagonal() += bends;
+  const Matrix bent = above(free, free);
+  const Eigen::LLT<Matrix> smaller(bent);
+  if (smaller.info() != Eigen::Success) return {};
+  const Matrix inverse = smaller.solve(Matrix::Identity(size, size));
   const Vector step = smaller.solve(gradient);
-  const double square = gradient.dot(step) + room;
-  if (smaller.info() != Eigen::Success || !(square > 0)) return {};
-  return InnerEllipsoid{
-      .center = worst.model - step,
-      .hessian = 2 * epsilon_ / (square * safely_inside * safely_inside) * *above};
+  const double lost = solves * static_cast<double>(size) * std::numeric_limits<double>::epsilon() *
+                      bent.norm() * inverse.norm();
+  const double radius =
+      (1 - std::max(touching_slack, lost)) * std::sqrt(std::max(0.0, gradient.dot(step) + room));
+  if (!(radius > 0) || !(lost < most_lost)) return {};
+  InnerEllipsoid result{.center = model, .inverse = Matrix::Zero(p, p)};
+  result.center(free) -= step;
+  result.inverse(free, free) = radius * radius / (2 * epsilon_) * inverse;
+  return result;
 }
 
 WorstHead TrueSet::worst(VectorArg a_given, const WorstHead* nearby) const {

@@ -33,7 +33,7 @@ class TrueSet final : public HeadSet {
   /// At the centre, with the gauge term of several classes; without what an l1 penalty adds.
   [[nodiscard]] const Matrix& hessian() const override { return rows_->hessian; }
   [[nodiscard]] Matrix curvature(const WorstHead& worst) const override;
-  /// Of one output without corners.
+  /// Of one output.
   [[nodiscard]] std::optional<InnerEllipsoid> touching(const WorstHead& worst) const override;
   /// What was added to its diagonal.
   [[nodiscard]] double shift() const { return rows_->shift; }

@@ -38,17 +38,17 @@ MixedResult MixedSearch::run() {
   (void)evaluate(problem_->query);
   for (const Support& at : supports_) add_cut(make_cut(at));
   if (supports_.empty()) add_cut(make_cut(Vector::Zero(problem_->query.size()), 0));
-  if (!oracle_->is_conic()) {
-    seed();
-    if (std::optional<MixedResult> touched = search_touching()) return std::move(*touched);
-  }
-  MixedNode root;
-  for (const UnitView& unit : units_) root.domains.push_back(unit.whole());
-  open_.push_back(std::move(root));
-
+  if (!oracle_->is_conic()) seed();
   MixedResult result;
+  const bool is_settled = !oracle_->is_conic() && search_touching(result);
+  if (!is_settled) {
+    MixedNode root;
+    for (const UnitView& unit : units_) root.domains.push_back(unit.whole());
+    open_.push_back(std::move(root));
+  }
+  const std::size_t most = result.nodes + problem_->node_limit;
   const auto is_over = [&] {
-    return result.nodes >= problem_->node_limit ||
+    return result.nodes >= most ||
            (problem_->time_limit && watch.seconds() >= *problem_->time_limit);
   };
   while (!open_.empty() && open_.front().bound < enough() && !is_over()) {
@@ -62,7 +62,7 @@ MixedResult MixedSearch::run() {
   double bound = unresolved_;
   if (!open_.empty()) bound = std::min(bound, open_.front().bound);
   result.found = found_;
-  result.lower_bound = std::min(bound, enough());
+  result.lower_bound = std::min(std::max(bound, touched_bound_), enough());
   if (found_) {
     result.point = best_;
     result.objective = best_cost_;

@@ -12,8 +12,8 @@ namespace ellice {
 
 namespace {
 
-constexpr double most_points = 1000;   // that an enumeration is expected to meet
-constexpr double judged_work = 20000;  // numbers without grids, solved by a judge's oracle
+constexpr double most_points = 1000;  // that an enumeration is expected to meet
+constexpr double judged_work = 4000;  // numbers without grids, solved by a judge's oracle
 
 }  // namespace
 

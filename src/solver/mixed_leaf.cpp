@@ -243,7 +243,9 @@ MixedSearch::Leaf MixedSearch::solve_leaf(const std::vector<Domain>& domains) {
   const Judged judged = evaluate(x);
   if (judged.missing > 0) {
     add_cut(make_cut(judged.worst));
-    return {.infeasible = true, .missing = judged.missing};
+    // Between the two bounds of a set that is searched nothing is ruled out.
+    const bool is_refused = oracle_->is_conic() || judged.worst.value < problem_->threshold;
+    return {.infeasible = is_refused, .lower_bound = paid, .missing = judged.missing};
   }
   offer(x);
   return {.infeasible = !satisfies_rules(x), .lower_bound = paid};

@@ -41,9 +41,9 @@ class MixedSearch {
   /// matter.
   void seed();
   /// Where one function is no cone, but has one that is nowhere less (Result 73): the depth-first
-  /// search with that, each point judged by the function itself. Nothing where there is none, or
-  /// where it ends without an answer.
-  [[nodiscard]] std::optional<MixedResult> search_touching();
+  /// search with that, each point judged by the function itself. True where that settles it; what
+  /// it found and proved counts in any case.
+  [[nodiscard]] bool search_touching(MixedResult& result);
   [[nodiscard]] bool has_choices() const;
   /// What a node's domains amount to: how many units may still change, and whether that limits
   /// anything.
@@ -135,6 +135,7 @@ class MixedSearch {
   Vector best_;
   double best_cost_;  // the cutoff until something is found
   double unresolved_ = std::numeric_limits<double>::infinity();  // bound of leaves left open
+  double touched_bound_ = 0;                                     // of all, by search_touching()
 };
 
 }  // namespace ellice

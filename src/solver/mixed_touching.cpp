@@ -1,4 +1,4 @@
-// One function that is no cone, searched with a cone that touches it from above.
+// One function that is no cone, searched with cones that touch it from above.
 
 #include "solver/mixed_search.hpp"
 #include "solver/point_judge.hpp"
@@ -6,29 +6,36 @@
 
 namespace ellice {
 
-std::optional<MixedResult> MixedSearch::search_touching() {
-  if (oracle_->parts() != 1 || !has_choices()) return {};
-  // Where seeds ended: there the cone should touch.
-  if (found_) (void)evaluate(best_);
-  if (supports_.empty() || !supports_.front().model.allFinite()) return {};
-  const std::optional<BoxFactor> cone = oracle_->outer_cone(supports_.front(), 0);
-  if (!cone) return {};
+namespace {
 
-  MixedProblem cheaper = *problem_;
-  cheaper.cutoff = enough();
-  PointJudge judge(*oracle_, cheaper);
-  MixedResult result = ValueSearch(*cone, cheaper, &judge).run();
-  if (result.found) return result;
-  if (!found_) {
-    if (result.status == MixedStatus::limit) return {};
-    return result;
+constexpr int most_touches = 4;
+
+}  // namespace
+
+bool MixedSearch::search_touching(MixedResult& result) {
+  if (oracle_->parts() != 1 || !has_choices()) return false;
+  for (int round = 0; round < most_touches && result.nodes < problem_->node_limit; ++round) {
+    // Where the answer so far is, or where the seeds ended: there the cone should touch.
+    if (found_) (void)evaluate(best_);
+    if (supports_.empty() || !supports_.front().model.allFinite()) return false;
+    const std::optional<BoxFactor> cone = oracle_->outer_cone(supports_.front(), 0);
+    if (!cone) return false;
+    MixedProblem cheaper = *problem_;
+    cheaper.cutoff = enough();
+    cheaper.node_limit = problem_->node_limit - result.nodes;
+    PointJudge judge(*oracle_, cheaper);
+    const MixedResult touched = ValueSearch(*cone, cheaper, &judge).run();
+    result.nodes += touched.nodes;
+    touched_bound_ = std::max(touched_bound_, touched.lower_bound);
+    if (touched.found) {
+      found_ = true;
+      best_ = touched.point;
+      best_cost_ = touched.objective;
+    }
+    if (touched.status != MixedStatus::limit) return true;
+    if (!touched.found) return false;  // the same cone once more would end as this did
   }
-  result.found = true;
-  result.point = best_;
-  result.objective = best_cost_;
-  result.lower_bound = std::min(result.lower_bound, enough());
-  if (result.status == MixedStatus::infeasible) result.status = MixedStatus::optimal;
-  return result;
+  return false;
 }
 
 }  // namespace ellice

@@ -8,7 +8,7 @@ namespace ellice {
 
 namespace {
 constexpr double work_between_looks = 4000;  // at the clock
-constexpr double judgement_work = 2000;      // of a worst model
+constexpr double judgement_work = 1000;      // of a worst model
 }  // namespace
 
 bool WorkLimit::is_over() {

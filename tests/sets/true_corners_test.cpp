@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Eigenvalues>
 #include <cmath>
 #include <functional>
 
@@ -227,6 +228,38 @@ TEST(TrueCorners, LevelsThatOnlyTheCornersTellApart) {
       EXPECT_GE(x.dot(worst.model + inside * direction), worst.proved - 1e-12);
     }
   }
+}
+
+TEST(TrueCorners, AnEllipsoidInsideTouchesTheSetAtTheWorstModel) {
+  int flat = 0;
+  for (const LossKind loss : {LossKind::logistic, LossKind::squared}) {
+    const CorneredFit fit = lasso(6, 21, 1e-3, 0.05, loss);
+    for (const double epsilon : {0.003, 0.1}) {
+      const TrueSet set = fit.set(epsilon);
+      Random random(22);
+      for (int trial = 0; trial < 10; ++trial) {
+        Vector a(7);
+        a << random.normal_vector(6), 1;
+        const WorstHead worst = set.worst(a);
+        const std::optional<InnerEllipsoid> inner = set.touching(worst);
+        ASSERT_TRUE(inner);
+        const double fall = std::sqrt(2 * epsilon * a.dot(inner->inverse * a));
+        const double penalty = fit.minimiser.dot(a) - worst.attained;
+        EXPECT_NEAR(inner->center.dot(a) - fall, worst.attained, 1e-3 * penalty);
+        EXPECT_GE(inner->center.dot(a) - fall, worst.proved);
+        const Eigen::SelfAdjointEigenSolver<Matrix> axes(inner->inverse);
+        flat += axes.eigenvalues()(0) <= 1e-12 * axes.eigenvalues()(6) ? 1 : 0;
+        for (int k = 0; k < 200; ++k) {
+          const Vector direction = random.normal_vector(7).normalized();
+          const Vector away = axes.eigenvectors() *
+                              axes.eigenvalues().cwiseMax(0).cwiseSqrt().cwiseProduct(direction);
+          EXPECT_LE(cornered_value(fit, inner->center + std::sqrt(2 * epsilon) * away),
+                    set.level() + 1e-12);
+        }
+      }
+    }
+  }
+  EXPECT_GT(flat, 3);
 }
 
 }  // namespace

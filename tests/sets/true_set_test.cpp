@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Eigenvalues>
 #include <cmath>
 
 #include "core/random.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/model/training.hpp"
+#include "model/head_objective.hpp"
 #include "sets/ellipsoid.hpp"
 #include "support/datasets.hpp"
 #include "support/numeric_dataset.hpp"
@@ -173,16 +175,16 @@ TEST(TrueSet, AnEllipsoidInsideTouchesItAtTheWorstModel) {
         const WorstHead worst = set.worst(a);
         const std::optional<InnerEllipsoid> inner = set.touching(worst);
         ASSERT_TRUE(inner);
-        const Eigen::LLT<Matrix> factor(inner->hessian);
+        const Eigen::LLT<Matrix> factor(inner->inverse);
         // It reaches as far as the set does in this direction, and nowhere farther.
-        const double fall = std::sqrt(2 * epsilon * a.dot(factor.solve(a)));
+        const double fall = std::sqrt(2 * epsilon * a.dot(inner->inverse * a));
         const double penalty = set.center().dot(a) - worst.attained;
         EXPECT_NEAR(inner->center.dot(a) - fall, worst.attained, 1e-5 * penalty);
         EXPECT_GE(inner->center.dot(a) - fall, worst.proved);
         // Heads on its border, whichever, belong to the set by the objective's definition.
         for (int k = 0; k < 200; ++k) {
           const Vector direction = random.normal_vector(5);
-          const Vector away = factor.matrixU().solve(direction.normalized());
+          const Vector away = factor.matrixL() * direction.normalized();
           const Vector head = inner->center + std::sqrt(2 * epsilon) * away;
           Vector unused;
           EXPECT_LE(plain_objective(model, head, unused), set.level() + 1e-13);
@@ -190,6 +192,57 @@ TEST(TrueSet, AnEllipsoidInsideTouchesItAtTheWorstModel) {
       }
     }
   }
+}
+
+/// The mean logistic loss with the penalty of all parameters, in extended precision.
+long double extended_objective(const RowMatrix& features, const std::vector<int>& labels, double l2,
+                               const Vector& theta) {
+  const Index d = features.cols();
+  long double sum = 0;
+  for (Index i = 0; i < features.rows(); ++i) {
+    long double score = theta(d);
+    for (Index j = 0; j < d; ++j)
+      score += static_cast<long double>(theta(j)) * static_cast<long double>(features(i, j));
+    sum += std::log1p(std::exp(labels[static_cast<std::size_t>(i)] == 1 ? -score : score));
+  }
+  long double penalty = 0;
+  for (const double entry : theta) penalty += static_cast<long double>(entry) * entry;
+  return sum / features.rows() + l2 / 2 * penalty;
+}
+
+TEST(TrueSet, AnEllipsoidInsideStaysInsideHoweverIllConditioned) {
+  int made = 0;
+  for (const double apart : {1e-3, 1e-4, 1e-5, 4e-6, 1e-6}) {
+    for (const double l2 : {1e-9, 1e-12}) {
+      auto [features, labels] = problem_zoo::random_rows(60, 3, 31);
+      Random random(32);
+      for (Index i = 0; i < features.rows(); ++i)
+        features(i, 1) = features(i, 0) + apart * random.normal();
+      const Penalty penalty{.l2 = l2};
+      const HeadObjective objective(features, labels, LossKind::logistic, 1, penalty);
+      const double epsilon = 0.01;
+      const TrueSet set(features, labels, LossKind::logistic, 1, penalty,
+                        objective.minimize({.gradient_tolerance = 1e-8}, "rows").point, epsilon);
+      const long double least = extended_objective(features, labels, l2, set.center());
+      for (int trial = 0; trial < 10; ++trial) {
+        const std::optional<InnerEllipsoid> inner =
+            set.touching(set.worst(with_one(random.normal_vector(3))));
+        if (!inner) continue;  // so ill-conditioned that no ellipsoid is sure
+        ++made;
+        const Eigen::SelfAdjointEigenSolver<Matrix> axes(inner->inverse);
+        for (int k = 0; k < 100; ++k) {
+          const Vector direction = random.normal_vector(4).normalized();
+          const Vector away = axes.eigenvectors() *
+                              axes.eigenvalues().cwiseMax(0).cwiseSqrt().cwiseProduct(direction);
+          const Vector head = inner->center + std::sqrt(2 * epsilon) * away;
+          EXPECT_LE(static_cast<double>(extended_objective(features, labels, l2, head) - least),
+                    epsilon)
+              << apart << " " << l2;
+        }
+      }
+    }
+  }
+  EXPECT_GT(made, 40);
 }
 
 TEST(TrueSet, WarmStartEndsAtTheSameModel) {
