@@ -145,6 +145,13 @@ ExitStatus run_scorecard(const ImportArguments& arguments, const Schema& schema,
   return done;
 }
 
+/// Whether a file is one that goes without rows: PMML, or JSON with terms.
+bool may_be_coefficients(const std::string& text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (start == std::string::npos) return false;
+  return text[start] == '<' || text.find("\"terms\"") != std::string::npos;
+}
+
 ExitStatus run_import(const ImportArguments& arguments) {
   const Console console = begin(arguments.common);
   const Schema schema = read_schema(arguments.schema);
@@ -155,6 +162,12 @@ ExitStatus run_import(const ImportArguments& arguments) {
   if (!arguments.file.empty()) {
     const std::string text = read_file(arguments.file);
     if (needs_rows(text)) return run_deployed(arguments, text, schema, console);
+    // With rows the file was meant to be a model that decides: what is wrong is the file.
+    require_input(arguments.deployed.data.empty() || may_be_coefficients(text),
+                  "{}: found neither an ONNX file nor a deployed model in JSON (\"format\": "
+                  "\"ellice.deployed\"), expected one of them beside --data; docs/import.md says "
+                  "how they are written",
+                  input_name(arguments.file));
   }
   require(!is_given(arguments.deployed),
           "--data, --l2, --loss, --weights, --class-weight and --store-rows are for ONNX and for "

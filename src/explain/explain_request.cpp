@@ -57,7 +57,10 @@ std::shared_ptr<const TrainingRows> find_rows(const ExplainRequest& request) {
 SetKind automatic_set(const ExplainRequest& request) {
   if (!request.ensemble.empty()) return SetKind::ensemble;
   const Network& network = request.model->network;
-  return network.is_linear() || network.outputs() > 1 ? SetKind::last_layer : SetKind::full;
+  // A network that was imported has no curvature of its hidden layers, which the full set needs.
+  const bool is_imported = request.model->deployed && !request.model->curvature.full;
+  return network.is_linear() || network.outputs() > 1 || is_imported ? SetKind::last_layer
+                                                                     : SetKind::full;
 }
 
 double parse_threshold(std::string_view text) {

@@ -57,7 +57,7 @@ ColumnStatistics of_number(const Feature& feature, const Coefficient& term, cons
       "in columns of the coefficients' file",
       source, feature.name);
   require_input(*low <= *high, "{}: \"{}\" goes from {} to {}, expected min <= max", source,
-                feature.name, number_text(*low), number_text(*high));
+                feature.name, *low, *high);
   const ColumnStatistics result{
       .mean = term.mean.value_or(std::clamp(moments.mean, *low, *high)),
       .scale = term.scale.value_or(moments.deviation > 0 ? moments.deviation : 1),
@@ -65,11 +65,10 @@ ColumnStatistics of_number(const Feature& feature, const Coefficient& term, cons
       .max = *high};
   require_input(result.scale > 0 && std::isfinite(result.scale),
                 "{}: \"{}\": found the scale {}, expected a number > 0", source, feature.name,
-                number_text(result.scale));
+                result.scale);
   require_input(result.mean >= result.min && result.mean <= result.max,
                 "{}: \"{}\": found the mean {}, expected one between min and max, {} and {}",
-                source, feature.name, number_text(result.mean), number_text(result.min),
-                number_text(result.max));
+                source, feature.name, result.mean, result.min, result.max);
   return result;
 }
 
@@ -188,18 +187,17 @@ Matrix symmetric(const Coefficients& coefficients, const Matrix& given) {
   for (Index i = 0; i < p; ++i) {
     require_input(given(i, i) > 0 && std::isfinite(given(i, i)),
                   "{}: the variance of \"{}\" is {}, expected a number > 0", coefficients.source,
-                  name(i), number_text(given(i, i)));
+                  name(i), given(i, i));
     for (Index j = 0; j < i; ++j) {
       const double scale = std::sqrt(given(i, i) * given(j, j));
       require_input(
           std::abs(given(i, j) - given(j, i)) <= symmetry_tolerance * scale,
           "{}: the covariance of \"{}\" and \"{}\" is {} in one place and {} in the other",
-          coefficients.source, name(i), name(j), number_text(given(i, j)),
-          number_text(given(j, i)));
+          coefficients.source, name(i), name(j), given(i, j), given(j, i));
       require_input(std::abs(given(i, j)) < scale,
                     "{}: the covariance of \"{}\" and \"{}\", {}, is not smaller than their "
                     "standard errors allow",
-                    coefficients.source, name(i), name(j), number_text(given(i, j)));
+                    coefficients.source, name(i), name(j), given(i, j));
     }
   }
   return (given + given.transpose()) / 2;
@@ -323,13 +321,18 @@ Model model_of(const Coefficients& coefficients, const Schema& schema) {
   require_input(loss > 0 && loss <= std::log(2) * (1 + 1e-6),
                 "{}: a log-likelihood of {} over {} rows, expected a number below 0 and, as the "
                 "model has an intercept, not below {}",
-                source, number_text(coefficients.log_likelihood), coefficients.rows,
+                source, coefficients.log_likelihood, coefficients.rows,
                 number_text(-n * std::log(2)));
   require_input(schema.target.classes.empty(),
                 "{}: the schema has several classes; coefficients give the log-odds of one label",
                 source);
   std::vector<std::string> names;
-  for (const Coefficient& term : coefficients.terms) names.push_back(term.term);
+  for (const Coefficient& term : coefficients.terms) {
+    names.push_back(term.term);
+    require_input(std::abs(term.estimate) <= 1e100,
+                  "{}: the estimate of \"{}\" is {}, expected a number of at most 1e100", source,
+                  term.term, term.estimate);
+  }
   const MatchedTerms matched = match_terms(names, schema, source);
   const LongMatrix given =
       symmetric(coefficients, ordered(coefficients, schema, matched)).cast<long double>();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/number_text.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
@@ -51,13 +50,17 @@ void require_objective(const DeployedModel& given) {
   require_input(given.loss != LossKind::softmax,
                 "{}: a model of many classes cannot be imported; fit one score per class", source);
   require_input(given.l2 >= 0 && std::isfinite(given.l2), "{}: l2 is {}, expected a number >= 0",
-                source, number_text(given.l2));
+                source, given.l2);
+  require_input(std::abs(given.threshold) <= 1e100,
+                "{}: threshold is {}, expected a number of at most 1e100, a score that rows can "
+                "have",
+                source, given.threshold);
   const bool is_linear = given.layers.size() == 1;
   require_input(given.l1 >= 0 && std::isfinite(given.l1), "{}: l1 is {}, expected a number >= 0",
-                source, number_text(given.l1));
+                source, given.l1);
   require_input(is_linear || given.l1 == 0,
                 "{}: the network has an l1 penalty ({}); supported is one of linear models", source,
-                number_text(given.l1));
+                given.l1);
   require_input(is_linear || given.penalties.empty(),
                 "{}: a network has one l2 for all its weights, not penalties by input", source);
   require_input(given.penalties.empty() || given.penalties.size() == given.inputs.size(),
@@ -65,7 +68,7 @@ void require_objective(const DeployedModel& given) {
                 given.inputs.size());
   for (const double penalty : given.penalties) {
     require_input(penalty >= 0 && std::isfinite(penalty),
-                  "{}: penalties: found {}, expected numbers >= 0", source, number_text(penalty));
+                  "{}: penalties: found {}, expected numbers >= 0", source, penalty);
   }
   require_input(!is_linear || !given.penalize_bias,
                 "{}: the penalty includes the intercept (as scikit-learn's liblinear does), which "
@@ -107,7 +110,7 @@ double self_check(const DeployedModel& given, const Dataset& data, const Network
                 "{}: row {} of {} gets another score by the program's own operators: the "
                 "difference is {}, and the largest score {}; do its inputs mean what the schema "
                 "says?",
-                given.source, worst + 1, data.source, number_text(largest), number_text(size));
+                given.source, worst + 1, data.source, largest, size);
   return largest;
 }
 

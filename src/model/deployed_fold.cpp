@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/number_text.hpp"
 #include "ellice/core/error.hpp"
 
 namespace ellice {
@@ -112,7 +111,7 @@ class Folding {
     require_input(std::isfinite(in.offset) && std::isfinite(in.scale) && in.scale != 0,
                   "{}: inputs[{}] (\"{}\"): found the offset {} and the scale {}, expected finite "
                   "numbers, the scale not 0",
-                  given_->source, i, in.feature, number_text(in.offset), number_text(in.scale));
+                  given_->source, i, in.feature, in.offset, in.scale);
     const Feature& feature = schema.features[*j];
     const Index first = encoder_->first_column(*j);
     if (feature.is_binned()) return {.column = first + bin_of(feature, in, i)};

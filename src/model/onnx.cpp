@@ -21,9 +21,10 @@ Model model_of_onnx(std::string_view bytes, const std::string& source, const Dat
   model.tool = options.tool;
   model.store_rows = options.store_rows;
   model.sha256 = sha256_hex(bytes);
+  const std::string own_event = model.event;
   if (!options.event.empty()) model.event = options.event;
   return model_of(model, data, [&](std::span<const double> raw) {
-    return onnx::interpret(graph, data.schema, raw);
+    return onnx::interpret(graph, data.schema, raw, own_event, source);
   });
 }
 

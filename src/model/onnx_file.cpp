@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "core/utf8.hpp"
 #include "ellice/core/error.hpp"
@@ -98,6 +99,8 @@ class Reader {
   Graph model(std::string_view bytes) {
     std::optional<Graph> graph;
     each(bytes, [&](const Field& field) {
+      if (field.number == 8) check_version(text(field, "a version"));
+      if (field.number == 25) check_function(text(field, "a function"));
       if (field.number != 7) return;
       require_input(!graph, "{}: more than one graph", *source_);
       graph = read_graph(text(field, "graph"));
@@ -147,6 +150,33 @@ class Reader {
     while (!packed.is_done()) put(static_cast<std::int64_t>(packed.read_varint()));
   }
 
+  /// Before version 7 numbers were matched by other rules, and Dropout trained unless told not to.
+  void check_version(std::string_view bytes) {
+    std::string domain;
+    std::int64_t version = 0;
+    each(bytes, [&](const Field& field) {
+      if (field.number == 1) domain = name(field);
+      if (field.number == 2) version = integer(field, "a version");
+    });
+    require_input(!domain.empty() || version >= 7,
+                  "{}: it has the operators of ONNX version {}, expected 7 or later; export it "
+                  "again with a later opset",
+                  *source_, version);
+  }
+
+  /// A file may say what its operators do, but not what those of the standard do.
+  void check_function(std::string_view bytes) {
+    std::string op;
+    std::string domain;
+    each(bytes, [&](const Field& field) {
+      if (field.number == 1) op = name(field);
+      if (field.number == 10) domain = name(field);
+    });
+    require_input(!domain.empty() && domain != "ai.onnx" && domain != "ai.onnx.ml",
+                  "{}: it has a function of its own for the operator {}, which cannot be imported",
+                  *source_, op);
+  }
+
   Graph read_graph(std::string_view bytes) {
     Graph graph;
     std::vector<Input> inputs;
@@ -179,6 +209,8 @@ class Reader {
       if (field.number == 7) node.domain = name(field);
     });
     for (const Attribute& attribute : node.attributes) {
+      require_input(&attribute == node.find(attribute.name), "{}: {} has two attributes \"{}\"",
+                    *source_, node.text(), attribute.name);
       require_input(!attribute.has_graph,
                     "{}: {} has a graph of its own (\"{}\"), which cannot be "
                     "imported",
@@ -188,8 +220,12 @@ class Reader {
   }
 
   Attribute read_attribute(std::string_view bytes) {
+    // By the numbers of the fields 1 to 11; name, text and type of the attribute are no values.
+    constexpr std::string_view letters = "-fistgFIS?G";
     Attribute result;
     each(bytes, [&](const Field& field) {
+      const bool has_letter = field.number >= 2 && field.number <= letters.size();
+      if (has_letter) result.fields += letters[field.number - 1];
       switch (field.number) {
         case 1:
           result.name = name(field);
@@ -219,8 +255,11 @@ class Reader {
         case 11:
           result.has_graph = true;
           break;
-        default:
+        case 13:
+        case 20:
           break;
+        default:
+          if (!has_letter) result.fields += '?';
       }
     });
     return result;
@@ -230,9 +269,12 @@ class Reader {
     Tensor tensor;
     std::string_view raw;
     bool is_external = false;
+    std::uint64_t numbers_in = 0;  // the field
     const auto put = [&](double value) { tensor.numbers.push_back(value); };
     const auto put_whole = [&](std::int64_t value) { put(static_cast<double>(value)); };
     each(bytes, [&](const Field& field) {
+      if (field.number >= 4 && field.number <= 10 && field.number != 8 && field.number != 9)
+        numbers_in = field.number;
       switch (field.number) {
         case 1:
           integers(field, [&](std::int64_t size) { tensor.dims.push_back(size); });
@@ -274,9 +316,27 @@ class Reader {
         "{}: the tensor \"{}\" is stored in another file, which is never opened; save the "
         "model with its tensors inside",
         *source_, tensor.name);
+    check_type(tensor, numbers_in);
     read_raw(raw, tensor);
     check_shape(tensor);
     return tensor;
+  }
+
+  /// Numbers of few bits stand among the whole ones by their bits, and would be read as others.
+  void check_type(const Tensor& tensor, std::uint64_t numbers_in) const {
+    const std::uint64_t own = tensor.type == float_type                               ? 4
+                              : tensor.type == int32_type || tensor.type == bool_type ? 5
+                              : tensor.type == string_type                            ? 6
+                              : tensor.type == int64_type                             ? 7
+                              : tensor.type == double_type                            ? 10
+                                                                                      : 0;
+    require_input(own != 0,
+                  "{}: the tensor \"{}\" has the element type {}, expected float, double, int32, "
+                  "int64, bool or string",
+                  *source_, tensor.name, tensor.type);
+    require_input(numbers_in == 0 || numbers_in == own,
+                  "{}: the tensor \"{}\" of the element type {} holds entries of another type",
+                  *source_, tensor.name, tensor.type);
   }
 
   void read_raw(std::string_view raw, Tensor& tensor) const {
@@ -297,10 +357,7 @@ class Reader {
       case bool_type:
         return fixed<std::int8_t>(field, put);
       default:
-        fail(ErrorCode::input,
-             "{}: the tensor \"{}\" has the element type {}, expected float, "
-             "double, int32, int64, bool or string",
-             *source_, tensor.name, tensor.type);
+        fail(ErrorCode::input, "{}: the tensor \"{}\" holds texts as bytes", *source_, tensor.name);
     }
   }
 
@@ -352,6 +409,49 @@ class Reader {
   const std::string* source_;
 };
 
+/// Those first whose inputs are known, then those that need these alone, and so on; within each of
+/// these groups as they are written. Takes time in proportion to the graph.
+std::vector<Node> by_depth(std::vector<Node>& nodes, const std::set<std::string>& known,
+                           const std::set<std::string>& made, const std::string& source) {
+  std::map<std::string, std::vector<std::size_t>> readers;
+  std::vector<std::size_t> unknown(nodes.size(), 0);
+  std::vector<std::size_t> ready;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    for (const std::string& input : nodes[i].inputs) {
+      if (known.contains(input)) continue;
+      readers[input].push_back(i);
+      ++unknown[i];
+    }
+    if (unknown[i] == 0) ready.push_back(i);
+  }
+  std::vector<Node> sorted;
+  while (!ready.empty()) {
+    std::vector<std::size_t> next;
+    for (const std::size_t i : ready) {
+      for (const std::string& output : nodes[i].outputs) {
+        for (const std::size_t reader : std::exchange(readers[output], {})) {
+          if (--unknown[reader] == 0) next.push_back(reader);
+        }
+      }
+      sorted.push_back(std::move(nodes[i]));
+    }
+    std::sort(next.begin(), next.end());
+    ready = std::move(next);
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (unknown[i] == 0) continue;
+    const auto absent =
+        std::find_if(nodes[i].inputs.begin(), nodes[i].inputs.end(), [&](const std::string& input) {
+          const auto waiting = readers.find(input);
+          return waiting != readers.end() && !waiting->second.empty();
+        });
+    fail(ErrorCode::input, "{}: {} reads \"{}\", which {}", source, nodes[i].text(), *absent,
+         made.contains(*absent) ? "is made from its own output: the graph has a cycle"
+                                : "nothing makes");
+  }
+  return sorted;
+}
+
 /// Each node after what it reads.
 void sort(Graph& graph, const std::string& source) {
   require_input(graph.nodes.size() <= most_nodes, "{}: {} nodes, expected at most {}", source,
@@ -366,29 +466,7 @@ void sort(Graph& graph, const std::string& source) {
                     source, output);
     }
   }
-  std::vector<Node> sorted;
-  std::vector<Node> left = std::move(graph.nodes);
-  while (!left.empty()) {
-    const auto is_ready = [&](const Node& node) {
-      return std::all_of(node.inputs.begin(), node.inputs.end(),
-                         [&](const std::string& input) { return known.contains(input); });
-    };
-    const auto blocked = std::stable_partition(left.begin(), left.end(), is_ready);
-    if (blocked == left.begin()) {
-      const Node& node = left.front();
-      const auto absent =
-          std::find_if(node.inputs.begin(), node.inputs.end(),
-                       [&](const std::string& one) { return !known.contains(one); });
-      fail(ErrorCode::input, "{}: {} reads \"{}\", which {}", source, node.text(), *absent,
-           made.contains(*absent) ? "is made from its own output: the graph has a cycle"
-                                  : "nothing makes");
-    }
-    for (auto node = left.begin(); node != blocked; ++node) {
-      known.insert(node->outputs.begin(), node->outputs.end());
-      sorted.push_back(std::move(*node));
-    }
-    left.erase(left.begin(), blocked);
-  }
+  std::vector<Node> sorted = by_depth(graph.nodes, known, made, source);
   graph.nodes = std::move(sorted);
 }
 

@@ -13,7 +13,7 @@
 
 namespace ellice::onnx {
 
-/// Element types that may occur.
+/// Element types that may occur; numbers of half precision and others of few bits may not.
 enum ElementType : std::int64_t {
   float_type = 1,
   int32_type = 6,
@@ -22,6 +22,10 @@ enum ElementType : std::int64_t {
   bool_type = 9,
   double_type = 11
 };
+
+[[nodiscard]] constexpr bool is_whole_type(std::int64_t type) {
+  return type == int32_type || type == int64_type;
+}
 
 /// A constant; numbers of every type as doubles, which hold them exactly (whole ones up to 2⁵³).
 struct Tensor {
@@ -34,6 +38,7 @@ struct Tensor {
 
 struct Attribute {
   std::string name = {};
+  std::string fields = {};  // f, i, s, t one of each; F, I, S lists; ? others
   double f = 0;
   std::int64_t i = 0;
   std::string s = {};

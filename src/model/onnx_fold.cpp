@@ -31,7 +31,11 @@ class Folder : private GraphValues {
       node_ = &node;
       fold_node();
     }
-    if (!score_) take_output();
+    if (score_) {
+      read_outputs();
+    } else {
+      take_output();
+    }
     finish();
     return std::move(result_);
   }
@@ -61,17 +65,17 @@ class Folder : private GraphValues {
         {"Gather", &Folder::fold_gather},
         {"ArrayFeatureExtractor", &Folder::fold_gather},
         {"Constant", &Folder::fold_constant},
-        {"Cast", &Folder::fold_same},
+        {"Cast", &Folder::fold_cast},
         {"Identity", &Folder::fold_same},
-        {"Dropout", &Folder::fold_same},
-        {"Flatten", &Folder::fold_same},
-        {"Reshape", &Folder::fold_same},
-        {"Squeeze", &Folder::fold_same},
-        {"Unsqueeze", &Folder::fold_same},
-        {"Imputer", &Folder::fold_same},
-        {"Normalizer", &Folder::fold_after_score},
-        {"ZipMap", &Folder::fold_after_score},
-        {"ArgMax", &Folder::fold_after_score},
+        {"Dropout", &Folder::fold_dropout},
+        {"Flatten", &Folder::fold_flatten},
+        {"Reshape", &Folder::fold_reshape},
+        {"Squeeze", &Folder::fold_squeeze},
+        {"Unsqueeze", &Folder::fold_unsqueeze},
+        {"Imputer", &Folder::fold_imputer},
+        {"Normalizer", &Folder::fold_normalizer},
+        {"ZipMap", &Folder::fold_zip_map},
+        {"ArgMax", &Folder::fold_arg_max},
     };
     const bool is_standard =
         node_->domain.empty() || node_->domain == "ai.onnx" || node_->domain == "ai.onnx.ml";
@@ -79,24 +83,19 @@ class Folder : private GraphValues {
     if (!is_standard || found == handlers.end())
       refuse(fmt::format("operator {}{}{} is not one that can be imported", node_->domain,
                          node_->domain.empty() ? "" : ".", node_->op));
+    check_attributes();
     (this->*found->second)();
   }
 
   void fold_arithmetic() {
-    const bool final_first = is_final(0);
-    if (final_first || is_final(1)) {
-      // 1 − p, the other label's probability.
-      const Tensor* one = constant(0);
-      if (node_->op != "Sub" || final_first || one == nullptr || one->numbers != std::vector{1.0})
-        refuse("only 1 − p is understood after the score");
-      inverted_.insert(node_->outputs.front());
-      return put(Value(Final{}));
-    }
+    if (final(0) != nullptr || final(1) != nullptr) return fold_complement();
     if (constant(0) == nullptr && constant(1) == nullptr) return fold_sum();
     const bool swapped = constant(0) != nullptr;
     if (swapped && constant(1) != nullptr) refuse("of two constants");
-    Affine made = affine(swapped ? 1 : 0);
-    const Vector other = along(*constant(swapped ? 0 : 1), made.bias.size());
+    const std::size_t k = swapped ? 1 : 0;
+    const Tensor& tensor = *constant(1 - k);
+    Affine made = affine(k);
+    const Vector other = along(tensor, shape(k));
     if (node_->op == "Add") {
       made.bias += other;
     } else if (node_->op == "Sub") {
@@ -111,10 +110,26 @@ class Folder : private GraphValues {
       made.bias = made.bias.cwiseProduct(other);
     } else {
       if (swapped) refuse("a constant is divided by what the row says, which is not linear");
+      if (is_whole_type(tensor.type))
+        refuse("of whole numbers, which drops what is left over; cast to float before it");
       made.weights = other.cwiseInverse().asDiagonal() * made.weights;
       made.bias = made.bias.cwiseQuotient(other);
     }
-    put(std::move(made));
+    put(std::move(made), shape(k));
+  }
+
+  /// 1 − p, the other label's probability.
+  void fold_complement() {
+    const Final* made = final(1);
+    const bool is_one =
+        final(0) == nullptr && constant(0) != nullptr && constant(0)->numbers == std::vector{1.0};
+    const bool is_single =
+        made != nullptr && (made->kind == Final::Kind::event || made->kind == Final::Kind::other);
+    if (node_->op != "Sub" || !is_one || !is_single)
+      refuse("only 1 − p of one probability is understood after the score");
+    (void)along(*constant(0), shape(1));
+    const bool is_event = made->kind == Final::Kind::event;
+    put({Final{is_event ? Final::Kind::other : Final::Kind::event}, shape(1)});
   }
 
   void fold_sum() {
@@ -122,22 +137,23 @@ class Folder : private GraphValues {
       refuse("of two numbers that both depend on the row, which is not linear");
     Affine one = affine(0);
     const Affine& other = affine(1);
-    if (one.layer != other.layer || one.bias.size() != other.bias.size())
+    if (one.layer != other.layer || shape(0) != shape(1))
       refuse("of rows of different layers or lengths");
     const Index columns = std::max(one.weights.cols(), other.weights.cols());
     const double sign = node_->op == "Add" ? 1 : -1;
     one.weights = widened(one.weights, columns) + sign * widened(other.weights, columns);
     one.bias += sign * other.bias;
-    put(std::move(one));
+    put(std::move(one), shape(0));
   }
 
   void fold_product() {
     const bool is_gemm = node_->op == "Gemm";
     if (is_gemm && whole("transA", 0) != 0) refuse("transA of the rows");
     const Affine row = based(affine(0));
+    require_table(0);
     const Tensor* matrix = constant(1);
     if (matrix == nullptr) refuse("its weights are no constant");
-    if (matrix->dims.size() != 2) {
+    if (matrix->dims.size() != 2 || matrix->type == string_type) {
       refuse(fmt::format("weights of the shape [{}], expected a matrix",
                          fmt::join(matrix->dims, ", ")));
     }
@@ -150,17 +166,21 @@ class Folder : private GraphValues {
     }
     if (is_gemm) weights *= real("alpha", 1);
     Affine made{.layer = row.layer, .weights = weights * row.weights, .bias = weights * row.bias};
-    if (is_gemm && node_->inputs.size() > 2 && !node_->inputs[2].empty()) {
+    const Shape made_shape = {made.bias.size()};
+    if (is_gemm && has_input(2)) {
       const Tensor* bias = constant(2);
       if (bias == nullptr) refuse("its bias is no constant");
-      made.bias += real("beta", 1) * along(*bias, made.bias.size());
+      made.bias += real("beta", 1) * along(*bias, made_shape);
     }
-    put(std::move(made));
+    put(std::move(made), made_shape);
   }
 
   void fold_activation() {
     const Affine row = based(affine(0));
-    if (node_->op == "Sigmoid" && row.bias.size() == 1) return set_score(row);
+    if (node_->op == "Sigmoid" && row.bias.size() == 1) {
+      take_score(row);
+      return put({Final{Final::Kind::event}, shape(0)});
+    }
     if (row.layer != result_.layers.size() + 1) refuse("layers are not one after the other");
     const Activation kind = node_->op == "Relu"   ? Activation::relu
                             : node_->op == "Tanh" ? Activation::tanh
@@ -169,12 +189,21 @@ class Folder : private GraphValues {
     const Index units = row.bias.size();
     put(Affine{.layer = result_.layers.size() + 1,
                .weights = Matrix::Identity(units, units),
-               .bias = Vector::Zero(units)});
+               .bias = Vector::Zero(units)},
+        shape(0));
   }
 
+  // Of two probabilities or scores too: the larger one stays the larger one, and has more than 1/2.
   void fold_softmax() {
-    if (is_final(0)) return put(Value(Final{}));
-    set_scores(based(affine(0)));
+    require_table(0);
+    require_last_axis(whole("axis", -1), shape(0));
+    if (const Final* made = final(0)) {
+      if (made->kind != Final::Kind::both && made->kind != Final::Kind::scores)
+        refuse("of what is made of the score only two numbers, one for each label, are understood");
+    } else {
+      set_scores(based(affine(0)));
+    }
+    put({Final{Final::Kind::both}, {2}});
   }
 
   /// One for each label.
@@ -183,7 +212,14 @@ class Folder : private GraphValues {
     take_score(std::move(both));
   }
 
+  void take_score(Affine score) {
+    if (score_) refuse("there is a score already");
+    score_ = std::move(score);
+    score_node_ = node_;
+  }
+
   void fold_classifier() {
+    require_table(0);
     const Affine row = based(affine(0));
     const Attribute* given = node_->find("coefficients");
     const Index n = row.bias.size();
@@ -200,46 +236,62 @@ class Folder : private GraphValues {
                          classes));
     Affine made{.layer = row.layer, .weights = weights * row.weights, .bias = weights * row.bias};
     if (has_bias) made.bias += Eigen::Map<const Vector>(intercepts->floats.data(), classes);
-    read_labels(node_->find("classlabels_ints"), node_->find("classlabels_strings"));
-    if (classes == 1) return set_score(made);
-    const std::string after = word("post_transform", "NONE");
-    if (after == "SOFTMAX") return set_scores(made);
-    const bool is_mirrored =
-        made.weights.row(0) == -made.weights.row(1) && made.bias(0) == -made.bias(1);
-    if (!is_mirrored || (after != "LOGISTIC" && after != "NONE"))
-      refuse("its two rows of coefficients are not each other's opposites");
-    set_score({.layer = made.layer, .weights = made.weights.row(1), .bias = made.bias.tail(1)});
+    put_classes(std::move(made));
   }
 
-  void read_labels(const Attribute* numbers, const Attribute* texts) {
+  /// Labels first, then two numbers for each row.
+  void put_classes(Affine made) {
+    const std::vector<std::string> labels = labels_of("classlabels_ints", "classlabels_strings");
+    if (!labels.empty()) result_.event = labels[1];
+    const std::string after = word("post_transform", "NONE");
+    const bool is_pair = made.bias.size() == 2;
+    if (after != "NONE" && after != "LOGISTIC" && !(after == "SOFTMAX" && is_pair)) {
+      refuse(fmt::format("post_transform: found {}, expected NONE or LOGISTIC{}", after,
+                         is_pair ? " or SOFTMAX" : ""));
+    }
+    // Of one row of coefficients runtimes give 1 − s and s where nothing is transformed.
+    const Final::Kind kind = after != "NONE" ? Final::Kind::both
+                             : is_pair       ? Final::Kind::scores
+                                             : Final::Kind::second;
+    if (is_pair && after != "SOFTMAX") {
+      const bool is_mirrored =
+          made.weights.row(0) == -made.weights.row(1) && made.bias(0) == -made.bias(1);
+      if (!is_mirrored) refuse("its two rows of coefficients are not each other's opposites");
+      made = {.layer = made.layer, .weights = made.weights.row(1), .bias = made.bias.tail(1)};
+    }
+    take_score(std::move(made));
+    put({Final{Final::Kind::label, labels}, {}});
+    put_as(1, {Final{kind}, {2}});
+  }
+
+  /// Two different labels, or none.
+  [[nodiscard]] std::vector<std::string> labels_of(std::string_view whole_numbers,
+                                                   std::string_view texts) const {
     std::vector<std::string> labels;
-    if (numbers != nullptr) {
+    if (const Attribute* numbers = node_->find(whole_numbers)) {
       for (const std::int64_t label : numbers->ints) labels.push_back(std::to_string(label));
     }
-    if (texts != nullptr && !texts->strings.empty()) labels = texts->strings;
-    if (labels.empty()) return;
+    if (const Attribute* given = node_->find(texts); given != nullptr && !given->strings.empty()) {
+      if (!labels.empty()) refuse("its labels are numbers and texts, expected one of them");
+      labels = given->strings;
+    }
+    if (!labels.empty()) check_labels(labels);
+    return labels;
+  }
+
+  void check_labels(const std::vector<std::string>& labels) const {
     if (labels.size() != 2) refuse(fmt::format("{} labels, expected two", labels.size()));
-    result_.event = labels[1];
-  }
-
-  void set_score(Affine score) {
-    if (score.bias.size() != 1) refuse(fmt::format("{} scores, expected one", score.bias.size()));
-    take_score(std::move(score));
-  }
-
-  void take_score(Affine score) {
-    if (score_) refuse("there is a score already");
-    score_ = std::move(score);
-    put(Value(Final{}));
+    if (labels[0] == labels[1]) refuse(fmt::format("both labels are \"{}\"", labels[0]));
   }
 
   void fold_scaler() {
+    require_table(0);
     Affine made = affine(0);
     made.bias -= along("offset", made.bias.size(), 0);
     const Vector scale = along("scale", made.bias.size(), 1);
     made.weights = scale.asDiagonal() * made.weights;
     made.bias = made.bias.cwiseProduct(scale);
-    put(std::move(made));
+    put(std::move(made), shape(0));
   }
 
   /// The feature that a row's entry is, as it stands in the table.
@@ -257,7 +309,7 @@ class Folder : private GraphValues {
   }
 
   std::vector<std::size_t> bare_features() {
-    if (const auto* texts = std::get_if<Texts>(&value(0))) return texts->features;
+    if (const Texts* given = texts(0)) return given->features;
     std::vector<std::size_t> features;
     const Affine row = affine(0);
     for (Index k = 0; k < row.bias.size(); ++k) features.push_back(bare_feature(row, k));
@@ -273,33 +325,52 @@ class Folder : private GraphValues {
 
   void fold_one_hot() {
     std::vector<std::string> codes;
-    if (const Attribute* texts = node_->find("cats_strings")) codes = texts->strings;
-    if (const Attribute* numbers = node_->find("cats_int64s")) {
+    if (texts(0) != nullptr) {
+      if (const Attribute* given = node_->find("cats_strings")) codes = given->strings;
+    } else if (const Attribute* numbers = node_->find("cats_int64s")) {
       for (const std::int64_t code : numbers->ints) codes.push_back(std::to_string(code));
     }
-    if (codes.empty()) refuse("no categories");
+    if (codes.empty()) refuse("no categories of the kind of its input, texts or whole numbers");
+    check_different(codes);
     std::vector<Affine> parts;
     for (const std::size_t j : bare_features()) {
+      check_unknown_levels(schema_->features[j], codes);
       for (const std::string& code : codes)
         parts.push_back(unit(atom(j, level_of(schema_->features[j], code))));
     }
-    put(joined(parts));
+    // One axis more, of the categories.
+    Shape made = shape(0);
+    made.push_back(static_cast<Index>(codes.size()));
+    put(joined(parts), made);
+  }
+
+  void check_different(std::vector<std::string> codes) const {
+    std::sort(codes.begin(), codes.end());
+    const auto twice = std::adjacent_find(codes.begin(), codes.end());
+    if (twice != codes.end()) refuse(fmt::format("\"{}\" stands twice", *twice));
+  }
+
+  /// Of levels that it does not know, it makes zeros or, with zeros = 0, no score at all.
+  void check_unknown_levels(const Feature& feature, const std::vector<std::string>& codes) const {
+    if (whole("zeros", 1) != 0) return;
+    for (const std::string& level : feature.levels) {
+      if (std::find(codes.begin(), codes.end(), level) == codes.end())
+        refuse(
+            fmt::format("the model gives no score to \"{}\" of \"{}\", which is none of its "
+                        "categories (zeros: 0); leave that level out of the schema",
+                        level, feature.name));
+    }
   }
 
   /// Levels as numbers: affine in the index of an ordinal or binary feature's level.
   void fold_labels() {
-    if (is_final(0)) return put(Value(Final{}));
+    if (final(0) != nullptr) return fold_renaming();
     const Attribute* keys = node_->find("keys_strings");
     if (keys == nullptr) keys = node_->find("classes_strings");
-    if (keys == nullptr || keys->strings.empty()) refuse("only texts are encoded as numbers");
-    std::vector<double> numbers;
-    if (const Attribute* floats = node_->find("values_floats")) numbers = floats->floats;
-    if (const Attribute* ints = node_->find("values_int64s"))
-      numbers.assign(ints->ints.begin(), ints->ints.end());
-    if (keys->name == "classes_strings") {
-      for (std::size_t k = 0; k < keys->strings.size(); ++k)
-        numbers.push_back(static_cast<double>(k));
-    }
+    if (keys == nullptr || keys->strings.empty() || texts(0) == nullptr)
+      refuse("only texts are encoded as numbers");
+    check_different(keys->strings);
+    const std::vector<double> numbers = values_of(*keys);
     if (numbers.size() != keys->strings.size())
       refuse(fmt::format("{} texts but {} numbers", keys->strings.size(), numbers.size()));
     std::vector<Affine> parts;
@@ -310,7 +381,20 @@ class Folder : private GraphValues {
                            enum_name(feature.kind)));
       parts.push_back(ranked(j, keys->strings, numbers));
     }
-    put(joined(parts));
+    put(joined(parts), shape(0));
+  }
+
+  [[nodiscard]] std::vector<double> values_of(const Attribute& keys) const {
+    std::vector<double> numbers;
+    if (keys.name == "classes_strings") {
+      for (std::size_t k = 0; k < keys.strings.size(); ++k)
+        numbers.push_back(static_cast<double>(k));
+    }
+    if (const Attribute* floats = node_->find("values_floats"))
+      numbers.insert(numbers.end(), floats->floats.begin(), floats->floats.end());
+    if (const Attribute* ints = node_->find("values_int64s"))
+      numbers.insert(numbers.end(), ints->ints.begin(), ints->ints.end());
+    return numbers;
   }
 
   Affine ranked(std::size_t j, const std::vector<std::string>& keys,
@@ -336,70 +420,175 @@ class Folder : private GraphValues {
     return made;
   }
 
-  void fold_concat() {
-    if (is_final(0)) {
-      // The probabilities of both labels.
-      if (node_->inputs.size() != 2 || !inverted_.contains(node_->inputs[0]) ||
-          inverted_.contains(node_->inputs[1]))
-        refuse("expected 1 − p and p, in this order");
-      return put(Value(Final{}));
+  /// Labels, or their indices, by other names.
+  void fold_renaming() {
+    const std::vector<std::string> before = names_of(*final(0));
+    std::vector<std::string> keys = listed("keys");
+    std::vector<std::string> values = listed("values");
+    if (const Attribute* classes = node_->find("classes_strings")) {
+      if (!keys.empty() || !values.empty()) refuse("classes beside keys");
+      values = classes->strings;
+      for (std::size_t k = 0; k < values.size(); ++k) keys.push_back(std::to_string(k));
+      if (before != keys) std::swap(keys, values);  // texts to their places
     }
-    if (node_->op == "Concat" && whole("axis", 1) != 1 && whole("axis", 1) != -1)
-      refuse(fmt::format("joins along the axis {}, expected 1", whole("axis", 1)));
-    if (std::holds_alternative<Texts>(value(0))) {
+    if (keys.size() != values.size())
+      refuse(fmt::format("{} keys but {} values", keys.size(), values.size()));
+    check_different(keys);
+    std::vector<std::string> after;
+    for (const std::string& label : before) {
+      const auto found = std::find(keys.begin(), keys.end(), label);
+      if (found == keys.end()) refuse(fmt::format("no value for \"{}\"", label));
+      after.push_back(values[static_cast<std::size_t>(found - keys.begin())]);
+    }
+    check_labels(after);
+    put({Final{Final::Kind::label, after}, shape(0)});
+  }
+
+  /// What stands for the other class, and for the event.
+  [[nodiscard]] std::vector<std::string> names_of(const Final& made) const {
+    if (made.kind == Final::Kind::index) return {"0", "1"};
+    if (made.kind != Final::Kind::label || made.labels.empty())
+      refuse("of what is made of the score only labels and their indices are understood");
+    return made.labels;
+  }
+
+  /// The keys or values of a LabelEncoder, as texts.
+  [[nodiscard]] std::vector<std::string> listed(const std::string& what) const {
+    std::vector<std::string> result;
+    std::size_t lists = 0;
+    if (const Attribute* given = node_->find(what + "_strings")) {
+      result = given->strings;
+      ++lists;
+    }
+    if (const Attribute* given = node_->find(what + "_int64s")) {
+      for (const std::int64_t label : given->ints) result.push_back(std::to_string(label));
+      ++lists;
+    }
+    if (const Attribute* given = node_->find(what + "_floats")) {
+      for (const double label : given->floats) result.push_back(fmt::format("{}", label));
+      ++lists;
+    }
+    if (lists > 1) refuse(fmt::format("{} of several kinds", what));
+    return result;
+  }
+
+  void fold_concat() {
+    if (final(0) != nullptr) return fold_both();
+    Shape made = shape(0);
+    if (node_->op == "Concat") {
+      require_last_axis(whole("axis", 1), made);
+    } else {
+      check_sizes();
+    }
+    made.back() = 0;
+    for (std::size_t k = 0; k < node_->inputs.size(); ++k) {
+      Shape part = shape(k);
+      if (node_->op != "Concat") require_table(k);
+      if (part.size() != made.size() || size_of(part) != part.back())
+        refuse("of values that have not the same axes");
+      made.back() += part.back();
+    }
+    if (texts(0) != nullptr) {
       Texts all;
       for (std::size_t k = 0; k < node_->inputs.size(); ++k) {
-        const auto* texts = std::get_if<Texts>(&value(k));
-        if (texts == nullptr) refuse("of texts and numbers");
-        all.features.insert(all.features.end(), texts->features.begin(), texts->features.end());
+        const Texts* part = texts(k);
+        if (part == nullptr) refuse("of texts and numbers");
+        all.features.insert(all.features.end(), part->features.begin(), part->features.end());
       }
-      return put(Value(all));
+      return put({all, made});
     }
     std::vector<Affine> parts;
     for (std::size_t k = 0; k < node_->inputs.size(); ++k) parts.push_back(affine(k));
-    put(joined(parts));
+    put(joined(parts), made);
+  }
+
+  /// FeatureVectorizer cuts, or fills up, to the sizes that it names.
+  void check_sizes() const {
+    const Attribute* sizes = node_->find("inputdimensions");
+    if (sizes == nullptr) return;
+    for (std::size_t k = 0; k < node_->inputs.size(); ++k) {
+      if (k >= sizes->ints.size() || sizes->ints[k] != size_of(shape(k)))
+        refuse(fmt::format("inputdimensions: found [{}], expected {} at place {}",
+                           fmt::join(sizes->ints, ", "), size_of(shape(k)), k));
+    }
+  }
+
+  /// The probabilities of both labels.
+  void fold_both() {
+    const bool are_two = node_->op == "Concat" && node_->inputs.size() == 2;
+    const Final* other = final(0);
+    const Final* event = are_two ? final(1) : nullptr;
+    if (event == nullptr || other->kind != Final::Kind::other || event->kind != Final::Kind::event)
+      refuse("expected 1 − p and p, in this order");
+    for (const std::size_t k : {0U, 1U}) require_last_axis(whole("axis", 1), shape(k));
+    put({Final{Final::Kind::both}, {2}});
   }
 
   void fold_gather() {
-    if (constant(0) != nullptr && is_final(1)) {  // labels by their index
-      const Tensor& labels = *constant(0);
-      std::vector<std::string> names = labels.texts;
-      for (const double label : labels.numbers) names.push_back(number_text(label));
-      if (names.size() != 2) refuse(fmt::format("{} labels, expected two", names.size()));
-      result_.event = names[1];
-      return put(Value(Final{}));
-    }
+    if (constant(0) != nullptr && final(1) != nullptr) return fold_names();
     const Tensor* indices = constant(1);
     if (indices == nullptr) refuse("its indices are no constant");
-    if (is_final(0)) {
-      if (indices->numbers != std::vector{1.0}) refuse("expected the second class");
-      return put(Value(Final{}));
+    const Shape from = shape(0);
+    if (node_->op == "Gather") {
+      require_last_axis(whole("axis", 0), from);
+    } else {
+      require_table(0);
     }
-    if (node_->op == "Gather" && whole("axis", 0) != 1 && whole("axis", 0) != -1)
-      refuse(fmt::format("along the axis {}, expected 1", whole("axis", 0)));
-    const auto* texts = std::get_if<Texts>(&value(0));
-    const std::size_t size =
-        texts != nullptr ? texts->features.size() : static_cast<std::size_t>(affine(0).bias.size());
+    const std::vector<std::size_t> chosen = chosen_of(*indices, from.back());
+    // The axes of the indices come in place of that of the columns.
+    Shape made(from.begin(), from.end() - 1);
+    if (node_->op == "Gather") {
+      made.insert(made.end(), indices->dims.begin(), indices->dims.end());
+    } else {
+      made.push_back(static_cast<Index>(chosen.size()));
+    }
+    if (const Final* given = final(0)) return fold_choice(*given, chosen, made);
+    if (const Texts* given = texts(0)) {
+      Texts some;
+      for (const std::size_t k : chosen) some.features.push_back(given->features[k]);
+      return put({some, made});
+    }
+    const Affine& row = affine(0);
+    Affine part{.layer = row.layer,
+                .weights = Matrix(static_cast<Index>(chosen.size()), row.weights.cols()),
+                .bias = Vector(static_cast<Index>(chosen.size()))};
+    for (std::size_t k = 0; k < chosen.size(); ++k) {
+      part.weights.row(static_cast<Index>(k)) = row.weights.row(static_cast<Index>(chosen[k]));
+      part.bias(static_cast<Index>(k)) = row.bias(static_cast<Index>(chosen[k]));
+    }
+    put(std::move(part), made);
+  }
+
+  [[nodiscard]] std::vector<std::size_t> chosen_of(const Tensor& indices, Index size) const {
     std::vector<std::size_t> chosen;
-    for (const double index : indices->numbers) {
+    if (!is_whole_type(indices.type)) refuse("its indices are no whole numbers");
+    for (const double index : indices.numbers) {
       if (!(index >= 0 && index < static_cast<double>(size)))
         refuse(fmt::format("the index {} of {} numbers", index, size));
       chosen.push_back(static_cast<std::size_t>(index));
     }
-    if (texts != nullptr) {
-      Texts some;
-      for (const std::size_t k : chosen) some.features.push_back(texts->features[k]);
-      return put(Value(some));
-    }
-    const Affine& row = affine(0);
-    Affine made{.layer = row.layer,
-                .weights = Matrix(static_cast<Index>(chosen.size()), row.weights.cols()),
-                .bias = Vector(static_cast<Index>(chosen.size()))};
-    for (std::size_t k = 0; k < chosen.size(); ++k) {
-      made.weights.row(static_cast<Index>(k)) = row.weights.row(static_cast<Index>(chosen[k]));
-      made.bias(static_cast<Index>(k)) = row.bias(static_cast<Index>(chosen[k]));
-    }
-    put(std::move(made));
+    return chosen;
+  }
+
+  /// The number of the second class.
+  void fold_choice(const Final& made, const std::vector<std::size_t>& chosen, const Shape& shape) {
+    const bool are_scores = made.kind == Final::Kind::scores || made.kind == Final::Kind::second;
+    if ((made.kind != Final::Kind::both && !are_scores) || chosen != std::vector<std::size_t>{1})
+      refuse("expected the second class");
+    put({Final{are_scores ? Final::Kind::score : Final::Kind::event}, shape});
+  }
+
+  /// Labels by their index.
+  void fold_names() {
+    const Tensor& labels = *constant(0);
+    if (node_->op == "Gather" && axis_of(whole("axis", 0), labels.dims.size()) != 0)
+      refuse(fmt::format("along the axis {} of labels, expected 0", whole("axis", 0)));
+    if (names_of(*final(1)) != std::vector<std::string>{"0", "1"})
+      refuse("its indices are no 0 and 1");
+    std::vector<std::string> names = labels.texts;
+    for (const double label : labels.numbers) names.push_back(number_text(label));
+    check_labels(names);
+    put({Final{Final::Kind::label, names}, shape(1)});
   }
 
   void fold_constant() {
@@ -417,9 +606,218 @@ class Folder : private GraphValues {
     put(value(0));
   }
 
-  void fold_after_score() {
-    if (!is_final(0)) refuse("only after the score is it understood");
+  // ── types ──────────────────────────────────────────────────────────────────────────────────────
+
+  /// Numbers stay what they are as float or double; as whole ones only where they are whole.
+  void fold_cast() {
+    const std::int64_t to = whole("to", 0);
+    const bool is_real = to == float_type || to == double_type;
+    if (const Tensor* known = constant(0); known != nullptr) return cast_constant(*known, to);
+    if (const Final* made = final(0)) {
+      const bool is_name = made->kind == Final::Kind::index || made->kind == Final::Kind::label;
+      if (!is_real && !(is_name && (is_whole_type(to) || to == string_type))) refuse_type(to);
+      return put(value(0));
+    }
+    if (const Texts* given = texts(0)) {
+      if (to == string_type) return put(value(0));
+      if (!is_real && !is_whole_type(to)) refuse_type(to);
+      return put(numbers_of(*given), shape(0));
+    }
+    if (!is_real && !is_whole_type(to)) refuse_type(to);
+    const Affine& row = affine(0);
+    for (Index k = 0; !is_real && k < row.bias.size(); ++k) {
+      if (!is_whole(row, k))
+        refuse(
+            fmt::format("entry {} of what it casts to whole numbers is not always one, and what "
+                        "stands behind the point would be dropped; make the features `kind: "
+                        "integer` if they are whole",
+                        k));
+    }
     put(value(0));
+  }
+
+  [[noreturn]] void refuse_type(std::int64_t to) const {
+    refuse(fmt::format("casts to the element type {}, which changes the value", to));
+  }
+
+  /// Texts that spell numbers.
+  [[nodiscard]] Affine numbers_of(const Texts& given) {
+    std::vector<Affine> parts;
+    for (const std::size_t j : given.features) {
+      for (const std::string& level : schema_->features[j].levels) {
+        double ignored = 0;
+        if (!parse_number(level, ignored))
+          refuse(fmt::format("the level \"{}\" of \"{}\" is no number", level,
+                             schema_->features[j].name));
+      }
+      parts.push_back(number(j));
+    }
+    return joined(parts);
+  }
+
+  void cast_constant(const Tensor& known, std::int64_t to) {
+    const bool is_real = to == float_type || to == double_type;
+    if (known.type == string_type || (!is_real && !is_whole_type(to))) refuse_type(to);
+    Tensor made = known;
+    made.type = to;
+    for (double& number : made.numbers) {
+      if (to == float_type) number = static_cast<float>(number);
+      if (!is_real) number = std::trunc(number);
+    }
+    if (!node_->outputs.empty()) made_[node_->outputs.front()] = std::move(made);
+  }
+
+  /// Of rows without empty cells an imputer that fills these alone changes nothing.
+  void fold_imputer() {
+    require_table(0);
+    (void)affine(0);
+    const Attribute* replaced = node_->find("replaced_value_float");
+    const bool has_whole = node_->find("replaced_value_int64") != nullptr ||
+                           node_->find("imputed_value_int64s") != nullptr;
+    if (has_whole) refuse("it replaces a whole number, which rows may have; expected NaN");
+    if (replaced == nullptr || !std::isnan(replaced->f)) {
+      refuse(
+          fmt::format("replaced_value_float: it replaces {}, a number that rows may have; "
+                      "expected NaN (missing_values=nan of scikit-learn)",
+                      real("replaced_value_float", 0)));
+    }
+    put(value(0));
+  }
+
+  void fold_dropout() {
+    if (has_input(2)) {
+      const Tensor* trains = constant(2);
+      if (trains == nullptr || trains->numbers != std::vector{0.0})
+        refuse("training_mode: it drops numbers by chance; export the model for inference");
+    }
+    fold_same();
+  }
+
+  // ── shapes ─────────────────────────────────────────────────────────────────────────────────────
+
+  void put_reshaped(Shape made) { put({value(0).is, std::move(made)}); }
+
+  void fold_flatten() {
+    if (constant(0) != nullptr) refuse("of a constant");
+    const std::int64_t axis = whole("axis", 1);
+    const auto rank = static_cast<std::int64_t>(shape(0).size()) + 1;
+    if (axis != 1 && axis != 1 - rank)
+      refuse(fmt::format("axis: found {}, expected 1, which keeps the rows", axis));
+    put_reshaped({size_of(shape(0))});
+  }
+
+  void fold_reshape() {
+    if (constant(0) != nullptr) refuse("of a constant");
+    const Tensor* to = constant(1);
+    if (to == nullptr || !is_whole_type(to->type) || to->dims.size() != 1)
+      refuse("its shape is no constant list of whole numbers");
+    const Shape& from = shape(0);
+    const std::vector<double>& sizes = to->numbers;
+    const auto refuse_shape = [&] {
+      refuse(
+          fmt::format("the shape [{}] of {} numbers for each row, expected one that keeps rows "
+                      "apart, such as [-1, {}]",
+                      fmt::join(sizes, ", "), size_of(from), size_of(from)));
+    };
+    const bool has_zero = std::find(sizes.begin(), sizes.end(), 0.0) != sizes.end();
+    if (sizes.empty() || (has_zero && whole("allowzero", 0) != 0)) refuse_shape();
+    // The rows' own axis: as many as there are (0), as many as come out (−1), or a single one.
+    const bool is_copied = sizes[0] == 0;
+    if (!is_copied && sizes[0] != -1 && sizes[0] != 1) refuse_shape();
+    Shape made;
+    std::optional<std::size_t> open;
+    for (std::size_t i = 1; i < sizes.size(); ++i) {
+      if (sizes[i] == -1 && is_copied && !open) {
+        open = i - 1;
+        made.push_back(1);
+        continue;
+      }
+      if (sizes[i] < 0 || (sizes[i] == 0 && i > from.size())) refuse_shape();
+      made.push_back(sizes[i] == 0 ? from[i - 1] : static_cast<Index>(sizes[i]));
+    }
+    if (open && size_of(made) > 0) made[*open] = size_of(from) / size_of(made);
+    if (size_of(made) != size_of(from)) refuse_shape();
+    put_reshaped(std::move(made));
+  }
+
+  /// The axes of Squeeze and Unsqueeze, by attribute or input; none where they are not given.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> axes() const {
+    if (const Attribute* given = node_->find("axes")) return given->ints;
+    if (!has_input(1)) return std::nullopt;
+    const Tensor* given = constant(1);
+    if (given == nullptr || !is_whole_type(given->type)) refuse("its axes are no constant");
+    return std::vector<std::int64_t>(given->numbers.begin(), given->numbers.end());
+  }
+
+  void fold_squeeze() {
+    if (constant(0) != nullptr) refuse("of a constant");
+    const Shape& from = shape(0);
+    const auto given = axes();
+    if (!given) {
+      if (size_of(from) != 1) refuse("no axes, which one to drop");
+      return put_reshaped({});
+    }
+    std::set<std::size_t> dropped;
+    for (const std::int64_t axis : *given) dropped.insert(axis_of(axis, from.size() + 1));
+    Shape made;
+    for (std::size_t i = 0; i <= from.size(); ++i) {
+      if (!dropped.contains(i)) {
+        if (i > 0) made.push_back(from[i - 1]);
+      } else if (i == 0 || from[i - 1] != 1) {
+        refuse(fmt::format("drops the axis {}, which has more than one entry", i));
+      }
+    }
+    put_reshaped(std::move(made));
+  }
+
+  void fold_unsqueeze() {
+    if (constant(0) != nullptr) refuse("of a constant");
+    const Shape& from = shape(0);
+    const auto given = axes();
+    if (!given) refuse("no axes");
+    const std::size_t rank = from.size() + 1 + given->size();
+    std::set<std::size_t> added;
+    for (const std::int64_t axis : *given) added.insert(axis_of(axis, rank));
+    if (added.contains(0) || added.size() != given->size())
+      refuse("puts an axis before that of the rows");
+    Shape made;
+    auto next = from.begin();
+    for (std::size_t i = 1; i < rank; ++i) made.push_back(added.contains(i) ? 1 : *next++);
+    put_reshaped(std::move(made));
+  }
+
+  // ── after the score ────────────────────────────────────────────────────────────────────────────
+
+  /// Divides by the sum, which is 1; the other norms would move the threshold of 1/2.
+  void fold_normalizer() {
+    const Final* made = final(0);
+    if (made == nullptr || made->kind != Final::Kind::both)
+      refuse("only of the probabilities of both labels is it understood");
+    if (word("norm", "MAX") != "L1")
+      refuse(fmt::format("norm: found {}, expected L1", word("norm", "MAX")));
+    put(value(0));
+  }
+
+  void fold_zip_map() {
+    const Final* made = final(0);
+    const std::vector<std::string> labels = labels_of("classlabels_int64s", "classlabels_strings");
+    if (made == nullptr || labels.empty() ||
+        (made->kind != Final::Kind::both && made->kind != Final::Kind::scores))
+      refuse("only of the probabilities of both labels, with their names, is it understood");
+    put({Final{Final::Kind::map, labels}, {}});
+  }
+
+  /// The place of the larger of two numbers.
+  void fold_arg_max() {
+    require_last_axis(whole("axis", 0), shape(0));
+    if (const Final* made = final(0)) {
+      if (made->kind != Final::Kind::both && made->kind != Final::Kind::scores)
+        refuse("of what is made of the score only two numbers, one for each label, are understood");
+    } else {
+      require_table(0);
+      set_scores(based(affine(0)));
+    }
+    put({Final{Final::Kind::index}, whole("keepdims", 1) != 0 ? Shape{1} : Shape{}});
   }
 
   // ── the end ────────────────────────────────────────────────────────────────────────────────────
@@ -429,11 +827,52 @@ class Folder : private GraphValues {
     require_input(graph_->outputs.size() == 1, "{}: the graph has {} outputs and none is a score",
                   *source_, graph_->outputs.size());
     const auto found = values_.find(graph_->outputs.front());
-    const Affine* row = found == values_.end() ? nullptr : std::get_if<Affine>(&found->second);
+    const Affine* row = found == values_.end() ? nullptr : std::get_if<Affine>(&found->second.is);
     require_input(row != nullptr && (row->bias.size() == 1 || row->bias.size() == 2),
                   "{}: the output \"{}\" is no score of two classes", *source_,
                   graph_->outputs.front());
     score_ = *row;
+  }
+
+  /// What the outputs say must be made of the score, and by labels that agree.
+  void read_outputs() {
+    require_input(!graph_->outputs.empty(), "{}: the graph has no output", *source_);
+    std::set<Final::Kind> kinds;
+    std::vector<std::string> labels;
+    for (const std::string& output : graph_->outputs) {
+      const bool is_score =
+          score_node_->op != "LinearClassifier" && output == score_node_->inputs.front();
+      if (is_score) continue;
+      const auto found = values_.find(output);
+      const Final* made = found == values_.end() ? nullptr : std::get_if<Final>(&found->second.is);
+      require_input(made != nullptr,
+                    "{}: the output \"{}\" is not made of the score, which is that of {}; export "
+                    "the model with the output that decides alone",
+                    *source_, output, score_node_->text());
+      kinds.insert(made->kind);
+      if (made->labels.empty()) continue;
+      require_input(labels.empty() || labels == made->labels,
+                    "{}: the outputs have the labels {} and {}, expected the same of all, in the "
+                    "same order",
+                    *source_, fmt::join(labels, ", "), fmt::join(made->labels, ", "));
+      labels = made->labels;
+    }
+    if (!labels.empty()) result_.event = labels[1];
+    if (result_.event.empty()) read_unnamed(kinds);
+  }
+
+  /// Without labels an output speaks for the event: the index 1, or a large number.
+  void read_unnamed(const std::set<Final::Kind>& kinds) {
+    const std::string& favourable = schema_->target.favourable;
+    const bool are_indices = favourable == "0" || favourable == "1";
+    if (kinds.contains(Final::Kind::index) && are_indices) result_.event = "1";
+    if (!kinds.contains(Final::Kind::other)) return;
+    require_input(kinds.size() == 1 && score_->bias.size() == 1,
+                  "{}: the outputs are 1 − p and others, and no labels say which one decides; "
+                  "export the model with one of them",
+                  *source_);
+    score_->weights = -score_->weights;
+    score_->bias = -score_->bias;
   }
 
   void finish() {
@@ -442,8 +881,8 @@ class Folder : private GraphValues {
     result_.layers.push_back({.weights = score_->weights, .bias = score_->bias});
   }
 
-  std::set<std::string> inverted_;  // 1 − p
   std::optional<Affine> score_;
+  const Node* score_node_ = nullptr;  // that makes probabilities or labels of it
 };
 
 }  // namespace

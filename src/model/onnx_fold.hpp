@@ -13,8 +13,12 @@ namespace ellice::onnx {
                                  const std::string& source);
 
 /// The score that the operators give to a row of Dataset::raw, one after the other, in double
-/// precision: shares nothing with fold().
+/// precision: shares nothing with fold(). They are executed to the end, with another row beside it,
+/// so that what mixes rows, drops digits or turns labels round shows: Error{input} if an output
+/// does not say of the score what its sign says. `event` is the file's own label of the second
+/// class, where it has labels.
 [[nodiscard]] double interpret(const Graph& graph, const Schema& schema,
-                               std::span<const double> raw);
+                               std::span<const double> raw, const std::string& event,
+                               const std::string& source);
 
 }  // namespace ellice::onnx

@@ -40,8 +40,17 @@ class Pmml {
                   "{}: <{}>: functionName: found \"{}\", expected \"classification\"", *source_,
                   kind, attribute(model, "functionName"));
     if (kind == "RegressionModel") {
+      check_pmml_surroundings(root_, model,
+                              {"functionName", "modelName", "modelType", "algorithmName",
+                               "targetFieldName", "normalizationMethod", "isScorable"},
+                              *source_);
       read_tables(model, result);
     } else {
+      check_pmml_surroundings(
+          root_, model,
+          {"functionName", "modelName", "modelType", "algorithmName", "targetVariableName",
+           "targetReferenceCategory", "linkFunction", "distribution", "isScorable"},
+          *source_);
       read_general(model, result);
     }
     return result;
@@ -166,8 +175,14 @@ class Pmml {
   /// What a parameter is called, by its name: the intercept, a number, a level of a factor.
   [[nodiscard]] std::map<std::string, std::string> terms_of(xml_node model) const {
     std::map<std::string, std::string> terms;
-    for (const xml_node parameter : model.child("ParameterList").children("Parameter"))
+    for (const xml_node parameter : model.child("ParameterList").children("Parameter")) {
       terms.emplace(attribute(parameter, "name"), "(Intercept)");
+      require_input(parameter.attribute("referencePoint").as_double() == 0,
+                    "{}: <Parameter name=\"{}\">: referencePoint: found \"{}\", expected 0",
+                    *source_, attribute(parameter, "name"),
+                    parameter.attribute("referencePoint").value());
+    }
+    refuse_contrasts(model);
     const auto is_factor = [&](const std::string& field) {
       return !model.child("FactorList")
                   .find_child_by_attribute("Predictor", "name", field.c_str())
@@ -181,6 +196,10 @@ class Pmml {
       require_input(term != terms.end(), "{}: <PPCell>: \"{}\" is no parameter of <ParameterList>",
                     *source_, parameter);
       refuse_derived(field);
+      require_input(cell.attribute("targetCategory").empty(),
+                    "{}: <PPCell>: targetCategory: found \"{}\", expected the same predictors for "
+                    "all classes",
+                    *source_, cell.attribute("targetCategory").value());
       require_input(
           ++predictors[parameter] == 1,
           "{}: <PPCell>: \"{}\" is a product of several columns, which cannot be imported",
@@ -195,6 +214,17 @@ class Pmml {
       }
     }
     return terms;
+  }
+
+  /// Levels that are coded otherwise than as 0 and 1.
+  void refuse_contrasts(xml_node model) const {
+    for (const xml_node predictor : model.child("FactorList").children("Predictor")) {
+      require_input(
+          predictor.attribute("contrastMatrixType").empty() && predictor.child("Matrix").empty(),
+          "{}: <Predictor name=\"{}\">: a matrix of contrasts cannot be imported, only "
+          "levels as 0 and 1",
+          *source_, attribute(predictor, "name"));
+    }
   }
 
   void read_general_covariance(xml_node matrix, const std::vector<std::string>& names,

@@ -1,5 +1,7 @@
 #include "model/pmml_document.hpp"
 
+#include <algorithm>
+
 #include "ellice/core/error.hpp"
 
 namespace ellice {
@@ -24,7 +26,119 @@ void drop_prefix(pugi::xml_document& document) {
   document.traverse(walker);
 }
 
+/// The element with its name, for messages.
+std::string place_of(const pugi::xml_node& node, const char* key) {
+  return fmt::format("<{} {}=\"{}\">", node.name(), key, node.attribute(key).value());
+}
+
+/// Attributes that are not read may change what the model says.
+void check_attributes(const pugi::xml_node& node,
+                      std::initializer_list<std::string_view> attributes,
+                      const std::string& source) {
+  for (const pugi::xml_attribute one : node.attributes()) {
+    const std::string_view name = one.name();
+    const bool is_known = std::find(attributes.begin(), attributes.end(), name) != attributes.end();
+    require_input(is_known || name.starts_with("x-") || name.starts_with("xmlns"),
+                  "{}: <{}>: {}=\"{}\" cannot be imported", source, node.name(), name, one.value());
+  }
+  require_input(node.attribute("isScorable").as_bool(true),
+                "{}: <{}>: isScorable: found \"{}\", expected a model that scores", source,
+                node.name(), node.attribute("isScorable").value());
+}
+
+/// Which values a field takes as they are: all but those outside of intervals, which are declined
+/// or replaced unless `invalidValueTreatment` says "asIs".
+void check_values(const pugi::xml_node& field, const std::string& treatment,
+                  const std::string& source) {
+  const std::string place = place_of(field, "name");
+  for (const pugi::xml_node interval : field.children("Interval")) {
+    const std::string low = interval.attribute("leftMargin").as_string("-inf");
+    const std::string high = interval.attribute("rightMargin").as_string("inf");
+    const bool is_open =
+        interval.attribute("leftMargin").empty() && interval.attribute("rightMargin").empty();
+    require_input(
+        is_open || treatment == "asIs",
+        "{}: {}: <Interval>: numbers outside of {} to {} get no score of their own "
+        "(invalidValueTreatment: {}); say invalidValueTreatment=\"asIs\" in <MiningField> "
+        "if the model scores them, or leave <Interval> out and give `min` and `max` in "
+        "the schema",
+        source, place, low, high, treatment);
+  }
+  for (const pugi::xml_node value : field.children("Value")) {
+    const std::string property = value.attribute("property").as_string("valid");
+    require_input(
+        property == "valid",
+        "{}: {}: <Value value=\"{}\">: property: found \"{}\", expected \"valid\": values "
+        "that count as missing cannot be imported",
+        source, place, value.attribute("value").value(), property);
+    require_input(treatment == "asIs" || treatment == "returnInvalid",
+                  "{}: {}: invalidValueTreatment: found \"{}\", expected \"asIs\" or "
+                  "\"returnInvalid\": levels that are replaced cannot be imported",
+                  source, place, treatment);
+  }
+}
+
+void check_fields(const pugi::xml_node& root, const pugi::xml_node& model,
+                  const std::string& source) {
+  const pugi::xml_node mining = model.child("MiningSchema");
+  for (const pugi::xml_node field : mining.children("MiningField")) {
+    const std::string outliers = field.attribute("outliers").as_string("asIs");
+    require_input(
+        outliers == "asIs",
+        "{}: {}: outliers: found \"{}\", expected \"asIs\": the model scores other numbers "
+        "than people have; fit it to the columns themselves",
+        source, place_of(field, "name"), outliers);
+  }
+  for (const pugi::xml_node field : root.child("DataDictionary").children("DataField")) {
+    const pugi::xml_node used =
+        mining.find_child_by_attribute("MiningField", "name", field.attribute("name").value());
+    const std::string usage = used.attribute("usageType").as_string("active");
+    if (usage == "target" || usage == "predicted") continue;
+    check_values(field, used.attribute("invalidValueTreatment").as_string("returnInvalid"), source);
+  }
+}
+
+/// A <Target> that only names its field changes nothing.
+void check_targets(const pugi::xml_node& model, const std::string& source) {
+  for (const pugi::xml_node target : model.child("Targets").children("Target")) {
+    const std::string place = place_of(target, "field");
+    for (const pugi::xml_attribute one : target.attributes()) {
+      const std::string_view name = one.name();
+      const bool is_neutral = name == "field" || name == "optype" ||
+                              (name == "rescaleConstant" && one.as_double(1) == 0) ||
+                              (name == "rescaleFactor" && one.as_double(0) == 1);
+      require_input(is_neutral,
+                    "{}: {}: {}=\"{}\" changes the score and cannot be imported; write the model "
+                    "without <Targets>",
+                    source, place, name, one.value());
+    }
+    for (const pugi::xml_node value : target.children("TargetValue")) {
+      for (const char* name : {"priorProbability", "defaultValue"}) {
+        require_input(
+            value.attribute(name).empty(),
+            "{}: {}: <TargetValue>: {}=\"{}\" cannot be imported; write the model without "
+            "<Targets>",
+            source, place, name, value.attribute(name).value());
+      }
+    }
+  }
+  for (const pugi::xml_node field : model.child("Output").children("OutputField")) {
+    require_input(field.attribute("feature").value() != std::string_view("decision"),
+                  "{}: {}: feature: found \"decision\", which may have a threshold of its own and "
+                  "cannot be imported",
+                  source, place_of(field, "name"));
+  }
+}
+
 }  // namespace
+
+void check_pmml_surroundings(const pugi::xml_node& root, const pugi::xml_node& model,
+                             std::initializer_list<std::string_view> attributes,
+                             const std::string& source) {
+  check_attributes(model, attributes, source);
+  check_fields(root, model, source);
+  check_targets(model, source);
+}
 
 pugi::xml_node load_pmml(pugi::xml_document& document, const std::string& text,
                          const std::string& source) {

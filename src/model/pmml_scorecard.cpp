@@ -32,6 +32,11 @@ class PmmlScorecard {
                     "{}: <DerivedField name=\"{}\">: transformed columns cannot be imported",
                     *source_, derived.attribute("name").value());
     }
+    check_pmml_surroundings(
+        root_, model,
+        {"functionName", "modelName", "algorithmName", "initialScore", "useReasonCodes",
+         "reasonCodeAlgorithm", "baselineScore", "baselineMethod", "isScorable"},
+        *source_);
     Scorecard card{.source = *source_, .tool = pmml_tool(root_)};
     if (!model.attribute("initialScore").empty())
       card.initial = number(model, "initialScore", "<Scorecard>");
@@ -143,6 +148,16 @@ class PmmlScorecard {
 
   void apply(xml_node predicate, ScorecardBin& bin, std::string& feature) {
     take_field(predicate, bin, feature);
+    // An `and` of a value and anything else holds for that value or for none.
+    const bool has_ends = bin.from || bin.to;
+    const bool has_value = bin.is_missing || !bin.level.empty() || bin.is_single();
+    const std::string_view kind = predicate.attribute("operator").value();
+    const bool gives_value = kind == "equal" || kind == "isMissing";
+    require_input(
+        !has_value && !(has_ends && gives_value),
+        "{}: <CompoundPredicate>: found {} beside other predicates in one \"and\", expected "
+        "it alone: the two are never true together, or one of them says nothing",
+        bin.place, has_value ? "a single value" : std::string(kind));
     const std::string operation = predicate.attribute("operator").value();
     const std::string text = predicate.attribute("value").value();
     double value = 0;

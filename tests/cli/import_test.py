@@ -171,6 +171,19 @@ class Import(CliTestCase):
         self.write("s.yaml", SCHEMA.replace("  debt:", "  debts:"))
         refused(BAD_INPUT, "\"debts\"", "drop")
 
+    def test_numbers_that_are_none_are_named(self):
+        command = ("import", "--coefficients", "coef.csv", "--covariance", "cov.csv", "--schema", "s.yaml", "-o", "m.json")
+        self.expect_failure(BAD_INPUT, ["coef.csv", "log-likelihood of nan"], *command, "--rows", 500, "--log-likelihood", "nan")
+        self.write("coef.csv", "term,estimate\n" + "".join(
+            f"{t},{'1e300' if t == 'debt' else repr(b)}\n" for t, b in zip(TERMS, self.fit.beta)))
+        self.expect_failure(BAD_INPUT, ["coef.csv", "\"debt\"", "1e100"], *command, *self.numbers)
+
+    def test_files_that_are_nothing_are_named_beside_rows(self):
+        self.write("rows.csv", "income,debt,purpose,member,approved\n1000,1,car,no,yes\n2000,1,car,no,no\n")
+        for content in (b"", b"[]", b"{\"format\": \"x\"}", b"[" * 2000, b"\x1f\x8b\x08\x00gz"):
+            self.write("m.bin", content)
+            self.expect_failure(BAD_INPUT, ["m.bin"], "import", "m.bin", "--data", "rows.csv", "--schema", "s.yaml", "-o", "m.json")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -198,6 +198,9 @@ TEST(Deployed, NetworksAcceptTheirPlans) {
     model.layers = {hidden, head};
     const auto shared = std::make_shared<const Model>(model_of(model, data));
     EXPECT_GT(shared->deployed->excess, 1e-4);
+    // Without a wish the set is one that the model has: no curvature of its hidden layers is known.
+    EXPECT_EQ(automatic_set({.model = shared}), SetKind::last_layer);
+    EXPECT_EQ(why_unsupported(ExplainRequest{.model = shared}), "");
     int plans = 0;
     for (const SetKind set : {SetKind::last_layer, SetKind::true_set}) {
       const Explainer explainer({.model = shared, .epsilon = "0", .set = set});

@@ -1,8 +1,10 @@
 #include "model/pmml.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "support/messages.hpp"
 
@@ -118,6 +120,64 @@ TEST(Pmml, ThatCannotBeImportedIsRefusedByElement) {
   refuses(with(general, R"(parameterName="p1" df)", R"(parameterName="p9" df)"), {"\"p9\""});
   refuses(with(general, R"("yes" parameterName="p1")", R"("no" parameterName="p1")"),
           {"\"yes\" and \"no\""});
+}
+
+// What stands around a model and changes what it scores, or what it says of a score.
+TEST(Pmml, ThatChangesValuesOrScoresIsRefusedByElement) {
+  const auto refuses = [](const std::string& text, std::initializer_list<std::string_view> words) {
+    SCOPED_TRACE(text);
+    expect_input_error([&] { return parse_pmml(text, "m.pmml"); }, words);
+  };
+  const std::string mining = "<MiningSchema>";
+  const auto with_field = [&](const std::string& attributes, const std::string& values = "") {
+    const std::string text =
+        with(regression, mining, mining + "<MiningField name=\"income\" " + attributes + "/>");
+    return with(text, "<DataDictionary>",
+                "<DataDictionary><DataField name=\"income\" optype=\"continuous\" "
+                "dataType=\"double\">" +
+                    values + "</DataField>");
+  };
+  const std::string interval =
+      "<Interval closure=\"closedClosed\" leftMargin=\"0\" "
+      "rightMargin=\"9\"/>";
+  for (const char* outliers : {"asExtremeValues", "asMissingValues"}) {
+    refuses(with_field(fmt::format("outliers=\"{}\" lowValue=\"0\" highValue=\"9\"", outliers)),
+            {"<MiningField name=\"income\">", "outliers", outliers});
+  }
+  refuses(with_field("", interval), {"<DataField name=\"income\">", "<Interval>", "0 to 9"});
+  refuses(with_field("invalidValueTreatment=\"asMissing\" missingValueReplacement=\"3\"", interval),
+          {"<Interval>", "asMissing"});
+  refuses(with_field("missingValueReplacement=\"3\"", "<Value value=\"-9\" property=\"missing\"/>"),
+          {"<Value value=\"-9\">", "missing"});
+  refuses(with_field("invalidValueTreatment=\"asMissing\"", "<Value value=\"a\"/>"),
+          {"invalidValueTreatment", "asMissing"});
+  const auto with_targets = [&](const std::string& target) {
+    return with(regression, "</MiningSchema>", "</MiningSchema><Targets>" + target + "</Targets>");
+  };
+  for (const char* attribute :
+       {"rescaleConstant=\"-3\"", "rescaleFactor=\"2\"", "max=\"1\"", "castInteger=\"round\""}) {
+    refuses(with_targets(fmt::format("<Target field=\"approved\" {}/>", attribute)),
+            {"<Target field=\"approved\">", attribute});
+  }
+  refuses(with_targets("<Target field=\"approved\"><TargetValue value=\"yes\" "
+                       "priorProbability=\"0.1\"/></Target>"),
+          {"<TargetValue>", "priorProbability=\"0.1\""});
+  refuses(with(regression, "normalizationMethod", "isScorable=\"false\" normalizationMethod"),
+          {"<RegressionModel>", "isScorable"});
+  refuses(with(general, "modelType", "offsetVariable=\"debt\" modelType"),
+          {"<GeneralRegressionModel>", "offsetVariable=\"debt\""});
+  refuses(with(general, "label=\"income\"", "label=\"income\" referencePoint=\"2\""),
+          {"<Parameter name=\"p1\">", "referencePoint"});
+  refuses(with(general, "<Predictor name=\"purpose\"/>",
+               "<Predictor name=\"purpose\" contrastMatrixType=\"helmert\"/>"),
+          {"<Predictor name=\"purpose\">", "contrasts"});
+  // Without effect.
+  const std::vector<std::string> harmless = {
+      with_field("outliers=\"asIs\" missingValueReplacement=\"3\""),
+      with_field("invalidValueTreatment=\"asIs\"", interval),
+      with_targets("<Target field=\"approved\" rescaleConstant=\"0\" rescaleFactor=\"1\"/>")};
+  for (const std::string& text : harmless)
+    EXPECT_EQ(parse_pmml(text, "m.pmml").terms.size(), 3U) << text;
 }
 
 // Entities of a document type are neither read from files nor expanded.

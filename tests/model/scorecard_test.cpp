@@ -500,6 +500,43 @@ TEST(ScorecardPmml, SetsAndPairsOfPredicatesAreRead) {
   EXPECT_EQ(points.characteristics[1].points, (std::vector<double>{5, 5}));
 }
 
+TEST(ScorecardPmml, ThatChangesValuesOrPointsIsRefusedByElement) {
+  const auto refused = [](const std::string& before,
+                          std::initializer_list<std::string_view> words) {
+    SCOPED_TRACE(before);
+    std::string text = months_of(is("lessThan", "12"), is("greaterOrEqual", "12"));
+    text.insert(text.find("<Characteristics>"), before);
+    expect_input_error([&] { return parse_scorecard_pmml(text, "m.pmml"); }, words);
+  };
+  refused(
+      "<MiningSchema><MiningField name=\"months\" outliers=\"asExtremeValues\" lowValue=\"0\" "
+      "highValue=\"9\"/></MiningSchema>",
+      {"<MiningField name=\"months\">", "asExtremeValues"});
+  refused("<Targets><Target rescaleConstant=\"-30\"/></Targets>",
+          {"<Target field=\"\">", "rescaleConstant=\"-30\""});
+  refused("<Targets><Target field=\"score\" max=\"500\"/></Targets>",
+          {"<Target field=\"score\">", "max=\"500\""});
+}
+
+TEST(ScorecardPmml, PredicatesThatAreNeverTrueAreRefused) {
+  const auto refused = [](const std::string& one, const std::string& other) {
+    SCOPED_TRACE(one + other);
+    expect_input_error(
+        [&] {
+          return parse_scorecard_pmml(months_of("<CompoundPredicate booleanOperator=\"and\">" +
+                                                    one + other + "</CompoundPredicate>",
+                                                is("greaterOrEqual", "12")),
+                                      "m.pmml");
+        },
+        {"<Attribute> number 1", "<CompoundPredicate>", "in one \"and\""});
+  };
+  refused(is("lessThan", "3"), is("equal", "9"));
+  refused(is("equal", "9"), is("lessThan", "3"));
+  refused(is("equal", "9"), is("equal", "8"));
+  refused(is("equal", "own"), is("equal", "rent"));
+  refused(is("isMissing", ""), is("lessThan", "3"));
+}
+
 TEST(ScorecardPmml, BrokenOnesAreRefusedByElement) {
   const auto refused = [](const std::string& text, std::initializer_list<std::string_view> words) {
     SCOPED_TRACE(text);

@@ -53,7 +53,7 @@ struct ExplainRequest {
 inline constexpr int most_shown_changes = 4;
 
 /// The set that is meant where none is named: ensemble where there are several models, last-layer
-/// for linear and softmax models, full for other networks.
+/// for linear and softmax models and imported networks, full for other networks.
 [[nodiscard]] SetKind automatic_set(const ExplainRequest& request);
 
 /// «T» is a logit, «p=0.7» a probability. Throws Error{argument} for anything else.
