@@ -1,6 +1,7 @@
 // What the page knows: a model, and answers. Inlined into the file, or asked of the service that served it.
 import { readModel, type Model, type Row } from '../verify/model.ts';
-import type { Asked, Record_ } from '../verify/recourse.ts';
+import type { Record_ } from '../verify/recourse.ts';
+import type { Asked } from '../verify/request.ts';
 
 export interface Histogram {
   edges?: number[];
@@ -26,7 +27,6 @@ export interface Infeasible {
 export interface Answer extends Record_ {
   message?: string;
   reason?: string;
-  target?: string;
   predicted_survival?: number;
   survival_interval?: [number, number];
   query_violations?: string[];
@@ -34,7 +34,6 @@ export interface Answer extends Record_ {
   reasons?: Reasons;
   infeasible?: Infeasible;
   attack?: { broken: boolean };
-  gap?: number;
   sha256?: string;
 }
 
@@ -55,8 +54,6 @@ export interface Person {
 }
 
 export interface Head extends Asked {
-  cost: string;
-  method?: string;
   reasons?: { text: string };
 }
 

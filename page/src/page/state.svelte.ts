@@ -152,7 +152,7 @@ export class PageState {
     const wanted = (this.head.options.target ?? [this.model.target.favourable]).map((name) => classes.indexOf(name));
     const leads = wanted.map((target) => leadOf(this.set, encoded, target, wanted));
     const best = leads.reduce((a, b) => (b.robustLogit > a.robustLogit ? b : a));
-    return this.finish(best.logit, best.robustLogit, Math.min(...best.rivals.map(({ judgement }) => judgement.radius(this.threshold))));
+    return this.finish(best.logit, best.robustLogit, best.radius(this.threshold));
   }
 
   private finish(logit: number, robust: number, radius: number, deciding = logit): Standing {
