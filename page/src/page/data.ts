@@ -51,6 +51,9 @@ export interface Person {
   shown: number; // the plan to recommend
   head?: Head; // what was asked for this person alone
   wished?: string; // the wishes that these plans were searched for
+  curve?: Curve; // of these plans
+  isNew?: boolean; // typed on the page: the form says who they are
+  whatIf?: Person; // plans for other values than theirs
 }
 
 export interface Head extends Asked {
@@ -170,4 +173,23 @@ export function fromFile(): Data | null {
     page,
     recourseText,
   };
+}
+
+/** Somebody in the middle of the training rows, to start from. */
+export function averagePerson(data: Data): Row {
+  const row = Object.create(null) as Row;
+  for (const feature of data.model.features) {
+    const mean = feature.centre;
+    if (feature.levels.length > 0) {
+      const all = data.page.histograms;
+      const counts = all && Object.hasOwn(all, feature.name) ? all[feature.name]!.counts : undefined;
+      const most = counts ? counts.indexOf(Math.max(...counts)) : feature.kind === 'ordinal' ? Math.round(mean) : 0;
+      row[feature.name] = feature.levels[Math.max(0, Math.min(most, feature.levels.length - 1))]!;
+    } else {
+      const step = feature.step ?? (feature.kind === 'integer' ? 1 : 0);
+      const origin = feature.step === undefined ? 0 : (feature.min ?? 0);
+      row[feature.name] = step > 0 ? Number((origin + step * Math.round((mean - origin) / step)).toPrecision(12)) : Number(mean.toPrecision(3));
+    }
+  }
+  return row;
 }

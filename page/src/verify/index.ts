@@ -7,6 +7,7 @@ export * from './constraints.ts';
 export * from './deployed.ts';
 export * from './encoder.ts';
 export * from './json.ts';
+export * from './lifted.ts';
 export * from './model.ts';
 export * from './recourse.ts';
 export * from './request.ts';

@@ -44,6 +44,7 @@ function readLinear(text: string): Linear {
   for (const token of tokens(text)) {
     if (token.kind === 'number') {
       factor *= Number(token.text);
+      if (!Number.isFinite(factor)) throw new Error(`rule ${text}: ${token.text} is too large`);
       isOpen = true;
     } else if (token.kind === 'name') {
       if (name !== null) throw new Error(`rule ${text}: is not linear`);
