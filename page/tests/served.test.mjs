@@ -1,33 +1,16 @@
 // The page as the service serves it, in Chromium: what needs a search, a token, and a server that comes and goes.
 // Environment: ELLICE, CHROMIUM, GOLDEN, WORK (a folder).
 import { strict as assert } from 'node:assert';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { browser, findings, open } from './browser.mjs';
 import { makeEvil } from './models.mjs';
+import { entry, find, serve, served } from './service.mjs';
 
 const { ELLICE, GOLDEN, WORK } = process.env;
 mkdirSync(WORK, { recursive: true });
-
-/** A service on a port; 0 lets the system choose. */
-const serve = (port, ...options) => served('--demo', '--port', String(port), ...options);
-
-async function served(...args) {
-  const child = spawn(ELLICE, ['serve', ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
-  const address = await new Promise((resolve, reject) => {
-    let said = '';
-    child.stdout.on('data', (data) => {
-      said += data;
-      const found = /http:\/\/[^/]*:(\d+)\//.exec(said);
-      if (found) resolve({ port: Number(found[1]), url: `http://127.0.0.1:${found[1]}/` });
-    });
-    child.on('exit', (status) => reject(new Error(`ended with ${status}: ${said}`)));
-  });
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  return { ...address, stop: () => { child.kill('SIGTERM'); return ended; } };
-}
 
 let chrome, service;
 before(async () => {
@@ -38,13 +21,6 @@ after(async () => {
   await chrome?.close();
   await service?.stop();
 });
-
-const find = async (page) => {
-  await page.getByRole('button', { name: 'Find plans' }).click();
-  await page.locator('.proof').first().waitFor();
-  await page.getByRole('button', { name: 'Find plans' }).waitFor();
-};
-const entry = (page, label) => page.getByLabel(label, { exact: true });
 
 /** Somebody whom the demo's model declines. */
 async function typeApplicant(page) {

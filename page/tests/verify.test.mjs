@@ -125,6 +125,8 @@ test('agrees with the program on rules and weights of a run', () => {
 function compare({ model, verified, text }) {
   const tree = v.parse(text), file = v.toValue(tree);
   assert.deepEqual(v.wrongHashes(tree), []);
+  assert.deepEqual(v.verifyRequest(model, file).failures, []);
+  assert.deepEqual(v.verifyPeople(file).failures, []);
   assert.equal(verified.failed, 0);
   file.results.forEach((record, i) => {
     const theirs = verified.answers?.[i] ?? verified.results[i];
@@ -139,7 +141,7 @@ function compare({ model, verified, text }) {
     assert.equal(theirs.holds, true, where);
     assert.equal(ours.holds, true, where);
     assert.ok(near(ours.logit, record.certificate.logit), where);
-    assert.ok(near(ours.robustLogit, record.certificate.robust_logit), where);
+    assert.ok(near(ours.robustLogit, record.robust_logit), where);
     if (i % 7 === 0) samples.push({ model, file, record });
   });
 }
@@ -164,7 +166,7 @@ test('refuses a certificate in which anything was altered', () => {
   let altered = 0;
   assert.ok(samples.length >= 100);
   for (const { model, file, record } of samples) {
-    const paths = [...leaves(record.certificate)].filter((path) => path[0] !== 'claim');
+    const paths = [...leaves(record.certificate)];
     for (let i = 0; i < 12; i++) {
       const path = paths[Math.floor(next() * paths.length)];
       const copy = JSON.parse(JSON.stringify(record));
@@ -177,9 +179,6 @@ test('refuses a certificate in which anything was altered', () => {
       if (!isIdle) assert.equal(verdict.holds, false, `${path.join('.')}: ${old} became ${parent[key]}`);
       altered++;
     }
-    const claim = JSON.parse(JSON.stringify(record.certificate));
-    claim.claim = claim.claim.replace(/≤ [^ ]+/u, '≤ 123');
-    assert.equal(v.verifyCertificate(model, claim, others).holds, false);
     const lie = JSON.parse(JSON.stringify(record));
     lie.counterfactual = lie.certificate.point = lie.query;
     if (record.changes?.length > 0) assert.equal(v.verifyRecord(model, file, lie, others).holds, false);

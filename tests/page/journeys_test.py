@@ -1,4 +1,4 @@
-"""People's ways through the page, in Chromium: page/tests/journeys.test.mjs, and served.test.mjs."""
+"""People's ways through the page, in Chromium: page/tests/journeys.test.mjs, served.test.mjs and honest.test.mjs."""
 import os
 import re
 import shutil
@@ -26,6 +26,9 @@ class Journeys(unittest.TestCase):
 
     def test_of_the_service_lead_there_too(self) -> None:
         self.go("served", 5)
+
+    def test_say_no_more_than_is_so(self) -> None:
+        self.go("honest", 12)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 // What the page knows: a model, and answers. Inlined into the file, or asked of the service that served it.
 import { readModel, type Model, type Row } from '../verify/model.ts';
-import type { Asked, Record_ } from '../verify/recourse.ts';
+import type { Record_ } from '../verify/recourse.ts';
+import type { Asked } from '../verify/request.ts';
 
 export interface Histogram {
   edges?: number[];
@@ -26,7 +27,6 @@ export interface Infeasible {
 export interface Answer extends Record_ {
   message?: string;
   reason?: string;
-  target?: string;
   predicted_survival?: number;
   survival_interval?: [number, number];
   query_violations?: string[];
@@ -34,7 +34,6 @@ export interface Answer extends Record_ {
   reasons?: Reasons;
   infeasible?: Infeasible;
   attack?: { broken: boolean };
-  gap?: number;
   sha256?: string;
 }
 
@@ -52,11 +51,12 @@ export interface Person {
   shown: number; // the plan to recommend
   head?: Head; // what was asked for this person alone
   wished?: string; // the wishes that these plans were searched for
+  curve?: Curve; // of these plans
+  isNew?: boolean; // typed on the page: the form says who they are
+  whatIf?: Person; // plans for other values than theirs
 }
 
 export interface Head extends Asked {
-  cost: string;
-  method?: string;
   reasons?: { text: string };
 }
 
@@ -173,4 +173,23 @@ export function fromFile(): Data | null {
     page,
     recourseText,
   };
+}
+
+/** Somebody in the middle of the training rows, to start from. */
+export function averagePerson(data: Data): Row {
+  const row = Object.create(null) as Row;
+  for (const feature of data.model.features) {
+    const mean = feature.centre;
+    if (feature.levels.length > 0) {
+      const all = data.page.histograms;
+      const counts = all && Object.hasOwn(all, feature.name) ? all[feature.name]!.counts : undefined;
+      const most = counts ? counts.indexOf(Math.max(...counts)) : feature.kind === 'ordinal' ? Math.round(mean) : 0;
+      row[feature.name] = feature.levels[Math.max(0, Math.min(most, feature.levels.length - 1))]!;
+    } else {
+      const step = feature.step ?? (feature.kind === 'integer' ? 1 : 0);
+      const origin = feature.step === undefined ? 0 : (feature.min ?? 0);
+      row[feature.name] = step > 0 ? Number((origin + step * Math.round((mean - origin) / step)).toPrecision(12)) : Number(mean.toPrecision(3));
+    }
+  }
+  return row;
 }

@@ -8,6 +8,13 @@ export class ServiceError extends Error {
   }
 }
 
+/** Answers are about another model than the page is. */
+export class Outdated extends ServiceError {
+  constructor() {
+    super('The service has another model by now. What is on this page is about the old one.', 0);
+  }
+}
+
 export interface Asking {
   epsilon: number;
   options: Record<string, unknown>;
@@ -27,6 +34,7 @@ function usualEpsilon(model: Model): { value: number; rule: string } {
 export class Service {
   token = '';
   name = '';
+  private sha256 = ''; // of the model that the page shows
 
   private async ask(path: string, body?: unknown): Promise<Response> {
     const headers: Record<string, string> = {};
@@ -68,6 +76,7 @@ export class Service {
     };
     const modelText = await (await this.ask(this.path('api/model/file'))).text();
     const model = readShown(modelText);
+    this.sha256 = model.sha256;
     const given = about.people > 0
       ? ((await (await this.ask(this.path('api/people', { count: String(MOST_PEOPLE) }))).json()) as { total: number; people: Row[]; ids: (string | null)[] })
       : { total: 0, people: [], ids: [] };
@@ -84,14 +93,21 @@ export class Service {
     };
   }
 
+  /** It may have read its files again since the page was loaded. */
+  private expect(sha256: string): void {
+    if (sha256 !== this.sha256) throw new Outdated();
+  }
+
   /** Counted from 0 in the order in which they are asked about. */
   async explain(asking: Asking): Promise<{ head: Head; people: Person[] }> {
     const { head, records } = readRecourse(await (await this.ask(this.path('api/explain'), { ...asking, display: true })).text());
+    this.expect(head.model_sha256);
     return { head, people: byPerson(records, 0.2, true) };
   }
 
   async frontier(asking: Asking, epsilons: number[]): Promise<Curve> {
-    const said = (await (await this.ask(this.path('api/frontier'), { ...asking, epsilons })).json()) as { results: Curve[] };
+    const said = (await (await this.ask(this.path('api/frontier'), { ...asking, epsilons })).json()) as { model_sha256: string; results: Curve[] };
+    this.expect(said.model_sha256);
     return said.results[0]!;
   }
 }

@@ -3,10 +3,12 @@ import { Ellipsoid, leadOf } from '../verify/robust.ts';
 import { encode } from '../verify/encoder.ts';
 import { violations, type Options } from '../verify/constraints.ts';
 import { decide } from '../verify/deployed.ts';
+import type { Verdict } from '../verify/certificate.ts';
 import { verifyRecord } from '../verify/recourse.ts';
+import { verifyRequest } from '../verify/request.ts';
 import type { Feature, Row, Value } from '../verify/model.ts';
-import type { Answer, Curve, Data, Head, Histogram, Person } from './data.ts';
-import type { Service } from './service.ts';
+import { averagePerson, type Answer, type Data, type Head, type Histogram, type Person } from './data.ts';
+import { Outdated, type Service } from './service.ts';
 import { whyNoRule } from '../verify/rules.ts';
 import { isWish, readWishes, stretch, withWishes, type Wish, type Wishes } from './wishes.ts';
 import { percent, sigmoid } from './words.ts';
@@ -46,10 +48,11 @@ export class PageState {
   epsilon = $state(0);
   bookmarks = $state.raw<number[]>([]);
   people = $state.raw<Person[]>([]);
-  curves = $state.raw<Curve[]>([]);
   busy = $state(false);
   problem = $state('');
   wantsToken = $state(false);
+  isOutdated = $state(false); // the service has another model by now
+  isWhatIf = $state(false); // plans for other values than the person's are on screen
   private stops = false;
   private past = $state.raw<Tried[]>([]);
 
@@ -57,9 +60,9 @@ export class PageState {
     this.data = data;
     this.service = service;
     this.people = data.people;
-    this.curves = data.page.curves;
     this.epsilon = data.head.epsilon.value;
     if (this.people.length > 0) this.choose(0);
+    else if (service !== null) this.addPerson();
     else this.row = copyOf(averagePerson(data));
   }
 
@@ -73,13 +76,23 @@ export class PageState {
   headOf(person: Person | undefined): Head {
     return person?.head ?? this.data.head;
   }
-  get person(): Person | undefined {
+  /** Who was chosen, with their own values. */
+  get base(): Person | undefined {
     return this.people[this.chosen];
+  }
+  /** Who is on screen: that person, or the same with other values. */
+  get person(): Person | undefined {
+    return (this.isWhatIf ? this.base?.whatIf : undefined) ?? this.base;
+  }
+  /** Those of the file or the service, without those typed here. */
+  get known(): Person[] {
+    return this.people.filter((one) => !one.isNew);
   }
   get answer(): Answer | undefined {
     return this.person?.plans[this.plan];
   }
   get query(): Row {
+    if (this.person?.isNew && this.answer?.status === 'not_asked') return this.row;
     return this.person?.plans[0]?.query ?? averagePerson(this.data);
   }
   /** The answer that is wished for, in one piece. */
@@ -122,12 +135,21 @@ export class PageState {
       return [];
     }
   });
-  readonly curve = $derived.by(() => this.curves.find((curve) => curve.query_index === this.person?.index));
+  readonly curve = $derived.by(() => this.person?.curve ?? (this.isWhatIf ? undefined : this.data.page.curves.find((curve) => curve.query_index === this.person?.index)));
   /** The plan on screen, checked by this page. */
-  readonly verdict = $derived.by(() => {
-    const answer = this.answer;
-    return answer && answer.status !== 'not_asked' && answer.certificate ? verifyRecord(this.model, this.head, answer) : null;
-  });
+  readonly verdict = $derived.by(() => (this.person && this.answer ? this.verdictOn(this.person, this.answer) : null));
+
+  /** A plan, and what was asked, checked by this page; nothing where there is no certificate. */
+  verdictOn(person: Person, answer: Answer): Verdict | null {
+    if (!answer.certificate) return null;
+    const verdict = verifyRecord(this.model, this.headOf(person), answer);
+    const failures = [...verifyRequest(this.model, this.headOf(person)).failures, ...verdict.failures];
+    return { ...verdict, failures, holds: failures.length > 0 ? false : verdict.holds };
+  }
+  /** Whether today's model gives a person the wanted answer as they are. */
+  acceptsToday(person: Person): boolean {
+    return this.standing(person.plans[0]!.query)?.accepted === true;
+  }
 
   /** Of the training rows; a feature may be called "constructor". */
   histogram(name: string): Histogram | undefined {
@@ -152,7 +174,7 @@ export class PageState {
     const wanted = (this.head.options.target ?? [this.model.target.favourable]).map((name) => classes.indexOf(name));
     const leads = wanted.map((target) => leadOf(this.set, encoded, target, wanted));
     const best = leads.reduce((a, b) => (b.robustLogit > a.robustLogit ? b : a));
-    return this.finish(best.logit, best.robustLogit, Math.min(...best.rivals.map(({ judgement }) => judgement.radius(this.threshold))));
+    return this.finish(best.logit, best.robustLogit, best.radius(this.threshold));
   }
 
   private finish(logit: number, robust: number, radius: number, deciding = logit): Standing {
@@ -187,16 +209,30 @@ export class PageState {
     return !rows.some((row) => this.model.features.every((f) => row[f.name] === this.row[f.name]));
   }
 
+  /** Whatever was typed: the nearest place that there is. */
   choose(place: number): void {
-    this.chosen = place;
-    const person = this.people[place];
-    this.plan = person?.shown ?? 0;
+    this.chosen = Math.max(0, Math.min(this.people.length - 1, Math.round(place) || 0));
+    this.show(false);
+  }
+
+  /** The person, or the same with other values. */
+  show(isWhatIf: boolean): void {
+    this.isWhatIf = isWhatIf;
+    this.plan = this.person?.shown ?? 0;
     this.past = [];
-    this.row = copyOf(this.query);
+    this.row = copyOf(this.person?.plans[0]?.query ?? averagePerson(this.data));
     this.wishes = {};
     this.rules = [];
     this.epsilon = this.head.epsilon.value;
     this.problem = '';
+  }
+
+  /** Somebody whose values are typed here. */
+  addPerson(): void {
+    const index = 1 + this.people.reduce((most, one) => Math.max(most, one.index), -1), count = this.people.filter((one) => one.isNew).length;
+    const plans = [{ query_index: index, plan: 0, status: 'not_asked', query: averagePerson(this.data) } as Answer];
+    this.people = [...this.people, { index, name: count > 0 ? `New applicant ${count + 1}` : 'New applicant', plans, shown: 0, isNew: true }];
+    this.choose(this.people.length - 1);
   }
 
   choosePlan(plan: number): void {
@@ -262,7 +298,7 @@ export class PageState {
     const parts = new URLSearchParams();
     if (this.service?.name) parts.set('model', this.service.name);
     if (this.view !== 'person') parts.set('view', this.view);
-    if (this.person) parts.set('person', String(this.person.index));
+    if (this.person && !this.person.isNew) parts.set('person', String(this.person.index));
     if (this.plan !== (this.person?.shown ?? 0)) parts.set('plan', String(this.plan));
     if (this.epsilon !== this.head.epsilon.value) parts.set('epsilon', String(this.epsilon));
     if (this.hasWishes) parts.set('wishes', JSON.stringify(this.wishes));
@@ -279,8 +315,7 @@ export class PageState {
       if (place >= 0) this.choose(place);
     }
     const view = parts.get('view');
-    const known = VIEWS.find((one) => one === view);
-    if (known) this.view = known;
+    this.view = VIEWS.find((one) => one === view) ?? 'person';
     const plan = Number(parts.get('plan') ?? NaN);
     if (Number.isInteger(plan) && this.person?.plans[plan]) this.plan = plan;
     const epsilon = Number(parts.get('epsilon') ?? NaN);
@@ -295,9 +330,9 @@ export class PageState {
     return Math.max(0, epsilon - (this.model.deployed?.excess ?? 0));
   }
 
-  private asking(people: Row[], options: Options) {
+  private asking(people: Row[], options: Options, epsilon: number) {
     const { lock, bounds, direction, rules, weights, threshold, horizon } = options as Options & { threshold?: number };
-    return { epsilon: this.asked(this.epsilon), options: { lock, bounds, direction, rules, weights, threshold, horizon }, people };
+    return { epsilon: this.asked(epsilon), options: { lock, bounds, direction, rules, weights, threshold, horizon }, people };
   }
 
   private async working(work: (service: Service) => Promise<void>): Promise<void> {
@@ -309,46 +344,53 @@ export class PageState {
     } catch (error) {
       this.problem = error instanceof Error ? error.message : String(error);
       this.wantsToken = (error as { status?: number }).status === 401;
+      this.isOutdated = error instanceof Outdated;
     } finally {
       this.busy = false;
     }
   }
 
-  /** Asks the service for plans for the row on screen. Who looks at somebody else meanwhile is not disturbed. */
-  search(from: Row = this.row): Promise<void> {
+  /** Asks the service for plans for the row on screen. Values that are not the person's own are a «what if» beside them.
+   * Who looks at somebody else meanwhile is not disturbed. */
+  search(): Promise<void> {
     return this.working(async (service) => {
-      const place = this.chosen, index = this.person?.index ?? 0, name = this.person?.name ?? 'New applicant';
-      const options = this.options, asking = this.asking([from], options), wished = keyOf(options);
+      const place = this.chosen, base = this.base!, from = this.row;
+      const isOwn = base.isNew === true || this.model.features.every((f) => from[f.name] === base.plans[0]!.query[f.name]);
+      const options = this.options, asking = this.asking([from], options, this.epsilon), wished = keyOf(options);
       const { head, people: [found] } = await service.explain(asking);
-      const person: Person = { ...found!, index, name, head, wished };
-      this.people = this.people.length === 0 ? [person] : this.people.map((one, i) => (i === place ? person : one));
+      const { index, name, isNew } = base;
+      const person: Person = { ...found!, index, isNew, head, wished, name: isOwn ? name : `${name}, with other values` };
+      this.put(place, person, isOwn);
       if (this.chosen === place) {
+        this.isWhatIf = !isOwn;
         this.epsilon = head.epsilon.value;
         this.plan = person.shown;
         this.row = copyOf(person.plans[0]!.query);
       }
       const levels = [0, 0.25, 0.5, 1, 1.5, 2, 3].map((times) => this.asked(times * head.epsilon.value));
-      const curve = await service.frontier(asking, levels);
-      this.curves = [...this.curves.filter((one) => one.query_index !== index), { ...curve, query_index: index }];
+      this.put(place, { ...person, curve: await service.frontier(asking, levels) }, isOwn);
     });
   }
+  private put(place: number, person: Person, isOwn: boolean): void {
+    this.people = this.people.map((one, i) => (i !== place ? one : isOwn ? { ...person, whatIf: one.whatIf } : { ...one, whatIf: person }));
+  }
 
-  /** Asks it for everybody who has no plans yet, some at a time. */
+  /** Asks it for everybody who has no plans yet, some at a time, at the usual ε whatever the handle says. */
   searchAll(): Promise<void> {
     return this.working(async (service) => {
       const options = withWishes(this.data.head.options, this.model, {}, []);
       this.stops = false;
       while (!this.stops) {
-        const places = this.people.flatMap((one, i) => (one.plans[0]!.status === 'not_asked' ? [i] : [])).slice(0, BLOCK);
+        const places = this.people.flatMap((one, i) => (one.plans[0]!.status === 'not_asked' && !one.isNew ? [i] : [])).slice(0, BLOCK);
         if (places.length === 0) break;
-        const { head, people } = await service.explain(this.asking(places.map((i) => this.people[i]!.plans[0]!.query), options));
+        const { head, people } = await service.explain(this.asking(places.map((i) => this.people[i]!.plans[0]!.query), options, this.data.head.epsilon.value));
         const next = [...this.people];
         for (const found of people) {
-          const place = places[found.index]!, { index, name } = next[place]!;
-          next[place] = { ...found, index, name, head, wished: keyOf(options) };
+          const place = places[found.index]!, { index, name, whatIf } = next[place]!;
+          next[place] = { ...found, index, name, head, whatIf, wished: keyOf(options) };
         }
         this.people = next;
-        if (places.includes(this.chosen)) this.plan = this.person!.shown;
+        if (places.includes(this.chosen) && !this.isWhatIf) [this.plan, this.epsilon] = [this.person!.shown, head.epsilon.value];
       }
     });
   }
@@ -359,22 +401,3 @@ export class PageState {
 
 // People asked about at once: enough to keep the service busy, few enough to see that it works.
 const BLOCK = 50;
-
-/** Somebody in the middle of the training rows, to start from. */
-export function averagePerson(data: Data): Row {
-  const row = Object.create(null) as Row;
-  for (const feature of data.model.features) {
-    const mean = feature.centre;
-    if (feature.levels.length > 0) {
-      const all = data.page.histograms;
-      const counts = all && Object.hasOwn(all, feature.name) ? all[feature.name]!.counts : undefined;
-      const most = counts ? counts.indexOf(Math.max(...counts)) : feature.kind === 'ordinal' ? Math.round(mean) : 0;
-      row[feature.name] = feature.levels[Math.max(0, Math.min(most, feature.levels.length - 1))]!;
-    } else {
-      const step = feature.step ?? (feature.kind === 'integer' ? 1 : 0);
-      const origin = feature.step === undefined ? 0 : (feature.min ?? 0);
-      row[feature.name] = step > 0 ? Number((origin + step * Math.round((mean - origin) / step)).toPrecision(12)) : Number(mean.toPrecision(3));
-    }
-  }
-  return row;
-}

@@ -82,7 +82,7 @@ export function constraintText(model: Model, text: string): string {
   const feature = model.features.find((f) => text.startsWith(`${f.name}: `));
   if (!feature) return whole(text);
   const what = text.slice(feature.name.length + 2);
-  const plain = what === 'immutable' ? 'cannot change' : what === 'locked' ? 'is locked' : what.replace(/(?<![\w.])\d{5,}(?![\w.])/g, (digits) => number(Number(digits)));
+  const plain = what === 'immutable' ? 'cannot change' : what === 'locked' ? 'is locked' : what.replace(/(?<![\w.])\d{4,}(?!\w|\.\d)/g, (digits) => number(Number(digits)));
   return `${feature.label}: ${whole(plain)}`;
 }
 

@@ -64,6 +64,9 @@ export interface Model {
   objective: number;
   rows: number;
   hessian: Matrix;
+  shift: number; // of its diagonal, beyond the objective
+  headDecrement: number; // of the objective above its minimum
+  hasL1: boolean; // then it has no ellipsoid
   recommended: Record<string, unknown> | null;
   /** What of this model is not known here, so that nothing about it is judged; otherwise null. */
   beyond: string | null;
@@ -234,6 +237,9 @@ export function readModel(text: string): Model {
     objective: training.objective,
     rows: training.rows,
     hessian: (curvature.hessian as number[][]).map((row) => Float64Array.from(row)),
+    shift: curvature.shift ?? 0,
+    headDecrement: training.head_decrement ?? 0,
+    hasL1: training.l1 !== undefined,
     recommended: file.recommended ?? null,
     beyond: beyondUs(file),
     deployed: readDeployed(file),

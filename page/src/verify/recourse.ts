@@ -3,7 +3,8 @@ import { verifyCertificate, type Certificate, type Verdict } from './certificate
 import { violations, type Options } from './constraints.ts';
 import { encode } from './encoder.ts';
 import { canonical, type Node } from './json.ts';
-import type { Model, Row, Value } from './model.ts';
+import type { Feature, Model, Row, Value } from './model.ts';
+import type { Asked } from './request.ts';
 import { sha256 } from './sha256.ts';
 
 export interface Change {
@@ -21,19 +22,14 @@ export interface Record_ {
   counterfactual?: Row;
   changes?: Change[];
   distance?: { l2: number; l1: number; weighted: number; changed: number };
+  target?: string;
   logit?: number;
   robust_logit?: number;
   robustness_radius?: number;
   attained_epsilon?: number;
+  gap?: number;
+  infeasible?: object;
   certificate?: Certificate;
-}
-
-/** What was asked, without the records. */
-export interface Asked {
-  model_sha256: string;
-  epsilon: { value: number; rule: string };
-  set: string;
-  options: Options & { threshold: number; target?: string[]; damping?: number };
 }
 
 const isNear = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b)) + 1e-13;
@@ -53,63 +49,125 @@ function moveOf(model: Model, from: Row, to: Row): number[] {
   return step;
 }
 
-function checkChanges(model: Model, record: Record_, failures: string[]): void {
-  const { query, counterfactual: after } = record;
-  const moved = model.features.filter((f) => query[f.name] !== after![f.name]);
-  const stated = record.changes ?? [];
-  const isSame = stated.length === moved.length &&
-    moved.every((f) => stated.some((c) => c.feature === f.name && c.from === query[f.name] && c.to === after![f.name]));
-  if (!isSame) failures.push('the changes are not those between the two rows');
-  if (record.distance === undefined) return;
-  const step = moveOf(model, query, after!);
-  const l2 = Math.hypot(...step), l1 = step.reduce((sum, s) => sum + Math.abs(s), 0);
-  if (!isNear(record.distance.l2, l2)) failures.push(`distance.l2 is stated as ${record.distance.l2}, but is ${l2}`);
-  if (!isNear(record.distance.l1, l1)) failures.push(`distance.l1 is stated as ${record.distance.l1}, but is ${l1}`);
-  if (record.distance.changed !== moved.length) failures.push(`${moved.length} features change, not ${record.distance.changed}`);
+/** What was minimised (formats.md, `distance`). */
+function costOf(model: Model, asked: Asked, step: number[]): number {
+  const termOf = (feature: Feature): number => {
+    const own = step.slice(feature.column, feature.column + feature.columns);
+    if (own.every((move) => move === 0)) return 0;
+    const squares = own.reduce((sum, move) => sum + move * move, 0), absolutes = own.reduce((sum, move) => sum + Math.abs(move), 0);
+    const isOne = asked.cost === 'mixed' && (feature.kind === 'categorical' || feature.kind === 'binary');
+    const term = isOne ? 1 : (asked.cost === 'l1' ? 0 : squares) + (asked.cost.startsWith('l1') ? absolutes : 0);
+    return (asked.options.weights?.[feature.name] ?? feature.weight) * term;
+  };
+  const terms = model.features.map(termOf), sum = terms.reduce((a, b) => a + b, 0);
+  return (asked.cost === 'mixed' ? Math.sqrt(sum) : sum) + (asked.options.sparsity_weight ?? 0) * terms.filter((term) => term > 0).length;
 }
 
-function checkAsked(asked: Asked, record: Record_, failures: string[]): void {
-  const certificate = record.certificate!;
+/** Changes and distances; false where nothing changes. */
+function checkChanges(model: Model, asked: Asked, record: Record_, failures: string[]): boolean {
+  const { query, counterfactual: after, changes = [], distance } = record;
+  const moved = model.features.filter((f) => query[f.name] !== after![f.name]);
+  const isSame = changes.length === moved.length &&
+    moved.every((f, i) => changes[i]!.feature === f.name && changes[i]!.from === query[f.name] && changes[i]!.to === after![f.name]);
+  if (!isSame) failures.push('the changes are not those between the two rows');
+  const step = moveOf(model, query, after!);
+  const own = { l2: Math.hypot(...step), l1: step.reduce((sum, s) => sum + Math.abs(s), 0), weighted: costOf(model, asked, step), changed: moved.length };
+  for (const [name, value] of Object.entries(own)) {
+    const stated = distance?.[name as keyof typeof own];
+    if (stated === undefined || !isNear(stated, value)) failures.push(`distance.${name} is stated as ${stated}, but is ${value}`);
+  }
+  return moved.length > 0;
+}
+
+/** The damping that a certificate states: none where it is the own of all models. */
+function dampingOf(model: Model, { options }: Asked, others: Model[]): number | undefined {
+  const all = [model, ...others.filter((one) => options.ensemble?.includes(one.sha256))];
+  return all.every((one) => one.l2 === options.damping) ? undefined : options.damping;
+}
+
+const sameSet = (a: string[], b: string[]): boolean => a.length === b.length && [...a].sort().join('\0') === [...b].sort().join('\0');
+
+function checkAsked(model: Model, asked: Asked, record: Record_, others: Model[], failures: string[]): void {
+  const certificate = record.certificate!, { options } = asked;
   const epsilon = record.status === 'reduced' ? record.attained_epsilon : asked.epsilon.value;
   if (certificate.epsilon !== epsilon) failures.push(`the certificate is for ε = ${certificate.epsilon}, not for ${epsilon}`);
-  if (certificate.threshold !== asked.options.threshold) failures.push('the certificate is for another threshold');
+  if (certificate.threshold !== options.threshold) failures.push('the certificate is for another threshold');
   if (certificate.set !== asked.set) failures.push('the certificate is for another set of models');
-  if ((certificate.damping ?? null) !== (asked.options.damping ?? null) && asked.options.damping !== undefined)
-    failures.push('the certificate is for another damping');
+  // That of the set `full` is always stated, and may be the model's own.
+  const isOwn = certificate.set === 'full' && options.damping === undefined;
+  if (!isOwn && certificate.damping !== dampingOf(model, asked, others)) failures.push('the certificate is for another damping');
   if (!sameRow(certificate.point, record.counterfactual)) failures.push('the certificate is about another row');
+  if (!sameSet(options.ensemble ?? [], (certificate.members ?? []).map((one) => one.model_sha256))) failures.push('the certificate is for other models of an ensemble');
+  if (certificate.target !== record.target) failures.push('the certificate is for another class');
+  if (!sameSet(options.target ?? [], certificate.acceptable ?? [certificate.target ?? []].flat())) failures.push('the certificate is for other classes than those asked for');
 }
 
 /** Statuses that promise a certificate. */
 const PROMISES = ['optimal', 'certified', 'already_robust', 'reduced'];
+const STATUSES = [...PROMISES, 'infeasible', 'not_found', 'uncertified', 'invalid'];
 
+/** What stands beside the certificate, as people call it. */
+const BESIDE: Record<string, string> = {
+  reasons: 'the reasons', query_violations: 'what today’s values break', held: 'what was held', score: 'the points', predicted_survival: 'the chance to outlast retraining',
+  infeasible: 'the proof that no plan exists, and what blocks', attack: 'the attack', optimality: 'the proof of optimality', message: 'the message', reason: 'how the plan differs',
+};
+const KEYS = ['query_index', 'plan', 'status', 'id', 'target', 'query', 'counterfactual', 'changes', 'distance', 'logit', 'robust_logit', 'robustness_radius', 'refits', 'selection_shift',
+  'survival_interval', 'survival_spread', 'gap', 'certificate', 'attained_epsilon', 'seconds', 'sha256', ...Object.keys(BESIDE)];
+
+/** Whether the status is one, and goes with what else is there. */
+function checkStatus(asked: Asked, record: Record_, failures: string[]): void {
+  const { status, gap } = record, has = (key: keyof Record_): boolean => record[key] !== undefined && record[key] !== null;
+  const need = (isRight: boolean, what: string): void => void (isRight || failures.push(what));
+  for (const key of Object.keys(record)) need(KEYS.includes(key), `${key} is no key that is known here`);
+  need(STATUSES.includes(status), `there is no status ${status}`);
+  const promises = PROMISES.includes(status);
+  need(promises === has('certificate'), promises ? 'there is no certificate' : 'a certificate stands beside a status that promises none');
+  need((promises || status === 'uncertified') === has('counterfactual'), has('counterfactual') ? `a row stands beside the status ${status}` : 'there is no row');
+  need((status === 'infeasible') === has('infeasible'), status === 'infeasible' ? 'nothing shows that no plan exists' : 'a proof that no plan exists stands beside a plan');
+  need((status === 'reduced') === has('attained_epsilon') && (status !== 'reduced' || record.attained_epsilon! < asked.epsilon.value), 'attained_epsilon belongs to the status reduced, and is below the ε asked for');
+  need(status !== 'optimal' || gap === 0, 'what is optimal has a gap of 0');
+  need(gap === undefined || (gap >= 0 && gap <= 1 && (status !== 'already_robust' || gap === 0)), `a gap of ${gap} does not go with this status`);
+}
+
+/** What the record states and this page does not check. */
+function besideOf(record: Record_, hasRadius: boolean): string[] {
+  const beside = Object.entries(BESIDE).filter(([key]) => Object.hasOwn(record, key)).map(([, text]) => text);
+  if (record.gap !== undefined && record.status !== 'already_robust') beside.unshift(record.status === 'optimal' ? 'that no allowed plan is nearer' : 'how much nearer another plan could be');
+  if (record.robustness_radius !== undefined && !hasRadius) beside.push('up to which ε it is robust');
+  return beside;
+}
+
+/** Logits and the radius, against those of the certificate that were found. */
+function checkNumbers(record: Record_, verdict: Verdict, failures: string[]): void {
+  const certificate = record.certificate!, parts = [certificate, ...(certificate.members ?? [])];
+  if (record.logit !== certificate.logit) failures.push('the logit of the record is not that of its certificate');
+  if (record.robust_logit !== Math.min(...parts.map((part) => part.robust_logit))) failures.push('the robust logit of the record is not that of its certificate');
+  const { robustness_radius: stated } = record, { radius } = verdict;
+  if (stated !== undefined && radius !== null && !(Math.abs(stated - radius) <= 1e-7 * Math.max(stated, radius)))
+    failures.push(`robustness_radius is stated as ${stated}, but is ${radius}`);
+}
+
+/** One answer; whether what was asked is in order is for `verifyRequest`. */
 export function verifyRecord(model: Model, asked: Asked, record: Record_, others: Model[] = []): Verdict {
-  if (record.certificate === undefined) {
-    const isMissing = PROMISES.includes(record.status);
-    return {
-      holds: isMissing ? false : null,
-      failures: isMissing ? ['there is no certificate'] : [],
-      notChecked: isMissing ? [] : ['it claims no plan; proofs of infeasibility are checked by `ellice verify`'],
-      logit: null,
-      robustLogit: null,
-    };
+  const failures: string[] = [];
+  checkStatus(asked, record, failures);
+  const none: Verdict = { holds: null, failures: [], notChecked: ['it promises nothing'], beside: [], logit: null, robustLogit: null, radius: null };
+  const verdict = record.certificate ? verifyCertificate(model, record.certificate, others) : none;
+  failures.push(...verdict.failures);
+  if (model.beyond === null && failures.length === 0 && record.counterfactual) {
+    try {
+      const changes = checkChanges(model, asked, record, failures);
+      if (record.certificate) {
+        checkAsked(model, asked, record, others, failures);
+        checkNumbers(record, verdict, failures);
+        failures.push(...violations(model, record.query, record.counterfactual, asked.options, record.query_index));
+        if (record.status === 'already_robust' && changes) failures.push('who needs no change changes nothing, but the rows differ');
+      }
+    } catch (error) {
+      failures.push(error instanceof Error ? error.message : String(error));
+    }
   }
-  const verdict = verifyCertificate(model, record.certificate, others);
-  const failures = [...verdict.failures];
-  if (model.beyond !== null) return verdict;
-  checkAsked(asked, record, failures);
-  try {
-    for (const broken of violations(model, record.query, record.counterfactual!, asked.options, record.query_index))
-      failures.push(broken);
-    checkChanges(model, record, failures);
-  } catch (error) {
-    failures.push(error instanceof Error ? error.message : String(error));
-  }
-  if (verdict.logit !== null && record.logit !== undefined && !isNear(record.logit, verdict.logit))
-    failures.push('the logit of the record is not that of its row');
-  const stated = [record.certificate, ...(record.certificate.members ?? [])].map((part) => part.robust_logit);
-  if (record.robust_logit !== undefined && record.robust_logit !== Math.min(...stated))
-    failures.push('the robust logit of the record is not that of its certificate');
-  return { ...verdict, failures, holds: failures.length > 0 ? false : verdict.holds };
+  return { ...verdict, failures, beside: besideOf(record, verdict.radius !== null), holds: failures.length > 0 ? false : verdict.holds };
 }
 
 const AROUND = ['results', 'explained', 'interrupted', 'sha256'];

@@ -65,6 +65,7 @@ export interface Lead {
   target: number;
   logit: number; // the smallest lead of the base model
   robustLogit: number;
+  radius: (threshold: number) => number;
   rivals: { rival: number; judgement: Judgement }[];
 }
 
@@ -79,5 +80,6 @@ export function leadOf(set: Ellipsoid, encoded: number[], target: number, accept
     rivals,
     logit: Math.min(...rivals.map((r) => r.judgement.logit)),
     robustLogit: Math.min(...rivals.map((r) => r.judgement.robustLogit)),
+    radius: (threshold) => Math.min(...rivals.map((r) => r.judgement.radius(threshold))),
   };
 }

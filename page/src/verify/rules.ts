@@ -44,6 +44,7 @@ function readLinear(text: string): Linear {
   for (const token of tokens(text)) {
     if (token.kind === 'number') {
       factor *= Number(token.text);
+      if (!Number.isFinite(factor)) throw new Error(`rule ${text}: ${token.text} is too large`);
       isOpen = true;
     } else if (token.kind === 'name') {
       if (name !== null) throw new Error(`rule ${text}: is not linear`);
@@ -141,7 +142,7 @@ export function whyNoRule(model: Model, text: string): string | null {
   try {
     const named = isImplication(text) ? Object.values(readImplication(text)).map((clause) => clause.name) : readLinear(text).terms.map((term) => term.name);
     if (named.length === 0) return `rule ${text}: it names no feature`;
-    for (const name of named) if (featureOf(model, name, text).bins !== null) return `rule ${text}: ${name} is seen by its bins, and no rule may name it`;
+    for (const name of named) if (featureOf(model, name, text).bins !== null && !isImplication(text)) return `rule ${text}: ${name} is seen by its bins, and no linear rule may name it`;
     keepsRule(model, text, {}, {});
     return null;
   } catch (error) {
