@@ -155,6 +155,9 @@ class Answers:
     def __len__(self) -> int:
         return len(self._core)
 
+    def __reduce__(self) -> Any:
+        raise TypeError("Answers cannot be pickled: keep to_json(), which el.verify(model, text) reads, or to_pandas()")
+
     @overload
     def __getitem__(self, index: int) -> Answer: ...
     @overload
@@ -162,6 +165,9 @@ class Answers:
     def __getitem__(self, index: int | slice) -> Answer | list[Answer]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
+        if not hasattr(index, "__index__"):
+            raise TypeError(f"answers[{index!r}]: expected the number of an answer; to_pandas() has columns by name")
+        index = index.__index__()
         place = index + len(self) if index < 0 else index
         if not 0 <= place < len(self):
             raise IndexError(f"there are {len(self)} answers, and no answer {index}")
@@ -179,8 +185,10 @@ class Answers:
     def counterfactuals(self, like: Any = None) -> Any:
         """The rows to reach, one for each answer that has one, as a data frame with its row as index.
 
-        With ``like``, the frame that was explained, columns have its order and types and those that are no features
-        their values, so that ``pipeline.predict`` takes them.
+        With ``like``, the table that was explained, columns have its order and types and those that are no features
+        their values, so that ``pipeline.predict`` takes them. A type that cannot hold what a plan says is widened:
+        categories by levels that nobody had, half precision to double. Tables of polars and Arrow and arrays of numpy are
+        read as frames of pandas.
         """
         import pandas as pd
 
@@ -190,13 +198,40 @@ class Answers:
         rows = pd.DataFrame(columns, index=queries)
         if like is None:
             return rows
+        like = self._like(like)
         if len(like) != self._core.rows:
             raise ValueError(f"like has {len(like)} rows, but {self._core.rows} were explained")
         own = like.iloc[rows.index - self._core.first_row].set_axis(rows.index)
         for group, columns in self._explainer.model.schema.get("one_hot", {}).items():
             if group in rows and group not in like.columns:
                 rows = rows.assign(**{column: (rows[group] == column).astype(like[column].dtype) for column in columns})
-        return pd.DataFrame({n: _typed(str(n), rows[str(n)], like[n]) if str(n) in rows else own[n] for n in like.columns})
+        rows = self._narrowed(rows, like)
+        features = set(self._explainer.model.features)
+        return pd.DataFrame({n: _typed(str(n), rows[str(n)], like[n]) if str(n) in features else rows.get(str(n), own[n]) for n in like.columns})
+
+    def _like(self, like: Any) -> Any:
+        """The table that was explained, as a frame of pandas."""
+        import pandas as pd
+
+        if hasattr(like, "iloc") and hasattr(like, "columns"):
+            return like
+        if hasattr(like, "to_pandas"):
+            return like.to_pandas()
+        if getattr(like, "ndim", 0) == 2 and hasattr(like, "dtype"):
+            return pd.DataFrame(like, columns=self._explainer.model._array_names(like))
+        raise TypeError(f"like is of type {type(like).__name__}; expected the frame or array that was explained")
+
+    def _narrowed(self, rows: Any, like: Any) -> Any:
+        """Numbers in single precision where the frame has it: inside the bins of the plan, and as long as the model says the same."""
+        model = self._explainer.model
+        kinds = model.schema["features"]
+        single = [name for name in like.columns if str(name) in kinds and str(like[name].dtype) in ("float32", "Float32")]
+        single = [str(name) for name in single if rows[str(name)].dtype.kind in "iuf"]
+        if not single or not len(rows):
+            return rows
+        narrow = rows.assign(**{name: _single(rows[name], kinds[name].get("edges", [])) for name in single})
+        read = list(kinds)
+        return narrow if model.predict(narrow[read]) == model.predict(rows[read]) else rows
 
     def to_polars(self, only_changes: bool = False) -> Any:
         """The same for polars."""
@@ -245,6 +280,10 @@ class Answers:
         self, *, lender: str, date: str, valid_until: str | None = None, language: str = "en"
     ) -> dict[str, str]:
         """A page to print for everybody who was declined, by the name of its file. Dates are YYYY-MM-DD."""
+        if not lender.strip():
+            raise ValueError('lender = "": expected the name that stands under the letter')
+        if valid_until is not None and valid_until < date:  # YYYY-MM-DD
+            raise ValueError(f'valid_until = "{valid_until}" is before date = "{date}"')
         return dict(self._core.letters(lender, date, valid_until, language))
 
     def _repr_html_(self) -> str:
@@ -272,15 +311,59 @@ def _typed(name: str, values: Any, like: Any) -> Any:
     """A column with the type of another; levels are texts, and there whatever they are."""
     import pandas as pd
 
+    if values.dtype.kind in "iuf":
+        # Single precision is there already where it will do.
+        keeps = like.dtype.kind == "f" and (like.dtype.itemsize > 4 or values.dtype == "float32")
+        return values.astype(like.dtype) if keeps else values
+    is_category = str(like.dtype) == "category"
+    known = list(like.dtype.categories) if is_category else like.dropna().unique().tolist()
+    if like.dtype.kind == "b":
+        known = [False, True]
+    levels = _levels(name, known, values)
+    dtype = like.dtype
+    if is_category:
+        more = [levels[text] for text in dict.fromkeys(values) if levels[text] not in known]
+        dtype = pd.CategoricalDtype([*known, *more], dtype.ordered) if more else dtype
+    return pd.Series([levels[text] for text in values], index=values.index, dtype=dtype)
+
+
+def _levels(name: str, known: list[Any], texts: Any) -> dict[str, Any]:
+    """What each text is in a column with such values: one of them, or another of their type."""
+    from ._tables import _cell, plain
+
+    levels = {_cell(name, row, level): level for row, level in enumerate(known)}
+    kinds = {type(plain(level)) for level in known}
+    for row, text in texts.items():
+        if text not in levels:
+            levels[text] = _level(name, row, text, kinds)
+    return levels
+
+
+def _level(name: str, row: Any, text: str, kinds: set[type]) -> Any:
     from ._tables import _cell
 
-    if values.dtype.kind in "iuf":
-        return values.astype(like.dtype) if like.dtype.kind == "f" else values
-    known = like.dtype.categories if str(like.dtype) == "category" else like.dropna().unique()
-    levels = {_cell(name, row, level): level for row, level in enumerate(known)}
-    if like.dtype.kind == "b":
-        levels = {"True": True, "False": False}
-    return pd.Series([levels.get(text, text) for text in values], index=values.index, dtype=like.dtype)
+    if str in kinds or not kinds:
+        return text
+    if bool in kinds and text in ("True", "False"):
+        return text == "True"
+    for kind in (int, float):
+        try:
+            if kinds & {int, float} and _cell(name, 0, kind(text)) == text:
+                return kind(text)
+        except ValueError:
+            continue
+    spelt = " or ".join(sorted(kind.__name__ for kind in kinds))
+    raise ValueError(f'like: the plan of row {row} has "{text}" in column "{name}", whose values are of type {spelt}; make texts of them')
+
+
+def _single(values: Any, edges: list[float]) -> Any:
+    """Numbers in single precision, on the same side of all edges."""
+    import numpy as np
+
+    exact = values.to_numpy(dtype=np.float64)
+    found = exact.astype(np.float32)
+    moved = np.searchsorted(edges, found.astype(np.float64), side="right") - np.searchsorted(edges, exact, side="right")
+    return np.where(moved == 0, found, np.nextafter(found, np.where(moved > 0, -np.inf, np.inf).astype(np.float32)))
 
 
 class AnswerStream:

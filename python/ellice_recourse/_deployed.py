@@ -24,7 +24,7 @@ class Rows:
     """The rows of a training: columns by name, and the label of each row."""
 
     def __init__(self, X: Any, y: Any, names: Any = None, one_hot: Mapping[str, Sequence[str]] | None = None) -> None:
-        self.columns = columns_of(X, names)
+        self.columns = in_fitted_order(columns_of(X, names), names)
         self.groups = {group: [str(column) for column in columns] for group, columns in (one_hot or {}).items()}
         for group, columns in self.groups.items():
             for column in columns:
@@ -47,6 +47,11 @@ class Rows:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def order(self) -> list[str]:
+        """The features that columns can be, as X has them: a group of columns stands where its first does."""
+        group_of = {column: group for group, columns in self.groups.items() for column in columns}
+        return list(dict.fromkeys(group_of.get(column, column) for column in self.columns))
+
     def table(self, target: str, unread: Sequence[str] = ()) -> Any:
         """All of it as a frame of the library; columns that are ``unread`` as far as it can hold them."""
         table: dict[str, Any] = {**self.columns, target: self.labels}
@@ -59,6 +64,8 @@ def columns_of(X: Any, names: Any = None) -> dict[str, Any]:
     """The columns of a frame or an array by name; ``names`` are those of an array."""
     if hasattr(X, "collect") and not hasattr(X, "__len__"):
         raise TypeError(f"X is a {type(X).__name__} of {type(X).__module__.partition('.')[0]}, which has no rows yet: collect() it")
+    if isinstance(X, Mapping):
+        raise TypeError("X is a dict: give a frame, as in pandas.DataFrame(X), which the model itself can read")
     if hasattr(X, "to_pandas") and hasattr(X, "columns"):
         X = X.to_pandas()
     if _is_pandas(X):
@@ -80,9 +87,23 @@ def columns_of(X: Any, names: Any = None) -> dict[str, Any]:
     return {name: array[:, j] for j, name in enumerate(known)}
 
 
+def in_fitted_order(columns: dict[str, Any], names: Any) -> dict[str, Any]:
+    """The columns as they were at the fit, by their names; ValueError for one too few or too many."""
+    if names is None:
+        return columns
+    known = [str(name) for name in names]
+    missing = [name for name in known if name not in columns]
+    if missing:
+        raise ValueError(f'X has no column "{missing[0]}", which the model was fitted on; give the table of its training')
+    unknown = [name for name in columns if name not in known]
+    if unknown:
+        raise ValueError(f'X has a column "{unknown[0]}", which the model was not fitted on; leave it out')
+    return {name: columns[name] for name in known}
+
+
 def fold_steps(steps: list[tuple[str, Any]], rows: Rows) -> tuple[list[Term], dict[str, dict[str, Any]]]:
     """What a model behind fitted transformers reads of the columns, and the kinds of these; fills what imputers fill."""
-    fold = Fold()
+    fold = Fold(frozenset(name for name, values in rows.columns.items() if getattr(getattr(values, "dtype", None), "kind", "") == "b"))
     terms = [Term(column) for column in rows.columns]
     for name, transformer in steps:
         terms = fold.through(transformer, name, terms)
@@ -99,9 +120,10 @@ def fold_steps(steps: list[tuple[str, Any]], rows: Rows) -> tuple[list[Term], di
             raise ValueError(f'one_hot: group "{group}": column "{column}" is encoded once more by the pipeline')
         fold.kinds[group] = {"kind": "categorical"}  # its levels are its columns
     terms = [replace(term, feature=group_of[term.feature], level=term.feature) if term.feature in group_of else term for term in terms]
-    features = {term.feature: None for term in terms}
-    if not features:
+    read = {term.feature for term in terms}
+    if not read:
         raise ValueError("the classifier reads no column")
+    features = [name for name in rows.order() if name in read]  # as in X, whatever the order of the steps
     kinds = {column: fold.kinds.get(column) or feature_of_values(column, rows.columns[column]) for column in features}
     for term in terms:
         if term.feature not in fold.kinds and kinds[term.feature]["kind"] in ("categorical", "ordinal"):
@@ -114,11 +136,12 @@ def _filled(values: Any, value: Any) -> Any:
 
 
 def require_same_scores(
-    own: Any, layers: Any, terms: list[Term], rows: Rows, kinds: dict[str, Any], *, probabilities: bool = False, tolerance: float = 1e-6
-) -> None:
-    """The folded model against the program's own scores of the first rows, which are logits or probabilities."""
+    own: Any, layers: Any, terms: list[Term], rows: Rows, kinds: dict[str, Any], places: Any, *,
+    probabilities: bool = False, tolerance: float = 1e-6,
+) -> None:  # fmt: skip
+    """The folded model against the program's own scores of the rows at ``places``, which are logits or probabilities."""
     own = np.asarray(own, dtype=float)
-    few = {name: values[: len(own)] for name, values in rows.columns.items()}
+    few = {name: rows_at(values, places) for name, values in rows.columns.items()}
     mine = evaluate(terms, layers, few, kinds)
     if probabilities:
         with np.errstate(over="ignore"):
@@ -128,9 +151,31 @@ def require_same_scores(
         raise ValueError(f"the model scores rows of X differently from what was read of it, by up to {worst:.3g}")
 
 
-def first_rows(X: Any) -> Any:
-    """As many as are checked."""
-    return X.iloc[:_CHECKED] if hasattr(X, "iloc") else X[:_CHECKED]
+def checked_rows(columns: Mapping[str, Any], kinds: Mapping[str, Any]) -> Any:
+    """The rows on which scores are compared: some of the whole table, and one for each level and bin."""
+    count = len(next(iter(columns.values())))
+    places = set(np.linspace(0, count - 1, min(count, _CHECKED)).astype(int).tolist())
+    for name, entry in kinds.items():
+        if name not in columns:
+            continue
+        if entry["kind"] == "binned":
+            bins = np.searchsorted(entry["edges"], np.asarray(columns[name], dtype=float), side="right")
+            places.update(np.unique(bins, return_index=True)[1].tolist())
+        elif "levels" in entry:
+            first: dict[Any, int] = {}
+            for row, value in enumerate(columns[name]):
+                first.setdefault(value, row)
+            places.update(first.values())
+    return np.array(sorted(places))
+
+
+def rows_at(X: Any, places: Any) -> Any:
+    """Rows of a table or cells of a column."""
+    if hasattr(X, "iloc"):
+        return X.iloc[places]
+    if isinstance(X, list):
+        return [X[place] for place in places]
+    return X.take(places) if hasattr(X, "to_pandas") and hasattr(X, "take") else X[places]
 
 
 def finish_schema(
@@ -170,11 +215,14 @@ def of_layers(document: dict[str, Any], terms: list[Term], rows: Rows, wanted: d
             for t in terms
         ],
     }
+    place = {name: k for k, name in enumerate(rows.order())}
+    features = wanted["features"]
+    wanted["features"] = {name: features[name] for name in sorted(features, key=lambda name: place.get(name, len(place)))}
     if rows.weights is not None:
         document["weights"] = {"column": WEIGHTS}
     callback, close = callback_of(progress)
     try:
         table = rows.table(wanted["target"]["column"], wanted.get("drop", []))
-        return Model(_core.of_deployed(json.dumps(document), table, json.dumps(wanted), store_rows, callback))
+        return Model(_core.of_deployed(json.dumps(document), table, json.dumps(wanted), store_rows, callback), list(rows.columns))
     finally:
         close()

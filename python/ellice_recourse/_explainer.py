@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _core
 from ._answers import Answers, AnswerStream, Verification
-from ._model import Model
+from ._model import Model, bounds_of
 from ._progress import Progress, callback_of
-from ._tables import frame_of
+from ._tables import _cell, frame_of, plain
 
 if TYPE_CHECKING:
     from ._options import CalibrateOptions, EvaluateOptions, ExplainOptions
@@ -95,8 +95,9 @@ class Explainer:
         """
         if on_error not in ("stop", "skip"):
             raise ValueError(f'on_error = {on_error!r} must be "stop" or "skip"')
-        frame = frame_of(table, self._model.features, self._unread)
+        frame = self._model._frame(table)
         core = self._prepare(dict(options))
+        _require_rows({**self._options, **options}.get("queries"), frame.rows)
         callback, close = callback_of(self._progress if progress is None else progress)
         try:
             answers = core.explain(frame, id, on_error == "skip", self._threads, callback)
@@ -130,13 +131,13 @@ class Explainer:
             raise ValueError(f'on_error = {on_error!r} must be "stop" or "skip"')
         if rows < 1:
             raise ValueError(f"rows = {rows} must be at least 1")
-        frame = frame_of(table, self._model.features, self._unread, whole=False)
+        frame = self._model._frame(table, whole=False)
         core = self._prepare(dict(options)).stream(frame, id, on_error == "skip")
         return AnswerStream(core, self, rows, self._threads, self._progress if progress is None else progress)
 
     def certify(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
         """A certificate for a row as it is, or None where some model of the set does not accept it."""
-        found = self._base.certify(json.dumps(dict(row), default=_plain))
+        found = self._base.certify(json.dumps({str(name): _cell_of_row(str(name), value) for name, value in row.items()}))
         return None if found is None else dict(json.loads(found))
 
     def frontier(
@@ -150,7 +151,7 @@ class Explainer:
         """What robustness costs: for each row the cost of its plan at each epsilon, and the largest that has one."""
         callback, close = callback_of(self._progress if progress is None else progress)
         try:
-            frame = frame_of(table, self._model.features, self._unread)
+            frame = self._model._frame(table)
             levels = [str(level) for level in epsilons]
             return dict(json.loads(_core.frontier(self._prepare(dict(options)), frame, levels, self._threads, callback)))
         finally:
@@ -207,7 +208,7 @@ class Explainer:
         differences by row, with tests. ``evaluators`` are some of retrain, bootstrap, dropout, awp, awp-targeted,
         ellipsoid, true and shift, which trains on the rows of ``shift_data``. Gives what ``ellice evaluate`` writes.
         """
-        people = None if queries is None else frame_of(queries, self._model.features, self._unread)
+        people = None if queries is None else self._model._frame(queries)
         judged = _judged(answers, people)
         other = None if against is None else _judged(against, people)
         shift = None if shift_data is None else frame_of(shift_data, [])
@@ -225,6 +226,8 @@ class Explainer:
         if changed:
             raise TypeError(f"{changed[0]} changes the schema, and so the model: give it to Explainer")
         merged = {**self._options, **options}
+        if isinstance(merged.get("queries"), Mapping):
+            merged["queries"] = {str(row): given for row, given in merged["queries"].items()}
         key = json.dumps(merged, sort_keys=True, default=str)
         if key in self._prepared:
             return self._prepared[key]
@@ -239,6 +242,8 @@ class Explainer:
             if not isinstance(value, Mapping):
                 raise TypeError(f"{name} = {value!r}: expected a dict")
             constraints[name] = {str(key): list(v) if isinstance(v, tuple) else v for key, v in value.items()}
+            if name == "bounds":
+                constraints[name] = {feature: bounds_of(feature, given) for feature, given in constraints[name].items()}
         target = merged.pop("target", None)
         codes = _yaml(merged.pop("reason_codes", None))
         core = _core.make_explainer(
@@ -286,7 +291,7 @@ def verify(model: Model, answers: str | os.PathLike[str] | Answers, *, ensemble:
     """Re-checks a recourse file (a path or its text) against a model, without the code that made it."""
     if isinstance(answers, Answers):
         text = answers.to_json()
-    elif isinstance(answers, str) and answers.lstrip().startswith("{"):
+    elif isinstance(answers, str) and answers.lstrip().startswith(("{", "[")):
         text = answers
     else:
         with open(answers, encoding="utf-8") as file:
@@ -310,6 +315,23 @@ def _names(keyword: str, value: Any) -> Sequence[str]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise TypeError(f"{keyword} = {value!r}: expected a list of names")
     return value
+
+
+def _require_rows(queries: Any, rows: int) -> None:
+    for row in queries or ():
+        if str(row).isdigit() and int(row) >= rows:
+            raise ValueError(f"queries: there is no row {row}; the table has {rows}, counted from 0")
+
+
+def _cell_of_row(name: str, value: Any) -> Any:
+    """A number or a text; booleans are levels."""
+    value = plain(value)
+    if isinstance(value, (int, float, str)) and not isinstance(value, bool) and value == value:
+        return value
+    text = _cell(name, 0, value)
+    if not text:
+        raise ValueError(f'row: column "{name}" is empty ({value!r}); expected a value')
+    return text
 
 
 def _plain(value: Any) -> Any:

@@ -34,7 +34,8 @@ class Term:
 class Fold:
     """Walks through the steps before a classifier."""
 
-    def __init__(self) -> None:
+    def __init__(self, booleans: frozenset[str] = frozenset()) -> None:
+        self.booleans = booleans  # columns that scikit-learn may read as 0 and 1
         self.kinds: dict[str, dict[str, Any]] = {}  # of columns that encoders read as levels
         self.fills: dict[str, Any] = {}  # what imputers put in place of nothing
 
@@ -107,8 +108,7 @@ class Fold:
         return kept
 
     def _OneHotEncoder(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
-        if any(found is not None for found in getattr(step, "infrequent_categories_", None) or []):
-            raise ValueError(f'step "{name}" is a OneHotEncoder that puts infrequent levels together')
+        _require_all_levels(step, name, terms)
         found = []
         for j, term in enumerate(terms):
             levels = self._levels(step, name, term, j, "categorical")
@@ -117,6 +117,7 @@ class Fold:
         return found
 
     def _OrdinalEncoder(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
+        _require_all_levels(step, name, terms)
         for j, term in enumerate(terms):
             self._levels(step, name, term, j, "ordinal")
         return terms
@@ -143,11 +144,25 @@ class Fold:
         categories = step.categories_[j]
         if any(_is_nothing(level) for level in categories):
             raise ValueError(f'step "{name}": missing cells are a level of column "{term.feature}"; fill them before')
+        if term.feature in self.booleans:
+            categories = [bool(level) for level in categories]
         levels = [_cell(term.feature, k, plain(level)) for k, level in enumerate(categories)]
+        if "" in levels:
+            raise ValueError(f'step "{name}": an empty text is a level of column "{term.feature}", as a missing cell is; give it a name before')
         entry = {"kind": kind, "levels": levels}
         if self.kinds.setdefault(term.feature, entry) != entry:
             raise ValueError(f'column "{term.feature}" is encoded twice, and differently')
         return levels
+
+
+def _require_all_levels(step: Any, name: str, terms: list[Term]) -> None:
+    for term, together in zip(terms, getattr(step, "infrequent_categories_", None) or [], strict=False):
+        if together is not None:
+            kind = type(step).__name__
+            raise ValueError(
+                f'step "{name}" is {"an" if kind[:3] == "Ord" else "a"} {kind} that puts infrequent levels together, of column '
+                f'"{term.feature}": {", ".join(str(level) for level in together)}; put them together in X before'
+            )
 
 
 def bin_names(feature: str, entry: dict[str, Any]) -> list[str]:

@@ -6,6 +6,8 @@ import json
 import os
 from typing import Any
 
+import numpy as np
+
 from . import _core
 from ._model import Model, Schema, constrain, label_text, schema_text
 from ._progress import Progress, callback_of
@@ -32,6 +34,7 @@ def from_statsmodels(
     link = type(getattr(getattr(model, "family", None), "link", None)).__name__
     if kind != "Logit" and (kind, family, link) != ("GLM", "Binomial", "Logit"):
         raise ValueError(f"a {kind}{f' of family {family}, link {link}' if kind == 'GLM' else ''} is no logistic regression")
+    _require_plain_likelihood(results, model)
     if getattr(results, "mle_retvals", None) and not results.mle_retvals.get("converged", True):
         raise ValueError("the fit did not converge: its covariance is not that of an optimum")
     names = list(getattr(results.params, "index", model.exog_names))
@@ -67,6 +70,24 @@ def from_statsmodels(
         ):
             document[key] = {str(name): float(value) for name, value in values.items()}
     return Model(_core.of_coefficients(json.dumps(document), json.dumps(wanted)))
+
+
+def _require_plain_likelihood(results: Any, model: Any) -> None:
+    """ValueError where the fit has more than coefficients, or its rows weigh differently."""
+    for name, neutral in (("offset", 0.0), ("exposure", 0.0), ("freq_weights", 1.0), ("var_weights", 1.0), ("n_trials", 1.0)):
+        values = getattr(model, name, None)
+        if values is None or name == "exposure" and not getattr(model, "_has_exposure", True):
+            continue
+        other = [float(value) for value in np.ravel(np.asarray(values, dtype=float)) if value != neutral]
+        if other and name in ("offset", "exposure"):
+            raise ValueError(f"the {name} of the fit adds to the score of each row what no coefficient says; fit without it, or as a column")
+        if other and name == "n_trials":
+            raise ValueError(f"rows of the fit are several trials each ({other[0]:g} in one); fit with one row for each trial")
+        if other:
+            raise ValueError(f"the fit has {name} ({other[0]:g} of one row), with which its covariance is that of other rows; fit without them")
+    scale = float(getattr(results, "scale", 1.0))
+    if scale != 1:
+        raise ValueError(f"the fit has the scale {scale:.6g}, by which its covariance is not that of the likelihood; fit with scale=1")
 
 
 def _term(name: str) -> str:

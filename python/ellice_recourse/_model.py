@@ -22,10 +22,19 @@ Schema = Mapping[str, Any] | str | os.PathLike[str]
 class Model:
     """A classifier with all that recourse needs to know of it. Pickled as its file."""
 
-    def __init__(self, core: _core.Model) -> None:
+    def __init__(self, core: _core.Model, columns: Sequence[str] | None = None) -> None:
         if not isinstance(core, _core.Model):
             raise TypeError("a Model is made by load, train, from_coefficients and the other importers")
         self._core = core
+        self._columns = None if columns is None else list(columns)  # those that it was fitted on, of which it may read some
+
+    def _array_names(self, table: Any) -> list[str]:
+        """The names of an array's columns: those of the table that the model was fitted on, or the features."""
+        width = table.shape[1] if getattr(table, "ndim", 0) == 2 else None
+        return self._columns if self._columns is not None and width == len(self._columns) else self.features
+
+    def _frame(self, table: Any, whole: bool = True) -> _core.Frame:
+        return frame_of(table, self._array_names(table), self.schema.get("drop", []), whole)
 
     @property
     def sha256(self) -> str:
@@ -59,14 +68,14 @@ class Model:
 
     def logits(self, table: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
         """The score that decides about each row: a logit, or of several classes one score each."""
-        scores = self._core.scores(frame_of(table, self.features, self.schema.get("drop", [])))
+        scores = self._core.scores(self._frame(table))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_proba(self, table: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
         """The probability of each class, in the order of ``classes``."""
         import numpy as np
 
-        scores = self._core.scores(frame_of(table, self.features, self.schema.get("drop", [])))
+        scores = self._core.scores(self._frame(table))
         if scores.shape[1] == 1:
             scores = np.hstack([np.zeros_like(scores), scores])
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -74,7 +83,7 @@ class Model:
 
     def predict(self, table: Any) -> list[str]:
         """The label of each row."""
-        scores = self._core.scores(frame_of(table, self.features, self.schema.get("drop", [])))
+        scores = self._core.scores(self._frame(table))
         if scores.shape[1] == 1:
             return [self.classes[int(score >= self._core.threshold)] for score in scores[:, 0]]
         return [self.classes[int(k)] for k in scores.argmax(axis=1)]
@@ -87,7 +96,7 @@ class Model:
         """
         wanted = self.schema if schema is None else json.loads(schema_text(schema))
         constrain(wanted, constraints)
-        return Model(self._core.with_schema(json.dumps(wanted)))
+        return Model(self._core.with_schema(json.dumps(wanted)), self._columns)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model file, which the command ``ellice`` reads."""
@@ -97,8 +106,8 @@ class Model:
         """The text of the model file."""
         return self._core.text()
 
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return loads, (self._core.compact_text(),)
+    def __reduce__(self) -> tuple[Any, tuple[str, list[str] | None]]:
+        return _unpickled, (self._core.compact_text(), self._columns)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Model) and self.sha256 == other.sha256
@@ -118,6 +127,10 @@ def load(path: str | os.PathLike[str]) -> Model:
 def loads(text: str) -> Model:
     """A model of the text of its file."""
     return Model(_core.model_of_text(text))
+
+
+def _unpickled(text: str, columns: list[str] | None) -> Model:
+    return Model(_core.model_of_text(text), columns)
 
 
 def schema_text(schema: Schema) -> str:
@@ -145,15 +158,28 @@ def constrain(schema: dict[str, Any], constraints: Mapping[str, Any]) -> None:
             for name, given in value.items():
                 feature = _feature(schema, keyword, name)
                 if keyword == "bounds":
-                    low, high = given
+                    low, high = bounds_of(name, given)
                     feature.update({k: v for k, v in (("min", low), ("max", high)) if v is not None})
                 elif keyword == "allowed":
+                    if isinstance(given, str):
+                        raise TypeError(f'allowed: "{name}": {given!r} is one text; expected a list of values, as in [{given!r}]')
                     feature["allowed"] = list(given)
                 else:
                     feature[_BY_NAME[keyword]] = given
         else:
             known = [*_BY_NAME, "bounds", "allowed", "immutable", "protected", "rules"]
             raise TypeError(f"no constraint is called {keyword!r}; expected one of {', '.join(sorted(known))}")
+
+
+def bounds_of(name: str, given: Any) -> list[Any]:
+    """Least and greatest value, each a number or nothing."""
+    pair = given.tolist() if hasattr(given, "tolist") else given
+    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+        raise ValueError(f'bounds: "{name}": {given!r}; expected the least and the greatest value, None for none')
+    found = [plain(value) for value in pair]
+    if any(value != value for value in found):
+        raise ValueError(f'bounds: "{name}": {given!r} has a NaN; None stands for no bound')
+    return found
 
 
 def _names(keyword: str, value: Any) -> Sequence[str]:

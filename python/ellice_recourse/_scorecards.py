@@ -235,6 +235,6 @@ def _of_file(
         import json
 
         table = rows.table(wanted["target"]["column"], wanted.get("drop", []))
-        return Model(_core.of_scorecard(path, closed, *scale, cut_off, table, json.dumps(wanted), l2, tool, store_rows, callback))
+        return Model(_core.of_scorecard(path, closed, *scale, cut_off, table, json.dumps(wanted), l2, tool, store_rows, callback), list(rows.columns))
     finally:
         close()

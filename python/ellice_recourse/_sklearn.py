@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._deployed import Rows, finish_schema, first_rows, fold_steps, of_layers, require_same_scores
+from ._deployed import Rows, checked_rows, finish_schema, fold_steps, of_layers, require_same_scores, rows_at
 from ._fold import require_fitted
 from ._importers import tool_text
 from ._model import Model, Schema, label_text
@@ -39,13 +39,21 @@ def from_sklearn(
     (name, step), steps = _parts(estimator)
     rows = Rows(X, y, getattr(estimator, "feature_names_in_", None), one_hot)
     require_fitted(step, name)
+    width = getattr(estimator, "n_features_in_", len(rows.columns))
+    if width != len(rows.columns):
+        raise ValueError(f"X has {len(rows.columns)} columns ({', '.join(rows.columns)}), but the estimator was fitted on {width}")
     rows.weights = _row_weights(step, rows.labels, sample_weight)
+    known = [label_text(label) for label in getattr(step, "classes_", rows.labels)]
+    for row, label in enumerate(rows.labels):
+        if label not in known:
+            raise ValueError(f'y: row {row} has the label "{label}", but the classes are {", ".join(known)}; give y as at the fit')
     document = _objective(step, name, float(len(rows) if rows.weights is None else np.sum(rows.weights)))
     terms, kinds = fold_steps(steps, rows)
-    head = first_rows(X)
+    places = checked_rows(rows.columns, kinds)
+    head = rows_at(X, places)
     scored = hasattr(estimator, "decision_function")
     own = estimator.decision_function(head) if scored else np.asarray(estimator.predict_proba(head))[:, 1]
-    require_same_scores(own, document["layers"], terms, rows, kinds, probabilities=not scored)
+    require_same_scores(own, document["layers"], terms, rows, kinds, places, probabilities=not scored)
     classes = [label_text(label) for label in step.classes_]
     document["event"] = classes[1]
     wanted = finish_schema(kinds, rows, classes, favourable=favourable, target=target, schema=schema, constraints=constraints)
@@ -71,11 +79,16 @@ def _row_weights(step: Any, labels: list[str], sample_weight: Any) -> Any:
     weights = np.ones(rows) if sample_weight is None else np.asarray(sample_weight, dtype=float).copy()
     if weights.shape != (rows,):
         raise ValueError(f"sample_weight has the shape {weights.shape}, but there are {rows} rows")
+    for row in np.flatnonzero(~(weights > 0) | ~np.isfinite(weights))[:1]:
+        raise ValueError(f"sample_weight: row {row} has {weights[row]:g}; expected numbers > 0 (rows of weight 0 can be left out of X)")
     if chosen is None:
         return weights
     known = [label_text(label) for label in step.classes_]
     if isinstance(chosen, str):
-        factors = {label: rows / (len(known) * max(labels.count(label), 1)) for label in known}
+        # LogisticRegression balances the weights of the classes, the others their rows.
+        counted = weights if type(step).__name__ in _WEIGHS_CLASSES else np.ones(rows)
+        shares = {label: float(np.sum(counted[np.array(labels) == label])) for label in known}
+        factors = {label: float(np.sum(counted)) / (len(known) * share) for label, share in shares.items() if share > 0}
     else:
         factors = {label_text(label): float(value) for label, value in dict(chosen).items()}
     return weights * np.array([factors.get(label, 1.0) for label in labels])
@@ -90,6 +103,8 @@ def _objective(step: Any, name: str, total: float) -> dict[str, Any]:
             f'step "{name}" is a CalibratedClassifierCV: it averages models that were fitted on parts of the rows, each '
             "bent by a curve, and minimises no objective; import the classifier inside, fitted on all rows"
         )
+    if hasattr(step, "best_estimator_"):
+        raise ValueError(f'step "{name}" is a {kind}, which searches; give its best_estimator_')
     if handler is None or type(step).__module__.partition(".")[0] != "sklearn":
         raise ValueError(f'step "{name}" is a {kind}; supported are {", ".join(_CLASSIFIERS)}')
     if len(step.classes_) != 2:
@@ -117,7 +132,7 @@ def _l1_share(step: Any) -> float:
 def _logistic(step: Any, name: str, total: float) -> dict[str, Any]:
     if step.solver == "liblinear":
         raise ValueError(f'step "{name}" was fitted by liblinear, which penalises the intercept; take another solver')
-    strength = float(step.C_[0]) if hasattr(step, "C_") else float(step.C)  # that which cross-validation chose
+    strength = float(np.ravel(step.C_)[0]) if hasattr(step, "C_") else float(step.C)  # that which cross-validation chose
     if getattr(step, "refit", True) is False:
         raise ValueError(f'step "{name}" averages the fits of its folds and minimises no objective; fit with refit=True')
     penalised = step.penalty is not None and np.isfinite(strength)
@@ -152,4 +167,5 @@ def _mlp(step: Any, name: str, total: float) -> dict[str, Any]:
     return {"layers": layers, "loss": "logistic", "l2": float(step.alpha) / total}
 
 
+_WEIGHS_CLASSES = ("LogisticRegression", "LogisticRegressionCV")
 _CLASSIFIERS = {"LogisticRegression": _logistic, "LogisticRegressionCV": _logistic, "RidgeClassifier": _ridge, "SGDClassifier": _sgd, "MLPClassifier": _mlp}

@@ -61,7 +61,7 @@ def _of_pandas(table: Any, unread: Sequence[str]) -> _core.Frame:
     for what, labels in (("columns", table.columns), ("index", table.index)):
         if labels.nlevels > 1:
             raise ValueError(
-                f"table: its {what} have several levels (a MultiIndex: {list(labels.names)}); "
+                f"table: its {what} {'have' if what == 'columns' else 'has'} several levels (a MultiIndex: {list(labels.names)}); "
                 + ("give each column one name" if what == "columns" else "reset_index() makes columns of them")
             )
     names = [_name(name) for name in table.columns]

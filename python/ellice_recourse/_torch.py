@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._deployed import Rows, finish_schema, first_rows, fold_steps, of_layers, require_same_scores
+from ._deployed import Rows, checked_rows, finish_schema, fold_steps, of_layers, require_same_scores, rows_at
 from ._importers import tool_text
 from ._model import Model, Schema, label_text
 from ._progress import Progress
@@ -50,9 +50,10 @@ def from_torch(
     width = len(layers[0]["weights"][0])
     if width != len(terms):
         raise ValueError(f"the first Linear reads {width} columns, but {'the transformer gives' if steps else 'X has'} {len(terms)}")
-    head = first_rows(X)
+    places = checked_rows(rows.columns, kinds)
+    head = rows_at(X, places)
     own = _own_scores(module, head if transformer is None else transformer.transform(head), end)
-    require_same_scores(own, layers, terms, rows, kinds, probabilities=end is not None, tolerance=1e-4)
+    require_same_scores(own, layers, terms, rows, kinds, places, probabilities=end is not None, tolerance=1e-4)
     document = {
         "tool": tool_text("torch", "Sequential"),
         "layers": layers,

@@ -147,6 +147,15 @@ class Dice:
         if options:
             _warn_once("generate_counterfactuals", options)
         features = self._data.feature_names
+        if hasattr(query_instances, "to_frame") and not hasattr(query_instances, "columns"):
+            query_instances = query_instances.to_frame().T.infer_objects()  # one person
+        if not hasattr(query_instances, "columns"):
+            raise TypeError(f"query_instances is of type {type(query_instances).__name__}; expected a frame of people")
+        if not len(query_instances):
+            raise ValueError("query_instances has no rows; expected one for each person")
+        strange = [name for name in permitted_range or {} if name not in features]
+        if strange:
+            raise ValueError(f'permitted_range: there is no feature "{strange[0]}"; there are {", ".join(map(str, features))}')
         queries = query_instances[[name for name in features if name in query_instances.columns]]
         predicted = np.asarray(self._model.model.predict(queries))
         wanted = [self._wanted(desired_class, label) for label in predicted]
