@@ -92,9 +92,10 @@ void check(const std::vector<const BoxFactor*>& factors, const MixedProblem& pro
 /// searched to 10⁷ on either side. Deterministic, unless the time limit ends it.
 [[nodiscard]] MixedResult solve_mixed(const std::vector<BoxFactor>& cones,
                                       const MixedProblem& problem);
-/// The same for any concave functions: where they are no cones, half-spaces of their worst models
-/// bound the nodes, and decided parts are solved with corrected cones and cutting planes
-/// (theory.md, Result 31).
+/// The same for any concave functions. One that is no cone but has a cone which touches it from
+/// above is searched depth first with that (theory.md, Result 73); where there is none, or that
+/// does not settle it, half-spaces of worst models bound the nodes, and decided parts are solved
+/// with corrected cones and cutting planes (Result 31).
 [[nodiscard]] MixedResult solve_mixed(RobustOracle& oracle, const MixedProblem& problem);
 [[nodiscard]] MixedResult solve_mixed(const BoxFactor& factor, const MixedProblem& problem);
 
