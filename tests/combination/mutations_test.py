@@ -2,7 +2,7 @@
 """Commands whose input files were altered (docs/reliability.md).
 
 Takes the golden files, alters one of a command's inputs (bytes, lines, numbers, JSON values and keys) and runs the
-command. It must end by itself with status 0, 3 (bad input) or, of verify, 4; an output file is there whole or not at all.
+command. It must end by itself with status 0, 3 (bad input) or, of verify and compare, 4; an output file is there whole or not at all.
 
     ELLICE_MUTATIONS   runs (default 150)
     ELLICE_SEED        added to the seed (default 0)
@@ -59,7 +59,34 @@ COMMANDS = [
     ("import inputs/imported.json --schema inputs/imported.yaml", ["inputs/imported.json", "inputs/imported.yaml"]),
     ("explain models/imported.json people/imported.csv --format json", ["models/imported.json"]),
     ("study plan.yaml -o results --report-only", ["plan.yaml"]),
+    ("train inputs/loans.csv --schema inputs/binned.yaml --model additive --l2 0.02 --folds 0",
+     ["inputs/loans.csv", "inputs/binned.yaml"]),
+    ("train inputs/loans.csv --schema inputs/loans.yaml --model nam --hidden 2 --folds 0 --epochs 20", ["inputs/loans.csv"]),
+    ("explain models/binned.json people/binned.csv --epsilon 1% --format json", ["models/binned.json", "people/binned.csv"]),
+    ("explain models/loans-nam.json people/loans.csv --epsilon 0.001 --format json", ["models/loans-nam.json"]),
+    ("explain models/lending.json people/lending-ids.csv --epsilon 2% --id id --on-error skip --letters letters --lender Bank --date 2026-01-31"
+     " --letter-template letter/letter.html --letter-messages letter/fr.yaml",
+     ["people/lending-ids.csv", "letter/letter.html", "letter/fr.yaml"]),
+    ("verify models/binned.json recourse/binned.json --queries people/binned.csv",
+     ["recourse/binned.json", "models/binned.json", "people/binned.csv"]),
+    ("verify models/loans-nam.json recourse/loans-nam-last.json", ["recourse/loans-nam-last.json", "models/loans-nam.json"]),
+    ("verify models/imported.json recourse/imported.jsonl", ["recourse/imported.jsonl", "models/imported.json"]),
+    ("verify models/lending.json recourse/lending-safe.csv", ["recourse/lending-safe.csv"]),
+    ("verify models/iris3.json recourse/iris3-plans.json", ["recourse/iris3-plans.json", "models/iris3.json"]),
+    ("compare models/lending.json models/lending-other.json recourse/lending.json",
+     ["models/lending-other.json", "recourse/lending.json"]),
+    ("shapes models/binned.json --epsilon 1% --format json", ["models/binned.json"]),
+    ("epsilon models/loans.json --epsilons 0,1% --people 2", ["models/loans.json"]),
+    ("calibrate models/loans.json --threat dropout --dropout 3 --people 3 --levels 3", ["models/loans.json"]),
+    ("import onnx/columns_12.onnx --data onnx/rows.csv --l2 0.01 --schema onnx/all.yaml",
+     ["onnx/columns_12.onnx", "onnx/rows.csv", "onnx/all.yaml"]),
+    ("import onnx/torch_relu_18.onnx --data onnx/rows.csv --l2 0.01 --schema onnx/numbers.yaml", ["onnx/torch_relu_18.onnx"]),
+    ("import --scorecard scorecard/loans.csv --pdo 20 --score 600 --odds 50 --data inputs/loans.csv --schema inputs/words.yaml",
+     ["scorecard/loans.csv", "inputs/loans.csv", "inputs/words.yaml"]),
 ]
+# Where inputs come from that are no golden files, by their folders.
+ELSEWHERE = {"onnx": GOLDEN.parent / "model" / "onnx", "letter": GOLDEN.parent / "fuzz" / "corpus" / "letter",
+             "scorecard": pathlib.Path(__file__).resolve().parent}
 
 NUMBERS = ["0", "-1", "1e308", "-1e308", "1e-320", "999999999999999999999", "0.1", "1e16", "nan", "inf", "0x1", "1,5", ""]
 VALUES = [None, True, 0, -1, 1e308, 5e-324, 2**63, "", "\x1b[31m", "=1+1", [], {}, [None], {"a": 1}, "é" * 300]
@@ -154,8 +181,9 @@ def try_one(seed, folder):
     names = [word for word in command.split() if "/" in word] + (["plan.yaml"] if "plan.yaml" in command else [])
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        source = GOLDEN / name if name != "plan.yaml" else GOLDEN.parents[1] / "studies" / "quick.yaml"
-        shutil.copy(source, folder / name)
+        place, _, rest = name.partition("/")
+        source = ELSEWHERE[place] / rest if place in ELSEWHERE else GOLDEN / name
+        shutil.copy(source if name != "plan.yaml" else GOLDEN.parents[1] / "studies" / "quick.yaml", folder / name)
     altered = dice.choice(inputs)
     alter(folder / altered, dice)
     arguments = command.split()
@@ -168,7 +196,7 @@ def try_one(seed, folder):
     except subprocess.TimeoutExpired:
         return shown, "no end", f"{shown}: does not end"
     message = run.stderr.decode(errors="replace")
-    allowed = {DONE, BAD_INPUT} | ({NOT_CERTIFIED} if arguments[0] == "verify" else set())
+    allowed = {DONE, BAD_INPUT} | ({NOT_CERTIFIED} if arguments[0] in ("verify", "compare") else set())
     if run.returncode not in allowed:
         return shown, run.returncode, f"{shown}: exit status {run.returncode}\n  {message.strip()[:600]}"
     if run.returncode == BAD_INPUT and not message.strip():

@@ -68,6 +68,12 @@ class Files(unittest.TestCase):
             with self.subTest(str(path.relative_to(corpus))):
                 self.assertEqual(json.loads(path.read_text(encoding="utf-8")), json.loads(own.read_text(encoding="utf-8")))
 
+    def test_fuzzing_begins_with_our_letters(self):
+        """An older catalogue is refused at its first missing key, and nothing behind it would be read."""
+        for path in (golden.PROJECT / "tests" / "fuzz" / "corpus" / "letter").iterdir():
+            with self.subTest(path.name):
+                self.assertEqual(path.read_bytes(), (golden.PROJECT / "src" / "report" / "letters" / path.name).read_bytes())
+
     def test_are_small(self):
         size = sum(path.stat().st_size for path in golden.FOLDER.rglob("*") if path.is_file() and path.suffix != ".py")
         self.assertLess(size, MOST_BYTES)
