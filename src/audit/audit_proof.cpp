@@ -33,8 +33,9 @@ bool ProofChecker::Stated::is_bound_over(const Box& box) const {
   const Index d = box.lower.size();
   long double terms = size(d);
   for (Index i = 0; i < d; ++i) {
-    const double side = plane(i) > 0 ? box.upper(i) : box.lower(i);
-    if (std::isfinite(side)) terms += size(i) * std::abs(side);
+    // What cancellation left of a coefficient counts at the end that there is.
+    for (const double side : {box.lower(i), box.upper(i)})
+      if (std::isfinite(side)) terms += size(i) * std::abs(side);
   }
   return std::abs(upper_bound - bound) <= proof_tolerance * scale + summed * terms;
 }

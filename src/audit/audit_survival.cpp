@@ -23,6 +23,8 @@ constexpr double old_tolerance = 1e-6;
 constexpr double sandwich_limit = 1.05;
 constexpr double stationary_limit = 0.05;
 constexpr double limit_rounding = 1e-6;
+// Of a probability: what is known less well than that is called neither right nor wrong.
+constexpr double most_allowed = 1e-4;
 constexpr double allowance = 0.02;
 constexpr double ninety_fifth = 1.6448536269514722;
 
@@ -81,9 +83,12 @@ class SurvivalAudit {
   [[nodiscard]] double tolerance(double deviation, const Matrix& moments) const {
     if (!(deviation > 0)) return tolerance();
     const double terms = theta_.cwiseProduct(x_).cwiseAbs().sum() + std::abs(asked_->threshold);
+    return tolerance() + 0.4 * lost_digits * terms / deviation + 0.25 * lost_of_deviation(moments);
+  }
+  /// Relatively.
+  [[nodiscard]] double lost_of_deviation(const Matrix& moments) const {
     const double most = std::sqrt(moments.norm() / rows_) * (inverse_ * x_).norm();
-    return tolerance() + 0.4 * lost_digits * terms / deviation +
-           0.25 * lost_by_solve() * most / this->deviation(moments);
+    return lost_by_solve() * most / deviation(moments);
   }
   [[nodiscard]] Matrix covariance(const Matrix& moments) const {
     return inverse_ * moments * inverse_ / rows_;
@@ -184,17 +189,29 @@ class SurvivalAudit {
   double rows_;
 };
 
-/// Collects what does not agree.
+/// Collects what does not agree, and what of probabilities is known too badly to say.
 class Comparison {
  public:
-  explicit Comparison(std::vector<std::string>& failures) : failures_(&failures) {}
+  Comparison(std::vector<std::string>& failures, std::vector<std::string>& unverified)
+      : failures_(&failures), unverified_(&unverified) {}
   void operator()(std::string_view name, double stored, double recomputed, double allowed) {
     if (std::abs(stored - recomputed) <= allowed) return;
     failures_->push_back(fmt::format("{} is {}, recomputed {}", name, stored, recomputed));
   }
+  void probability(std::string_view name, double stored, double recomputed, double allowed) {
+    if (!(stored >= 0 && stored <= 1)) {
+      failures_->push_back(fmt::format("{} is {}, which is no probability", name, stored));
+      return;
+    }
+    (*this)(name, stored, recomputed, allowed);
+    if (allowed > most_allowed)
+      unverified_->push_back(fmt::format("{}: solves with this curvature lose {:.1g} of it",
+                                         name.substr(0, name.find('[')), allowed));
+  }
 
  private:
   std::vector<std::string>* failures_;
+  std::vector<std::string>* unverified_;
 };
 
 double accepted(double left, double deviation) {
@@ -219,13 +236,17 @@ double survival_of_coins(const Model& model, const Retraining& retraining, const
 }
 
 void check_drawn_again(const SurvivalAudit& audit, const Sampling& sampling, JsonObject& answer,
-                       double stated, std::vector<std::string>& failures) {
+                       double stated, std::vector<std::string>& failures,
+                       std::vector<std::string>& unverified) {
   double deviation = audit.deviation(sampling.drawn_again);
   double margin = audit.margin();
   const double cautious = audit.deviation(sampling.fresh[Sampling::cautious].moments);
   const bool has_refits = answer.has("refits");
   const double ratio = deviation > 0 ? cautious / deviation : 1;
-  if (has_refits != (ratio > sandwich_limit) && std::abs(ratio - sandwich_limit) > limit_rounding)
+  const double lost = limit_rounding +
+                      ratio * (audit.lost_of_deviation(sampling.drawn_again) +
+                               audit.lost_of_deviation(sampling.fresh[Sampling::cautious].moments));
+  if (has_refits != (ratio > sandwich_limit) && std::abs(ratio - sandwich_limit) > lost)
     failures.emplace_back(has_refits ? "refits are stated where the sandwich holds"
                                      : "refits are missing: the sandwich does not hold");
   if (has_refits) {
@@ -234,15 +255,15 @@ void check_drawn_again(const SurvivalAudit& audit, const Sampling& sampling, Jso
     deviation *= refits.number("scale");
     refits.finish();
   }
-  Comparison compare(failures);
-  compare("predicted_survival", stated, accepted(margin, deviation),
-          audit.tolerance(deviation, sampling.drawn_again));
+  Comparison(failures, unverified)
+      .probability("predicted_survival", stated, accepted(margin, deviation),
+                   audit.tolerance(deviation, sampling.drawn_again));
 }
 
 void check_fresh(const SurvivalAudit& audit, const Sampling& sampling, JsonObject& answer,
                  double stated, bool moved, std::vector<std::string>& failures,
                  std::vector<std::string>& unverified) {
-  Comparison compare(failures);
+  Comparison compare(failures, unverified);
   for (const char* key : {"selection_shift", "survival_interval", "survival_spread"}) {
     if (answer.has(key)) continue;
     failures.push_back(fmt::format("{} is missing", key));
@@ -251,15 +272,18 @@ void check_fresh(const SurvivalAudit& audit, const Sampling& sampling, JsonObjec
   const double shift = answer.number("selection_shift");
   const double deviation = audit.deviation(sampling.fresh[Sampling::middle].moments);
   const double root = std::sqrt(1 + audit.ratio());
-  compare("predicted_survival", stated, accepted(audit.margin() - shift, deviation * root),
-          audit.tolerance(deviation * root, sampling.fresh[Sampling::middle].moments));
+  compare.probability("predicted_survival", stated,
+                      accepted(audit.margin() - shift, deviation * root),
+                      audit.tolerance(deviation * root, sampling.fresh[Sampling::middle].moments));
   const double own = std::sqrt(audit.ratio()) * deviation;
   const Vector spread = answer.vector("survival_spread", 2);
   const double left = audit.margin() - shift;
-  compare("survival_spread[0]", spread(0), accepted(left - ninety_fifth * deviation, own),
-          audit.tolerance(own, sampling.fresh[Sampling::middle].moments));
-  compare("survival_spread[1]", spread(1), accepted(left + ninety_fifth * deviation, own),
-          audit.tolerance(own, sampling.fresh[Sampling::middle].moments));
+  compare.probability("survival_spread[0]", spread(0),
+                      accepted(left - ninety_fifth * deviation, own),
+                      audit.tolerance(own, sampling.fresh[Sampling::middle].moments));
+  compare.probability("survival_spread[1]", spread(1),
+                      accepted(left + ninety_fifth * deviation, own),
+                      audit.tolerance(own, sampling.fresh[Sampling::middle].moments));
   const Vector interval = answer.vector("survival_interval", 2);
   if (!(interval(0) >= 0 && interval(0) <= interval(1) && interval(1) <= 1))
     failures.emplace_back("survival_interval is not an interval of probabilities");
@@ -283,10 +307,10 @@ void check_fresh(const SurvivalAudit& audit, const Sampling& sampling, JsonObjec
     allowed =
         std::max(allowed, audit.tolerance(spread_of, sampling.fresh[outer[k]].moments) + of_shift);
   }
-  compare("survival_interval[0]", interval(0),
-          std::max(std::min(ends[0], ends[1]) - allowance, 0.0), allowed);
-  compare("survival_interval[1]", interval(1),
-          std::min(std::max(ends[0], ends[1]) + allowance, 1.0), allowed);
+  compare.probability("survival_interval[0]", interval(0),
+                      std::max(std::min(ends[0], ends[1]) - allowance, 0.0), allowed);
+  compare.probability("survival_interval[1]", interval(1),
+                      std::min(std::max(ends[0], ends[1]) + allowance, 1.0), allowed);
 }
 
 }  // namespace
@@ -328,8 +352,9 @@ std::vector<std::string> survival_failures(const Model& model, const AuditReques
     const double left = model.network.head().dot(x) - asked.threshold - std::max(shift, 0.0);
     const double recomputed = survival_of_coins(model, asked.retraining, x, left);
     if (std::abs(stated - recomputed) <= old_tolerance) return failures;
-    Comparison compare(failures);
-    if (rows == nullptr) compare("predicted_survival", stated, recomputed, old_tolerance);
+    if (rows == nullptr)
+      Comparison(failures, unverified)
+          .probability("predicted_survival", stated, recomputed, old_tolerance);
   }
   if (!model.curvature.sampling && rows == nullptr) return failures;
   const Sampling sampling =
@@ -341,7 +366,7 @@ std::vector<std::string> survival_failures(const Model& model, const AuditReques
     const bool moved = answer.choice<Status>("status") != Status::already_robust;
     check_fresh(audit, sampling, answer, stated, moved, failures, unverified);
   } else {
-    check_drawn_again(audit, sampling, answer, stated, failures);
+    check_drawn_again(audit, sampling, answer, stated, failures, unverified);
   }
   return failures;
 }

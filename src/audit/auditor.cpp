@@ -90,7 +90,12 @@ AnswerAudit Auditor::audit(JsonObject answer, std::span<const AnswerAudit> earli
   } else if (result.status == Status::optimal) {
     fault("an answer that is called optimal has a gap, but it is missing");
   }
-  if (answer.has("query")) check_with_query(answer, earlier, result);
+  if (answer.has("query")) {
+    check_with_query(answer, earlier, result);
+  } else if (result.status != Status::invalid) {
+    fault(fmt::format("query is missing, as only one that is invalid may be, and the status is {}",
+                      enum_name(result.status)));
+  }
   answer.finish();
   return result;
 }
@@ -322,8 +327,11 @@ void Auditor::check_logits(JsonObject& answer, const Row& row, const Evaluation&
   const double terms =
       (Eigen::Map<const Matrix>(sizes.data(), features.size(), outputs).transpose() * features)
           .sum();
-  const double rounding =
-      1e-4 * (terms + std::abs(found.logit - found.robust_logit));  // times 1e-9
+  // A search over the true set may prove nothing of a row, and then says nothing of its size
+  // either.
+  const bool is_bounded = std::isfinite(found.robust_logit);
+  const double penalty = is_bounded ? std::abs(found.logit - found.robust_logit) : 0;
+  const double rounding = 1e-4 * (terms + penalty);  // times 1e-9
   const auto compare = [&](const char* name, double recomputed, double floor) {
     const double stored = answer.number(name);
     if (agree(stored, recomputed, floor)) return true;
@@ -339,11 +347,17 @@ void Auditor::check_logits(JsonObject& answer, const Row& row, const Evaluation&
     if (answer.number("logit") != row.certificate->logit || answer.number("robust_logit") != robust)
       result.failures.emplace_back("logit and robust_logit are not those of the certificate");
   }
+  if (!is_bounded && !is_certified(result.status)) {
+    (void)answer.number("robust_logit");
+    result.unverified.emplace_back(
+        "robust_logit: no bound was found that it could be held against");
+    return;
+  }
   // The bound over the true set depends on where Newton's method began, in its last digits.
   if (compare("robust_logit", found.robust_logit, true_models_ ? 1e4 * rounding : rounding)) return;
   const double stored = answer.number("robust_logit");
   const bool is_solved = !true_models_ && !is_first_order(asked_.set.kind);
-  const double size = terms + std::abs(found.logit - found.robust_logit);
+  const double size = terms + penalty;
   // Beyond this the numbers say nothing any more.
   constexpr double most = 1e-5;
   const auto share = [&] { return std::min(audit::rounding(cones(result)), most); };

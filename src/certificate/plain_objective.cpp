@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "certificate/plain_network.hpp"
+#include "certificate/verification_check.hpp"
 #include "ellice/core/error.hpp"
 
 namespace ellice {
@@ -230,11 +231,7 @@ PlainObjective::LongMatrix PlainObjective::curvature_above(const LongVector& at,
 }
 
 PlainObjective::LongMatrix PlainObjective::with_gauge(LongMatrix hessian) const {
-  // What all classes have in common changes no difference of two scores (theory.md, Result 32).
-  for (Index j = 0; j < hessian.rows(); ++j) {
-    for (Index k = j % rows_.rows(); classes_ > 1 && k < hessian.rows(); k += rows_.rows())
-      hessian(j, k) += 1 / static_cast<long double>(classes_);
-  }
+  if (classes_ > 1) verification::add_gauge(hessian, rows_.rows());
   return hessian;
 }
 

@@ -74,6 +74,10 @@ struct Recomputed {
 
 [[nodiscard]] LongMatrix hessian_of(const Model& model, const std::optional<double>& damping);
 
+/// What several classes' parameters, p each, have in common changes no difference of two scores,
+/// and a curvature of its own makes H regular (theory.md, Result 37).
+void add_gauge(LongMatrix& hessian, Index p);
+
 /// The head's parameters, class by class.
 [[nodiscard]] LongVector head_of(const Model& model);
 

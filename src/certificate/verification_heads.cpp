@@ -93,14 +93,20 @@ LongMatrix hessian_of(const Model& model, const std::optional<double>& damping) 
     // The entry that the set is defined by is a double.
     result(i, i) = model.curvature.hessian(i, i) + (*damping - model.training.l2) * factor;
   }
-  // Many classes: what all their parameters have in common changes no difference of two scores, and
-  // a curvature of its own makes H regular (theory.md, Result 37).
-  for (Index i = 0; outputs > 1 && i < result.rows(); ++i) {
-    for (Index j = i % p; j < result.cols(); j += p) {
-      result(i, j) += 1 / static_cast<long double>(outputs);
-    }
-  }
+  if (outputs > 1) add_gauge(result, p);
   return result;
+}
+
+void add_gauge(LongMatrix& hessian, Index p) {
+  const auto outputs = static_cast<long double>(hessian.rows() / p);
+  for (Index j = 0; j < p; ++j) {
+    long double sum = 0;
+    for (Index i = j; i < hessian.rows(); i += p) sum += hessian(i, i);
+    // Of the size of what it is added to, so that no digits of that are lost.
+    const long double curvature = sum > 0 ? sum / outputs : 1;
+    for (Index i = j; i < hessian.rows(); i += p)
+      for (Index k = j; k < hessian.rows(); k += p) hessian(i, k) += curvature / outputs;
+  }
 }
 
 LongVector head_of(const Model& model) {

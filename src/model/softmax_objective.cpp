@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/blas.hpp"
+#include "core/double_double.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "model/loss_batch.hpp"
@@ -159,6 +160,17 @@ Matrix with_gauge(Matrix hessian, Index outputs) {
     }
   }
   return hessian;
+}
+
+Matrix gauge_rest(MatrixArg hessian, Index outputs) {
+  if (outputs == 1) return {};
+  const Index size = hessian.rows();
+  Matrix rest = Matrix::Zero(size, size);
+  for (Index j = 0; j < size; ++j) {
+    for (Index i = j % (size / outputs); i < size; i += size / outputs)
+      rest(i, j) = DoubleDouble::exact_sum(hessian(i, j), 1 / static_cast<double>(outputs)).low();
+  }
+  return rest;
 }
 
 }  // namespace ellice

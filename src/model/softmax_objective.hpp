@@ -59,4 +59,8 @@ class SoftmaxObjective {
 /// output.
 [[nodiscard]] Matrix with_gauge(Matrix hessian, Index outputs);
 
+/// What rounding left out of with_gauge(hessian, outputs), entry by entry: both add up to a matrix
+/// of which Result 37 holds exactly. Empty for one output, where nothing is added.
+[[nodiscard]] Matrix gauge_rest(MatrixArg hessian, Index outputs);
+
 }  // namespace ellice

@@ -186,12 +186,22 @@ void FeasibleSet::list_bins(std::size_t j, FeatureRange& range) const {
   };
   std::vector<Number> numbers;
   const auto away = [&](double value) { return std::abs(value - range.query); };
+  // A number of the grid that misses an edge by rounding alone is that edge: −0.024 + 36·0.001 is
+  // what people write as 0.012, and whoever reads the plan will.
+  const auto meant = [&](double value) {
+    const double rounding = 0x1p-51 * (std::abs(value) + std::abs(range.origin));
+    for (const double edge : bins.edges) {
+      if (range.step && range.allowed.empty() && std::abs(value - edge) <= rounding) return edge;
+    }
+    return value;
+  };
   // Codes may lie between, and a step of the grid may miss by rounding.
   const auto walk = [&](std::size_t bin, double from, int side) -> std::optional<double> {
     std::optional<double> value = from;
     if (!others.contains(from)) value = others.beyond(from, side);
     for (std::size_t k = 0; value && k < bins.special.size() + 4; ++k) {
-      if (bins.of(*value) == bin) return value;
+      const double number = meant(*value);
+      if (bins.of(number) == bin && others.contains(number)) return number;
       value = others.beyond(*value, side);
     }
     return std::nullopt;

@@ -32,26 +32,6 @@ double residual(VectorArg h, const LongVector& s, long double b) {
   return static_cast<double>(static_cast<long double>(sum) + errors - tail);
 }
 
-/// H⁻¹a to the last digits of double for every H that Cholesky can factor: iterative refinement
-/// (Higham, Accuracy and Stability, 12.1), with residuals so exact that the condition of H does
-/// not show.
-LongVector refined_solve(const Ellipsoid& set, const LongVector& a) {
-  LongVector solution = LongVector::Zero(a.size());
-  Vector remainder = a.cast<double>();
-  double last_correction = std::numeric_limits<double>::infinity();
-  for (int step = 0; step < 10; ++step) {
-    const Vector correction = set.factor().solve(remainder);
-    const double size = correction.norm();
-    if (!(size < last_correction)) break;  // as exact as it gets
-    last_correction = size;
-    solution += correction.cast<long double>();
-    for (Index i = 0; i < remainder.size(); ++i) {
-      remainder(i) = residual(set.hessian().col(i), solution, a(i));
-    }
-  }
-  return solution;
-}
-
 // Of more parameters the inverse in pairs takes longer than many a refined solve.
 constexpr Index largest_inverse = 128;
 
@@ -77,14 +57,17 @@ struct Ellipsoid::Inverse {
   std::optional<PairedInverse> pairs;
 };
 
-Ellipsoid::Ellipsoid(Vector center, Matrix hessian, double epsilon)
+Ellipsoid::Ellipsoid(Vector center, Matrix hessian, double epsilon, Matrix rest)
     : center_(std::move(center)),
       hessian_(std::move(hessian)),
+      rest_(std::move(rest)),
       factor_(hessian_),
       epsilon_(epsilon),
       inverse_(std::make_shared<Inverse>()) {
   require(center_.size() == hessian_.rows(), "the centre has {} entries but H has {} rows",
           center_.size(), hessian_.rows());
+  require(rest_.size() == 0 || rest_.rows() == hessian_.rows(),
+          "the rest of H has {} rows, H has {}", rest_.rows(), hessian_.rows());
   require(center_.allFinite(), "the centre has an entry that is not finite");
   require(epsilon >= 0 && std::isfinite(epsilon), "epsilon = {} must be >= 0 and finite", epsilon);
 }
@@ -99,15 +82,35 @@ WorstHead Ellipsoid::worst(VectorArg a, const WorstHead* /*nearby*/) const {
 
 const PairedInverse* Ellipsoid::paired_inverse() const {
   if (parameters() > largest_inverse) return nullptr;
-  std::call_once(inverse_->found, [&] { inverse_->pairs.emplace(hessian_, factor_); });
+  std::call_once(inverse_->found, [&] { inverse_->pairs.emplace(hessian_, rest_, factor_); });
   return inverse_->pairs->is_exact() ? &*inverse_->pairs : nullptr;
+}
+
+/// H⁻¹a to the last digits of double for every H that Cholesky can factor: iterative refinement
+/// (Higham, Accuracy and Stability, 12.1), with residuals so exact that the condition of H does
+/// not show.
+LongVector Ellipsoid::refined_solve(const LongVector& a) const {
+  LongVector solution = LongVector::Zero(a.size());
+  Vector remainder = a.cast<double>();
+  double last_correction = std::numeric_limits<double>::infinity();
+  for (int step = 0; step < 10; ++step) {
+    const Vector correction = factor_.solve(remainder);
+    const double size = correction.norm();
+    if (!(size < last_correction)) break;  // as exact as it gets
+    last_correction = size;
+    solution += correction.cast<long double>();
+    for (Index i = 0; i < remainder.size(); ++i)
+      remainder(i) = residual(hessian_.col(i), solution, a(i));
+    if (rest_.size() > 0) remainder -= rest_ * solution.cast<double>();
+  }
+  return solution;
 }
 
 ExtendedWorst Ellipsoid::worst_extended(const LongVector& a, const WorstHead* /*nearby*/) const {
   const PairedInverse* const inverse = paired_inverse();
   const PairedVector direction(a);
   const PairedVector solved =
-      inverse != nullptr ? inverse->solve(direction) : PairedVector(refined_solve(*this, a));
+      inverse != nullptr ? inverse->solve(direction) : PairedVector(refined_solve(a));
   const DoubleDouble square = paired_dot(direction, solved);
   const DoubleDouble penalty = root(DoubleDouble(2 * epsilon_) * square);
   const DoubleDouble logit = paired_dot(center_, direction);

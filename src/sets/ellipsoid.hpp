@@ -17,8 +17,10 @@ namespace ellice {
 /// as a parameter, and its coordinate of x̃ never moves.
 class Ellipsoid final : public HeadSet {
  public:
-  /// Throws Error{argument} unless H is symmetric positive definite and 0 ≤ ε < ∞.
-  Ellipsoid(Vector center, Matrix hessian, double epsilon);
+  /// Throws Error{argument} unless H is symmetric positive definite and 0 ≤ ε < ∞. Where H is a sum
+  /// that no double holds, `rest` has what rounding left out of `hessian`: worst_extended() counts
+  /// it.
+  Ellipsoid(Vector center, Matrix hessian, double epsilon, Matrix rest = {});
 
   [[nodiscard]] Index parameters() const { return center_.size(); }
   [[nodiscard]] const Vector& center() const override { return center_; }
@@ -43,9 +45,11 @@ class Ellipsoid final : public HeadSet {
  private:
   /// Nothing where H does not allow it.
   [[nodiscard]] const PairedInverse* paired_inverse() const;
+  [[nodiscard]] LongVector refined_solve(const LongVector& a) const;
 
   Vector center_;
   Matrix hessian_;
+  Matrix rest_;  // H − hessian_; empty for 0
   CholeskyFactor factor_;
   double epsilon_;
   struct Inverse;  // found when it is first asked for, and shared by copies

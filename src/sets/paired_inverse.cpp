@@ -68,7 +68,8 @@ DoubleDouble paired_dot(const Vector& a, const PairedVector& b) {
 
 // Each column by iterative refinement (Higham, Accuracy and Stability, 12.1); what is left of I −
 // HX in the end is what X is judged by.
-PairedInverse::PairedInverse(const Matrix& hessian, const CholeskyFactor& factor)
+PairedInverse::PairedInverse(const Matrix& hessian, const Matrix& rest,
+                             const CholeskyFactor& factor)
     : high_(hessian.rows(), hessian.rows()), low_(hessian.rows(), hessian.rows()) {
   const Index n = hessian.rows();
   const Matrix negative = -hessian;
@@ -90,6 +91,7 @@ PairedInverse::PairedInverse(const Matrix& hessian, const CholeskyFactor& factor
       PairedVector residual(n);
       residual.high[j] = 1;
       add_product(negative, x, residual);
+      if (rest.size() > 0) residual.low.noalias() -= rest * x.high;
       remainder = residual.high + residual.low;
     }
     left += remainder.cwiseAbs();

@@ -31,7 +31,8 @@ struct PairedVector {
 /// would, at a tenth of its price.
 class PairedInverse {
  public:
-  PairedInverse(const Matrix& hessian, const CholeskyFactor& factor);
+  /// H = hessian + rest, the latter at most the rounding of the former, or empty for 0.
+  PairedInverse(const Matrix& hessian, const Matrix& rest, const CholeskyFactor& factor);
 
   /// Whether aᵀH⁻¹a comes out of it to 58 bits at least, whatever a is: proved from a residual
   /// (Result 54). Not so for ill-conditioned H.

@@ -34,8 +34,11 @@ std::shared_ptr<const HeadSet> make_head_set(const Model& model, const SetChoice
     case SetKind::isotropic:
       fail(ErrorCode::argument, "the set {} is not one of heads", enum_name(choice.kind));
   }
-  Matrix hessian = with_gauge(damped_hessian(model, choice.damping), model.network.outputs());
-  return std::make_shared<const Ellipsoid>(model.network.head(), std::move(hessian), epsilon);
+  const Index outputs = model.network.outputs();
+  Matrix hessian = damped_hessian(model, choice.damping);
+  Matrix rest = gauge_rest(hessian, outputs);
+  return std::make_shared<const Ellipsoid>(
+      model.network.head(), with_gauge(std::move(hessian), outputs), epsilon, std::move(rest));
 }
 
 /// The curvature of θ_w − θ_r when all other parameters adapt (theory.md, Result 38): with

@@ -56,6 +56,35 @@ TEST(FeasibleSet, BeginsGridsWhereTheSchemaDoesWhateverARunBounds) {
   EXPECT_FALSE(allows(data, bounded, 50));
 }
 
+// −2.8000000000000003 + 2·1 and −0.024 + 36·0.001 miss −0.8 and 0.012 by their last digits: from
+// either side, and for numbers beyond a least rise, they are in the bins that people expect.
+TEST(FeasibleSet, TakesNumbersOfTheGridThatRoundingLeftBesideAnEdgeForTheEdge) {
+  Dataset data = one_number({.name = "balance", .kind = FeatureKind::binned});
+  data.raw << -1, 0.5;
+  Feature& feature = data.schema.features.front();
+  const auto allowed_from = [&](double query) {
+    const Encoder encoder = Encoder::fit(data);
+    Constraints limits;
+    limits.range = RangePolicy::off;
+    return FeasibleSet(encoder, limits, 0, Vector{{query}}).ranges().front().allowed;
+  };
+  feature.min = -2.8000000000000003;
+  feature.max = -0.27;
+  feature.step = 1;
+  feature.bins = {.edges = {-2.2, -0.8, 0}, .closed = Bins::Closed::left};
+  for (const double query : {0.2, -2.5}) {
+    const std::vector<double> allowed = allowed_from(query);
+    EXPECT_EQ(std::count(allowed.begin(), allowed.end(), -0.8), 1) << "from " << query;
+    EXPECT_EQ(std::count(allowed.begin(), allowed.end(), -0.8000000000000003), 0);
+  }
+  feature.min = -0.024;
+  feature.max.reset();
+  feature.step = 0.001;
+  feature.bins = {.edges = {0.004, 0.012}, .closed = Bins::Closed::left};
+  ASSERT_LT(-0.024 + 36 / 1000.0, 0.012);
+  EXPECT_EQ(allowed_from(0.005).back(), 0.012);
+}
+
 TEST(FeasibleSet, LetsWhatIsSlowChangeByNoMoreThanItCanWithinTheHorizon) {
   const Dataset data = one_number({.name = "tenure", .slow = Pace{.amount = 2}});
   const Encoder encoder = Encoder::fit(data);

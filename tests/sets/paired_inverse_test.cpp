@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/random.hpp"
+#include "model/softmax_objective.hpp"
 #include "sets/ellipsoid.hpp"
 
 namespace ellice {
@@ -46,7 +47,7 @@ TEST(PairedInverse, SolvesWholeNumbersWithoutError) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const WholeCase given = whole_case(2 + static_cast<Index>(seed % 6), 1, seed);
     ASSERT_LT(given.square, 0x1p53);
-    const PairedInverse inverse(given.hessian, CholeskyFactor(given.hessian));
+    const PairedInverse inverse(given.hessian, {}, CholeskyFactor(given.hessian));
     if (!inverse.is_exact()) continue;
     ++exact;
     const PairedVector solved =
@@ -79,7 +80,7 @@ TEST(WorstExtended, IsAsExactForIllConditionedSets) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const WholeCase given = whole_case(8 + static_cast<Index>(seed % 4), 3, 500 + seed);
     if (given.square == 0 || given.square > 0x1p52 || given.hessian.maxCoeff() > 1e5) continue;
-    const PairedInverse inverse(given.hessian, CholeskyFactor(given.hessian));
+    const PairedInverse inverse(given.hessian, {}, CholeskyFactor(given.hessian));
     refined += inverse.is_exact() ? 0 : 1;
     const Ellipsoid set(Vector::Zero(given.a.size()), given.hessian, given.square / 2);
     const ExtendedWorst worst = set.worst_extended(given.a.cast<long double>());
@@ -88,12 +89,33 @@ TEST(WorstExtended, IsAsExactForIllConditionedSets) {
   EXPECT_GT(refined, 5);
 }
 
+// Two classes with H = ½[[δW, −δW], [−δW, δW]]: beside the gauge's ½ a double holds four of its
+// digits. With a = (b, −b) the truth is aᵀH⁺a = 2bᵀW⁻¹b/δ, and bᵀW⁻¹b is a whole number.
+TEST(WorstExtended, KeepsWhatTheGaugeRoundsAway) {
+  constexpr double tiny = 1048573 * 0x1p-60;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const WholeCase given = whole_case(2 + static_cast<Index>(seed % 4), 1, 900 + seed);
+    if (given.square == 0) continue;
+    const Index p = given.a.size();
+    Matrix hessian(2 * p, 2 * p);
+    hessian << given.hessian, -given.hessian, -given.hessian, given.hessian;
+    hessian *= tiny / 2;
+    Vector a(2 * p);
+    a << given.a, -given.a;
+    const double square = 2 * given.square / tiny;
+    const Ellipsoid set(Vector::Zero(2 * p), with_gauge(hessian, 2), square / 2,
+                        gauge_rest(hessian, 2));
+    EXPECT_NEAR(static_cast<double>(set.worst_extended(a.cast<long double>()).robust), -square,
+                1e-15 * square);
+  }
+}
+
 TEST(PairedInverse, DoesNotTrustAnIllConditionedMatrix) {
   Matrix hessian = Matrix::Identity(3, 3);
   hessian(0, 1) = hessian(1, 0) = 1 - 1e-9;
-  EXPECT_FALSE(PairedInverse(hessian, CholeskyFactor(hessian)).is_exact());
+  EXPECT_FALSE(PairedInverse(hessian, {}, CholeskyFactor(hessian)).is_exact());
   EXPECT_TRUE(
-      PairedInverse(Matrix::Identity(3, 3), CholeskyFactor(Matrix::Identity(3, 3))).is_exact());
+      PairedInverse(Matrix::Identity(3, 3), {}, CholeskyFactor(Matrix::Identity(3, 3))).is_exact());
 }
 
 // Sums of which almost everything cancels, against whole numbers of 128 bits.
