@@ -13,7 +13,8 @@ bool looks_like_onnx(std::string_view bytes) {
 Model model_of_onnx(std::string_view bytes, const std::string& source, const Dataset& data,
                     const OnnxOptions& options) {
   const onnx::Graph graph = onnx::parse_onnx(bytes, source);
-  DeployedModel model = onnx::fold(graph, data.schema, source);
+  const onnx::InputFeatures features = onnx::features_of_inputs(graph, data.schema, source);
+  DeployedModel model = onnx::fold(graph, features, data.schema, source);
   model.loss = options.loss;
   model.l2 = options.l2;
   model.penalize_bias = options.penalize_bias;
@@ -24,7 +25,7 @@ Model model_of_onnx(std::string_view bytes, const std::string& source, const Dat
   const std::string own_event = model.event;
   if (!options.event.empty()) model.event = options.event;
   return model_of(model, data, [&](std::span<const double> raw) {
-    return onnx::interpret(graph, data.schema, raw, own_event, source);
+    return onnx::interpret(graph, features, data.schema, raw, own_event, source);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
@@ -33,15 +34,32 @@ Affine Columns::indicator(std::size_t j, const std::string& level) {
   return entry(known(j, level));
 }
 
-Affine Columns::number(std::size_t j) {
-  const std::vector<std::string>& levels = feature(j).levels;
-  Affine made = place(j);
-  std::vector<double> numbers(levels.size());
-  for (std::size_t k = 0; k < numbers.size(); ++k) {
-    if (!parse_number(levels[k], numbers[k])) return made;
+/// What levels are as numbers; none where they are texts.
+std::vector<double> Columns::numbers_of(const Feature& feature) const {
+  std::vector<double> numbers;
+  std::map<double, std::string> seen;
+  for (const std::string& level : feature.levels) {
+    double number = 0;
+    if (!parse_number(level, number)) continue;
+    const auto [same, is_new] = seen.emplace(number, level);
+    require_input(is_new,
+                  "{}: the levels \"{}\" and \"{}\" of \"{}\" are the same number, and the model "
+                  "reads numbers; merge them in the schema, or let the model read texts",
+                  *source_, same->second, level, feature.name);
+    numbers.push_back(number);
   }
-  if (feature(j).kind == FeatureKind::categorical || numbers.size() < 2) return made;
-  const double step = numbers[1] - numbers[0];
+  require_input(numbers.empty() || numbers.size() == feature.levels.size(),
+                "{}: \"{}\" has levels that are numbers and others that are not, and the model "
+                "reads numbers",
+                *source_, feature.name);
+  return numbers;
+}
+
+Affine Columns::number(std::size_t j) {
+  Affine made = place(j);
+  const std::vector<double> numbers = numbers_of(feature(j));
+  if (feature(j).kind == FeatureKind::categorical || numbers.empty()) return made;
+  const double step = numbers.size() > 1 ? numbers[1] - numbers[0] : 1;
   for (std::size_t k = 0; k < numbers.size(); ++k) {
     require_input(numbers[k] == numbers[0] + static_cast<double>(k) * step,
                   "{}: the levels of \"{}\" are not evenly spaced numbers", *source_,

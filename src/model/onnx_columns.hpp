@@ -19,7 +19,9 @@ class Columns {
   [[nodiscard]] const Schema& schema() const { return *schema_; }
   [[nodiscard]] const Feature& feature(std::size_t j) const { return schema_->features[j]; }
 
-  /// The value of a feature as a number: levels that are numbers stand in the table as these.
+  /// The value of a feature as a number: levels that are numbers stand in the table as these,
+  /// others as their places. Error{input} naming levels that are the same number, or of which some
+  /// are none.
   [[nodiscard]] Affine number(std::size_t j);
   /// The place of a feature's level, as a number.
   [[nodiscard]] Affine place(std::size_t j);
@@ -33,6 +35,7 @@ class Columns {
   [[nodiscard]] DeployedInput input_of(const Affine& row, Index k, const Operation& reader) const;
 
  private:
+  [[nodiscard]] std::vector<double> numbers_of(const Feature& feature) const;
   [[nodiscard]] Index known(std::size_t j, const std::string& level);
 
   const Schema* schema_;

@@ -47,30 +47,22 @@ Value table_of(const Input& input, Columns& columns, const std::string& source) 
   return input.type == string_type ? Value{texts, shape} : Value{joined(numbers), shape};
 }
 
-/// One feature, by its name.
-Value column_of(const Input& input, Columns& columns, const std::string& source) {
-  const Schema& schema = columns.schema();
-  const std::optional<std::size_t> j = schema.find(input.name);
-  std::vector<std::string> names;
-  for (const Feature& feature : schema.features) names.push_back(feature.name);
-  require_input(j.has_value(), "{}: the input \"{}\" is no feature of the schema; {}", source,
-                input.name, suggestion(input.name, names));
+Value column_of(const Input& input, std::size_t j, Columns& columns, const std::string& source) {
   const std::size_t rank = input.dims.size();
   require_input(rank <= 2 && (rank == 0 || input.dims.back() == 1 || input.dims.back() == -1),
                 "{}: the input \"{}\" has the shape [{}], expected one column", source, input.name,
                 fmt::join(input.dims, ", "));
-  check_input_type(input, columns.feature(*j), source);
+  check_input_type(input, columns.feature(j), source);
   const Shape shape = rank == 1 ? Shape{} : Shape{1};
-  return input.type == string_type ? Value{Texts{{*j}}, shape} : Value{columns.number(*j), shape};
+  return input.type == string_type ? Value{Texts{{j}}, shape} : Value{columns.number(j), shape};
 }
 
-void fold_inputs(Folding& folding, const std::string& source) {
-  const std::vector<Input>& inputs = folding.graph->inputs;
-  require_input(!inputs.empty(), "{}: the graph has no inputs", source);
-  const bool is_table = inputs.size() == 1 && !folding.columns.schema().find(inputs.front().name);
-  for (const Input& input : inputs) {
-    folding.values[input.name] = is_table ? table_of(input, folding.columns, source)
-                                          : column_of(input, folding.columns, source);
+void fold_inputs(Folding& folding, const InputFeatures& features, const std::string& source) {
+  for (std::size_t k = 0; k < features.size(); ++k) {
+    const Input& input = folding.graph->inputs[k];
+    folding.values[input.name] = features[k]
+                                     ? column_of(input, *features[k], folding.columns, source)
+                                     : table_of(input, folding.columns, source);
   }
 }
 
@@ -151,9 +143,10 @@ void read_outputs(Folding& folding, const std::string& source) {
 
 }  // namespace
 
-DeployedModel fold(const Graph& graph, const Schema& schema, const std::string& source) {
+DeployedModel fold(const Graph& graph, const InputFeatures& features, const Schema& schema,
+                   const std::string& source) {
   Folding folding(graph, schema, source);
-  fold_inputs(folding, source);
+  fold_inputs(folding, features, source);
   for (const Node& node : graph.nodes) {
     FoldedNode folded(node, folding, source);
     operator_of(folded).fold(folded);

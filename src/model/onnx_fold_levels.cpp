@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ellice/core/error.hpp"
+#include "ellice/data/csv.hpp"
 #include "model/onnx_fold_operators.hpp"
 
 namespace ellice::onnx {
@@ -34,20 +35,27 @@ std::vector<std::string> categories_of(const FoldedNode& node) {
   return codes;
 }
 
-/// The level that a code or a text stands for.
-const std::string& level_of(const Operation& node, const Feature& feature,
+/// The level that a text is, or, where numbers are read, that is the same number as a code: «01» is
+/// 1 then. No two levels are, see Columns::number().
+const std::string& level_of(const FoldedNode& node, const Feature& feature,
                             const std::string& code) {
   if (feature.level_index(code)) return code;
+  double wanted = 0;
+  const bool is_code = node.texts(0) == nullptr && parse_number(code, wanted);
+  for (const std::string& level : feature.levels) {
+    double number = 0;
+    if (is_code && parse_number(level, number) && number == wanted) return level;
+  }
   node.refuse("\"{}\" is no level of \"{}\"; {}", code, feature.name,
               suggestion(code, feature.levels));
 }
 
 /// Of levels that it does not know, it makes zeros or, with zeros = 0, no score at all.
 void check_unknown_levels(const Operation& node, const Feature& feature,
-                          const std::vector<std::string>& codes) {
+                          const std::vector<std::string>& known) {
   if (node.whole("zeros", 1) != 0) return;
   for (const std::string& level : feature.levels) {
-    if (std::find(codes.begin(), codes.end(), level) == codes.end())
+    if (std::find(known.begin(), known.end(), level) == known.end())
       node.refuse(
           "the model gives no score to \"{}\" of \"{}\", which is none of its "
           "categories (zeros: 0); leave that level out of the schema",
@@ -109,9 +117,10 @@ void fold_one_hot(FoldedNode& node) {
   const std::vector<std::string> codes = categories_of(node);
   std::vector<Affine> parts;
   for (const std::size_t j : encoded_features(node)) {
-    check_unknown_levels(node, node.feature(j), codes);
-    for (const std::string& code : codes)
-      parts.push_back(node.columns().indicator(j, level_of(node, node.feature(j), code)));
+    std::vector<std::string> levels;
+    for (const std::string& code : codes) levels.push_back(level_of(node, node.feature(j), code));
+    check_unknown_levels(node, node.feature(j), levels);
+    for (const std::string& level : levels) parts.push_back(node.columns().indicator(j, level));
   }
   // One axis more, of the categories.
   Shape made = node.shape(0);

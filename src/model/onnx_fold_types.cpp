@@ -15,14 +15,23 @@ bool is_real_type(std::int64_t type) {
   return type == float_type || type == double_type;
 }
 
+/// Whether a text is digits alone, which every runtime reads as the same whole number.
+bool spells_whole_number(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  constexpr std::size_t most_digits = 15;  // doubles hold these exactly
+  return !text.empty() && text.size() <= most_digits &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 /// Texts that spell numbers.
-Affine numbers_of(const FoldedNode& node, const Texts& given) {
+Affine numbers_of(const FoldedNode& node, const Texts& given, bool are_whole) {
   std::vector<Affine> parts;
   for (const std::size_t j : given.features) {
     for (const std::string& level : node.feature(j).levels) {
       double ignored = 0;
-      if (!parse_number(level, ignored))
-        node.refuse("the level \"{}\" of \"{}\" is no number", level, node.feature(j).name);
+      if (are_whole ? !spells_whole_number(level) : !parse_number(level, ignored))
+        node.refuse("the level \"{}\" of \"{}\" is no {}number", level, node.feature(j).name,
+                    are_whole ? "whole " : "");
     }
     parts.push_back(node.columns().number(j));
   }
@@ -67,7 +76,7 @@ void fold_cast(FoldedNode& node) {
   if (const Texts* given = node.texts(0)) {
     if (to == string_type) return node.put(node.value(0));
     if (!is_real && !is_whole_type(to)) refuse_type(node, to);
-    return node.put(numbers_of(node, *given), node.shape(0));
+    return node.put(numbers_of(node, *given, !is_real), node.shape(0));
   }
   if (!is_real && !is_whole_type(to)) refuse_type(node, to);
   const Affine& row = node.affine(0);

@@ -21,9 +21,9 @@ bool are_codes(const std::vector<std::string>& levels) {
 }
 
 /// One feature, or all of them.
-Tensor input_of(const Input& input, const Schema& schema, std::span<const double> raw) {
+Tensor input_of(const Input& input, std::optional<std::size_t> own, const Schema& schema,
+                std::span<const double> raw) {
   Tensor made{.type = input.type == 0 ? std::int64_t{float_type} : input.type};
-  const std::optional<std::size_t> own = schema.find(input.name);
   const std::size_t first = own.value_or(0);
   const std::size_t last = own ? *own + 1 : schema.features.size();
   for (std::int64_t row = 0; row < batch; ++row) {
@@ -44,11 +44,14 @@ Tensor input_of(const Input& input, const Schema& schema, std::span<const double
   return made;
 }
 
-Execution executed(const Graph& graph, const Schema& schema, std::span<const double> raw,
-                   const std::string& source) {
+Execution executed(const Graph& graph, const InputFeatures& features, const Schema& schema,
+                   std::span<const double> raw, const std::string& source) {
   Execution execution;
   for (const auto& [name, tensor] : graph.constants) execution.known[name] = &tensor;
-  for (const Input& input : graph.inputs) execution.keep(input.name, input_of(input, schema, raw));
+  for (std::size_t k = 0; k < features.size(); ++k) {
+    const Input& input = graph.inputs[k];
+    execution.keep(input.name, input_of(input, features[k], schema, raw));
+  }
   for (const Node& node : graph.nodes) {
     ExecutedNode one(node, execution, source);
     const Operator* found = find_operator(node.op);
@@ -93,9 +96,9 @@ void check_output(const Execution& execution, const std::string& output, const s
 
 }  // namespace
 
-double interpret(const Graph& graph, const Schema& schema, std::span<const double> raw,
-                 const std::string& event, const std::string& source) {
-  const Execution execution = executed(graph, schema, raw, source);
+double interpret(const Graph& graph, const InputFeatures& features, const Schema& schema,
+                 std::span<const double> raw, const std::string& event, const std::string& source) {
+  const Execution execution = executed(graph, features, schema, raw, source);
   const std::string& first = graph.outputs.front();
   if (!execution.score) {  // a network that ends with it
     const std::vector<double>& last = output_of(execution, first, source).numbers;
