@@ -25,6 +25,7 @@ void execute_squeeze(ExecutedNode& node);
 void execute_unsqueeze(ExecutedNode& node);
 void execute_concat(ExecutedNode& node);
 void execute_gather(ExecutedNode& node);
+void execute_slice(ExecutedNode& node);
 
 // Levels (onnx_execute_levels.cpp), and classes (onnx_execute_classes.cpp).
 void execute_one_hot(ExecutedNode& node);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "model/onnx_execute_operators.hpp"
 
 namespace ellice::onnx {
@@ -27,6 +29,20 @@ Dims gathered_dims(const Operation& node, const Dims& from, const Tensor& indice
   }
   made.insert(made.end(), place + 1, from.end());
   return made;
+}
+
+/// What one of two probabilities speaks for: the second one for what both do.
+void mark_choice(ExecutedNode& node, std::int64_t columns, std::size_t first) {
+  const std::optional<double> sign = node.probability(0);
+  if (sign) node.mark(columns == 2 && first == 0 ? -*sign : *sign);
+}
+
+/// Starts, ends, axes or steps of Slice.
+Dims slice_numbers(const ExecutedNode& node, std::size_t input, const char* attribute) {
+  if (const Attribute* given = node.find(attribute)) return given->ints;
+  if (!node.has_input(input)) return {};
+  const std::vector<double>& numbers = node.in(input).numbers;
+  return {numbers.begin(), numbers.end()};
 }
 
 }  // namespace
@@ -69,8 +85,45 @@ void execute_gather(ExecutedNode& node) {
       }
     }
   }
+  const bool is_one = indices.numbers.size() == 1;
+  const std::size_t first = is_one ? static_cast<std::size_t>(indices.numbers.front()) : 1;
+  const std::int64_t columns = from.dims[along];
   node.put(std::move(made));
-  node.mark_as_input();
+  mark_choice(node, columns, first);
+}
+
+void execute_slice(ExecutedNode& node) {
+  const Tensor& from = node.in(0);
+  const Dims starts = slice_numbers(node, 1, "starts");
+  const Dims ends = slice_numbers(node, 2, "ends");
+  const Dims axes = slice_numbers(node, 3, "axes");
+  const Dims steps = slice_numbers(node, 4, "steps");
+  if (starts.size() != 1 || ends.size() != 1 || axes.size() != 1 ||
+      (!steps.empty() && steps != Dims{1}))
+    node.refuse("is executed along one axis with steps of 1");
+  const std::size_t along = node.axis_of(axes[0], from.dims.size());
+  const std::int64_t size = from.dims[along];
+  const auto counted = [&](std::int64_t given) {
+    if (given < 0) given = given < -size ? 0 : given + size;
+    return std::min(given, size);
+  };
+  const std::int64_t begin = counted(starts[0]);
+  const std::int64_t end = counted(ends[0]);
+  Tensor made{.dims = from.dims, .type = from.type};
+  made.dims[along] = std::max<std::int64_t>(end - begin, 0);
+  // Every entry whose place along the axis lies between.
+  const auto after = from.dims.begin() + static_cast<std::ptrdiff_t>(along) + 1;
+  const std::int64_t stride = count_of({after, from.dims.end()});
+  for (std::int64_t k = 0; k < count_of(from.dims); ++k) {
+    const std::int64_t place = k / stride % size;
+    if (place < begin || place >= end) continue;
+    if (from.type == string_type) made.texts.push_back(from.texts[static_cast<std::size_t>(k)]);
+    if (from.type != string_type) made.numbers.push_back(from.numbers[static_cast<std::size_t>(k)]);
+  }
+  const std::size_t first = made.dims[along] == 1 ? static_cast<std::size_t>(begin) : 1;
+  const std::int64_t columns = from.dims[along];
+  node.put(std::move(made));
+  mark_choice(node, columns, first);
 }
 
 }  // namespace ellice::onnx

@@ -119,10 +119,10 @@ Said said_by_outputs(const Folding& folding, const std::string& source) {
 void read_unnamed(Folding& folding, const std::set<Final::Kind>& kinds, const std::string& source) {
   const std::string& favourable = folding.columns.schema().target.favourable;
   const bool are_indices = favourable == "0" || favourable == "1";
-  if (kinds.contains(Final::Kind::index) && are_indices) folding.model.event = "1";
+  if (kinds.contains(Final::Kind::index) && are_indices) folding.labels = {"0", "1"};
   if (!kinds.contains(Final::Kind::other)) return;
   Affine& score = *folding.score;
-  require_input(kinds.size() == 1 && score.size() == 1,
+  require_input(kinds.size() == 1,
                 "{}: the outputs are 1 − p and others, and no labels say which one decides; "
                 "export the model with one of them",
                 source);
@@ -137,14 +137,14 @@ void read_outputs(Folding& folding, const std::string& source) {
     return;
   }
   const Said said = said_by_outputs(folding, source);
-  if (!said.labels.empty()) folding.model.event = said.labels[1];
-  if (folding.model.event.empty()) read_unnamed(folding, said.kinds, source);
+  if (!said.labels.empty()) folding.labels = said.labels;
+  if (folding.labels.empty()) read_unnamed(folding, said.kinds, source);
 }
 
 }  // namespace
 
-DeployedModel fold(const Graph& graph, const InputFeatures& features, const Schema& schema,
-                   const std::string& source) {
+Folded fold(const Graph& graph, const InputFeatures& features, const Schema& schema,
+            const std::string& source) {
   Folding folding(graph, schema, source);
   fold_inputs(folding, features, source);
   for (const Node& node : graph.nodes) {
@@ -160,7 +160,8 @@ DeployedModel fold(const Graph& graph, const InputFeatures& features, const Sche
   model.source = source;
   model.kind = "onnx";
   model.precision = Precision::float32;
-  return model;
+  if (!folding.labels.empty()) model.event = folding.labels[1];
+  return {.model = std::move(model), .labels = std::move(folding.labels)};
 }
 
 }  // namespace ellice::onnx

@@ -54,7 +54,7 @@ void fold_classifier(FoldedNode& node) {
   const Affine made = scores_of(node);
   const std::vector<std::string> labels =
       labels_of(node, "classlabels_ints", "classlabels_strings");
-  if (!labels.empty()) node.name_event(labels[1]);
+  if (!labels.empty()) node.name_classes(labels);
   const std::string after = node.word("post_transform", "NONE");
   const bool is_pair = made.size() == 2;
   if (after != "NONE" && after != "LOGISTIC" && !(after == "SOFTMAX" && is_pair)) {
@@ -130,9 +130,14 @@ void fold_pair(FoldedNode& node) {
 void fold_choice(FoldedNode& node, const Final& made, const std::vector<std::size_t>& chosen,
                  const Shape& shape) {
   const bool are_scores = made.kind == Final::Kind::scores || made.kind == Final::Kind::second;
-  if ((made.kind != Final::Kind::both && !are_scores) || chosen != std::vector<std::size_t>{1})
-    node.refuse("expected the second class");
-  node.put({Final{are_scores ? Final::Kind::score : Final::Kind::event}, shape});
+  const bool is_single = chosen.size() == 1 && (made.kind == Final::Kind::both || are_scores);
+  const bool is_event = is_single && chosen.front() == 1;
+  if (!is_event && !(is_single && !are_scores))
+    node.refuse("expected the second class, or one of two probabilities");
+  node.put({Final{are_scores ? Final::Kind::score
+                  : is_event ? Final::Kind::event
+                             : Final::Kind::other},
+            shape});
 }
 
 }  // namespace ellice::onnx

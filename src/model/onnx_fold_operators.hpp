@@ -27,6 +27,7 @@ void fold_squeeze(FoldedNode& node);
 void fold_unsqueeze(FoldedNode& node);
 void fold_concat(FoldedNode& node);
 void fold_gather(FoldedNode& node);
+void fold_slice(FoldedNode& node);
 
 // Levels (onnx_fold_levels.cpp).
 void fold_one_hot(FoldedNode& node);
@@ -42,7 +43,7 @@ void fold_arg_max(FoldedNode& node);
 void fold_complement(FoldedNode& node);
 /// 1 − p and p, side by side.
 void fold_pair(FoldedNode& node);
-/// The second of two numbers, which is the event's.
+/// One of two numbers, of which the second is the event's.
 void fold_choice(FoldedNode& node, const Final& made, const std::vector<std::size_t>& chosen,
                  const Shape& shape);
 

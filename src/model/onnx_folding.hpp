@@ -61,6 +61,7 @@ struct Folding {
   std::map<std::string, Value> values = {};
   std::map<std::string, Tensor> constants = {};  // that nodes make
   DeployedModel model = {};
+  std::vector<std::string> labels = {};  // of the classes, the event's second
   std::optional<Affine> score = {};
   const Node* score_node = nullptr;  // that makes probabilities or labels of it
 };
@@ -102,7 +103,7 @@ class FoldedNode : public Operation {
   /// The entries of the next layer.
   [[nodiscard]] Affine add_layer(const Affine& row, Activation activation);
   void take_score(Affine score);
-  void name_event(const std::string& label) { folding_->model.event = label; }
+  void name_classes(const std::vector<std::string>& labels) { folding_->labels = labels; }
 
  private:
   Folding* folding_;

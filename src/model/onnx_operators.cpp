@@ -80,6 +80,7 @@ const std::map<std::string_view, Operator>& operators() {
       {"Reshape", {fold_reshape, execute_reshape, {{"allowzero", 'i'}}}},
       {"Scaler", {fold_scaler, execute_scaler, {{"offset", 'F'}, {"scale", 'F'}}}},
       {"Sigmoid", {fold_activation, execute_activation, {}}},
+      {"Slice", {fold_slice, execute_slice, {{"axes", 'I'}, {"ends", 'I'}, {"starts", 'I'}}}},
       {"Softmax", {fold_softmax, execute_softmax, {{"axis", 'i'}}}},
       {"Squeeze", {fold_squeeze, execute_squeeze, {{"axes", 'I'}}}},
       {"Sub", {fold_arithmetic, execute_arithmetic, {}}},
