@@ -161,6 +161,7 @@ ExitStatus run_import(const ImportArguments& arguments) {
           "--pdo, --score, --odds and --cut-off say what a score of --scorecard means");
   if (!arguments.file.empty()) {
     const std::string text = read_file(arguments.file);
+    refuse_utf16(text, input_name(arguments.file));
     if (needs_rows(text)) return run_deployed(arguments, text, schema, console);
     // With rows the file was meant to be a model that decides: what is wrong is the file.
     require_input(arguments.deployed.data.empty() || may_be_coefficients(text),

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "ellice/core/error.hpp"
+
 namespace ellice {
 
 namespace {
@@ -106,6 +108,18 @@ std::string visible(std::string_view text) {
 
 std::string visible_lines(std::string_view text) {
   return escaped(text, true);
+}
+
+bool looks_like_utf16(std::string_view start) {
+  if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) return true;
+  // Of two bytes for an ASCII character one is zero, which no text has.
+  const auto is_text = [](char c) { return c >= ' ' || c == '\t' || c == '\n' || c == '\r'; };
+  return start.size() >= 2 && ((start[0] == '\0' && (start[1] == '\0' || is_text(start[1]))) ||
+                               (start[1] == '\0' && is_text(start[0])));
+}
+
+void refuse_utf16(std::string_view start, const std::string& name) {
+  require_input(!looks_like_utf16(start), "{}: the text is UTF-16; save the file as UTF-8", name);
 }
 
 std::optional<std::size_t> find_invalid_utf8(std::string_view text) {

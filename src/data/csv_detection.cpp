@@ -171,8 +171,9 @@ class Detector {
   Detector(std::string_view start, const FormatHints& hints, const std::string& name)
       : hints_(&hints), name_(name) {
     CsvFormat& format = result_.format;
-    format.encoding = hints.encoding.value_or(
-        is_utf8(start) || start.starts_with(byte_order_mark) ? Encoding::utf8 : Encoding::latin1);
+    const bool is_utf8_or_none =  // of UTF-16 whoever reads the file says that it is none
+        is_utf8(start) || start.starts_with(byte_order_mark) || looks_like_utf16(start);
+    format.encoding = hints.encoding.value_or(is_utf8_or_none ? Encoding::utf8 : Encoding::latin1);
     if (format.encoding == Encoding::latin1) {
       append_latin1(start, text_);
     } else {

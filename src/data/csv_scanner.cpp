@@ -79,8 +79,7 @@ CsvScanner::CsvScanner(std::string name, Read read, std::size_t buffer_size, cha
   fill();
   const std::string_view start(buffer_.data(), filled_);
   require_input(!start.empty(), "{}: the file is empty; expected a header line", name_);
-  require_input(!start.starts_with("\xff\xfe") && !start.starts_with("\xfe\xff"),
-                "{}: the text is UTF-16; save the file as UTF-8", name_);
+  refuse_utf16(start, name_);
   if (start.starts_with("\xef\xbb\xbf")) row_ = 3;
   read_header();
 }

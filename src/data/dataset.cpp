@@ -19,6 +19,9 @@ namespace {
 
 constexpr std::string_view finite_number =
     "a finite number (for a missing one leave the cell empty)";
+/// In place of the level that is a number where several are, «01» and «1»: only who writes one of
+/// them as it is written means it.
+constexpr std::size_t shared_number = std::numeric_limits<std::size_t>::max();
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
 std::string quoted(const std::vector<std::string>& texts) {
@@ -96,7 +99,10 @@ RowParser::RowParser(const Schema& schema, RowSource& source, Columns columns,
     for (std::size_t level = 0; level < feature.levels.size(); ++level) {
       column.levels.emplace(feature.levels[level], level);
       double number = 0;
-      if (parse_number(feature.levels[level], number)) column.numbers.emplace(number, level);
+      if (parse_number(feature.levels[level], number)) {
+        const auto [same, is_new] = column.numbers.emplace(number, level);
+        if (!is_new) same->second = shared_number;
+      }
       if (schema.merge_levels && feature.one_hot.empty()) {
         column.folded.emplace(folded_level(feature.levels[level]), level);
       }
@@ -211,7 +217,13 @@ double RowParser::parse_level(const Feature& feature, const Column& column,
   double number = 0;
   if (!column.numbers.empty() && read_number(column, cell, number)) {
     const auto found = column.numbers.find(number);
-    if (found != column.numbers.end()) return static_cast<double>(found->second);
+    if (found != column.numbers.end()) {
+      if (found->second != shared_number) return static_cast<double>(found->second);
+      wrong_cell(
+          *source_, feature.name, cell,
+          fmt::format("a level as it is written, since several are this number; there are: {}",
+                      fmt::join(feature.levels, ", ")));
+    }
   }
   if (!column.folded.empty()) {
     const auto found = column.folded.find(folded_level(cell));

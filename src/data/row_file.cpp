@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/utf8.hpp"
 #include "data/csv_encoding.hpp"
 #include "ellice/core/file.hpp"
 
@@ -24,8 +25,8 @@ CsvReader open_rows(const std::string& path, const CsvFormat& format,
   if (format.encoding == Encoding::utf8) return CsvReader(path, format);
   return CsvReader(path, [&](std::string_view start) {
     CsvFormat found = format;
-    if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) {
-      found.encoding = Encoding::utf8;  // UTF-16, which is refused by name
+    if (looks_like_utf16(start)) {
+      found.encoding = Encoding::utf8;  // refused by name
       return found;
     }
     // By the header where that tells: then a row in another encoding is an error that names it.

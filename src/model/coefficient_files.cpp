@@ -165,6 +165,7 @@ Coefficients parse_coefficients(const std::string& text, const std::string& sour
 
 Coefficients read_coefficients(const std::string& path) {
   const std::string text = read_file(path);
+  refuse_utf16(text, input_name(path));
   Coefficients result;
   if (first_sign(text) == '<' || first_sign(text) == '{') {
     result = parse_coefficients(text, input_name(path));

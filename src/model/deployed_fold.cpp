@@ -71,7 +71,7 @@ class Folding {
     result.network.layers = given_->layers;
     Layer& first = result.network.layers.front();
     fold_first(first, result);
-    if (one_->is_pair) result.sizes = head_sizes();
+    if (one_->is_pair) result.sizes = head_sizes(result.constant);
     if (is_linear()) {
       result.penalty = linear_penalty(first, result);
     } else {
@@ -189,11 +189,12 @@ class Folding {
     into.constant = constants.maxCoeff();
   }
 
-  /// What both outputs have together, over the columns of the encoder or the last hidden layer.
-  [[nodiscard]] Vector head_sizes() const {
+  /// What both outputs have together, over the columns of the encoder or the last hidden layer. The
+  /// intercept of a linear model has what inputs subtract as well, as its `constant` does.
+  [[nodiscard]] Vector head_sizes(double constant) const {
     const Layer& sizes = one_->sizes;
     Vector result = Vector::Zero((is_linear() ? encoder_->columns() : sizes.weights.cols()) + 1);
-    result(result.size() - 1) = sizes.bias(0);
+    result(result.size() - 1) = is_linear() ? constant : sizes.bias(0);
     if (!is_linear()) {
       result.head(sizes.weights.cols()) = sizes.weights.transpose();
       return result;

@@ -1,7 +1,10 @@
 #include "model/pmml_document.hpp"
 
 #include <algorithm>
+#include <optional>
 
+#include "core/utf8.hpp"
+#include "data/csv_encoding.hpp"
 #include "ellice/core/error.hpp"
 
 namespace ellice {
@@ -24,6 +27,37 @@ void drop_prefix(pugi::xml_document& document) {
   Walker walker;
   walker.prefix = root.substr(0, colon + 1);
   document.traverse(walker);
+}
+
+/// What the first line of the document says of its encoding; UTF-8 unless it says something.
+std::string declared_encoding(std::string_view text) {
+  const std::string_view line = text.substr(0, text.find("?>"));
+  const std::size_t start = line.find("<?xml");
+  std::size_t at = start == std::string_view::npos ? start : line.find("encoding", start);
+  if (at != std::string_view::npos) at = line.find_first_of("\"'", at);
+  if (at == std::string_view::npos) return "UTF-8";
+  const std::string_view rest = line.substr(at + 1);
+  return std::string(rest.substr(0, rest.find(line[at])));
+}
+
+/// The document as UTF-8. One in Latin-1, as SAS and SPSS write it, is read as what it says.
+std::string as_utf8(const std::string& text, const std::string& source) {
+  refuse_utf16(text, source);
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (std::all_of(text.begin(), text.end(), is_ascii)) return text;
+  const std::string declared = declared_encoding(text);
+  const std::string name = lower_case(declared);
+  if (name == "iso-8859-1" || name == "latin1" || name == "windows-1252") {
+    std::string result;
+    append_latin1(text, result);
+    return result;
+  }
+  const std::optional<std::size_t> fault = find_invalid_utf8(text);
+  require_input((name == "utf-8" || name == "utf8") && !fault,
+                "{}: the text is not UTF-8{} (encoding=\"{}\"), expected UTF-8, ISO-8859-1 or "
+                "windows-1252 as its first line says; save the file as UTF-8",
+                source, fault ? fmt::format(" at byte {}", *fault) : "", declared);
+  return text;
 }
 
 /// The element with its name, for messages.
@@ -144,8 +178,9 @@ pugi::xml_node load_pmml(pugi::xml_document& document, const std::string& text,
                          const std::string& source) {
   constexpr std::size_t most_bytes = std::size_t{64} << 20;
   require_input(text.size() <= most_bytes, "{}: more than 64 MiB", source);
-  const pugi::xml_parse_result parsed =
-      document.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
+  const std::string decoded = as_utf8(text, source);
+  const pugi::xml_parse_result parsed = document.load_buffer(
+      decoded.data(), decoded.size(), pugi::parse_default, pugi::encoding_utf8);
   require_input(static_cast<bool>(parsed), "{}: no XML: {} at byte {}", source,
                 parsed.description(), parsed.offset);
   drop_prefix(document);

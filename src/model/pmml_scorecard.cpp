@@ -169,6 +169,7 @@ class PmmlScorecard {
     if (operation == "equal") {
       if (is_number) {
         bin.from = bin.to = value;
+        bin.spelled = text;
       } else {
         bin.level = text;
       }
@@ -200,6 +201,7 @@ class PmmlScorecard {
       double value = 0;
       if (parse_number(level, value)) {
         result.back().from = result.back().to = value;
+        result.back().spelled = level;
       } else {
         result.back().level = level;
       }

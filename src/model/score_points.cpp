@@ -44,10 +44,11 @@ const ScorePoints::Characteristic* find(const ScorePoints& card, std::size_t fea
 
 void require_same(const std::string& source, const std::string& what, double found,
                   double expected) {
-  require_input(std::abs(found - expected) <= agreement * (1 + std::abs(expected)),
-                "{}: scorecard.{}: found {}, but by the parameters that decide it is {}; the file "
-                "was altered",
-                source, what, number_text(found), number_text(expected));
+  require_input(
+      std::abs(found - expected) <= agreement * (1 + std::abs(expected)),
+      "{}: scorecard.{}: found {:.10g}, but by the parameters that decide it is {:.10g}; the file "
+      "was altered",
+      source, what, found, expected);
 }
 
 /// That points and parameters say the same of every row.

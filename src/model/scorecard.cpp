@@ -156,6 +156,7 @@ Scorecard read_table(CsvReader& file, CardEnds ends) {
     } else {
       bin.from = end_at(file, *columns.from, cells[*columns.from], true);
       bin.to = end_at(file, *columns.to, cells[*columns.to], false);
+      if (bin.is_single()) bin.spelled = trimmed(cells[*columns.from]);
       for (const std::size_t column : {*columns.from, *columns.to}) {
         if (may_be_thousands(cells[column])) bin.doubtful = cells[column];
       }
@@ -179,6 +180,7 @@ Scorecard read_table(CsvReader& file, CardEnds ends) {
 
 Scorecard read_scorecard(const std::string& path, CardEnds ends) {
   const std::string text = read_file(path);
+  refuse_utf16(text, input_name(path));
   const std::size_t start = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (start != std::string::npos && text[start] == '<') {
     Scorecard card = parse_scorecard_pmml(text, input_name(path));

@@ -21,6 +21,7 @@ struct ScorecardBin {
   bool has_to = false;
   std::string level = {};     // of a category; beside a single number its meaning as a code
   bool is_missing = false;    // of an empty cell
+  std::string spelled = {};   // a single number as it is written: 01
   std::string doubtful = {};  // an end as it is written that may have a mark of thousands: 1,000
   double points = 0;
   std::string reason = {};  // code of an adverse action

@@ -211,14 +211,21 @@ std::size_t place_of(const ScorecardBin& bin, const Bins& bins) {
                                      : *bin.to - 1);
 }
 
-/// The level that a row of a category is about; a number stands for the level that it spells.
+/// The level that a row of a category is about; a number stands for the level that is spelled as it
+/// is, or else for the only one that is the same number.
 std::string level_of(const Characteristic& one, const Feature& feature, const ScorecardBin& bin) {
   if (bin.level.empty() && bin.is_single()) {
+    if (feature.level_index(bin.spelled)) return bin.spelled;
+    std::vector<std::string> same;
     for (const std::string& level : feature.levels) {
       double number = 0;
-      if (parse_number(level, number) && number == *bin.from) return level;
+      if (parse_number(level, number) && number == *bin.from) same.push_back(level);
     }
-    return number_text(*bin.from);
+    require_input(same.size() <= 1,
+                  "{}: feature \"{}\": {} may be the level \"{}\" or \"{}\"; write it as the "
+                  "level is written",
+                  bin.place, one.feature, number_text(*bin.from), same.front(), same.back());
+    return same.empty() ? number_text(*bin.from) : same.front();
   }
   require_input(!bin.from && !bin.to && !bin.level.empty(),
                 "{}: feature \"{}\" is {}, expected a level and no from and to", bin.place,

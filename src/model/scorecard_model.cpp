@@ -23,9 +23,9 @@ bool is_about(const ScorecardBin& bin, const Feature& feature, double value) {
   }
   if (!feature.is_number()) {
     const std::string& level = feature.levels[static_cast<std::size_t>(value)];
+    if (!bin.level.empty() || level == bin.spelled) return bin.level == level || bin.level.empty();
     double number = 0;
-    return bin.level == level ||
-           (bin.level.empty() && parse_number(level, number) && number == bin.from);
+    return !feature.level_index(bin.spelled) && parse_number(level, number) && number == bin.from;
   }
   if (!bin.from && !bin.to && !bin.level.empty()) {
     double code = 0;

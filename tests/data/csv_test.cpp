@@ -277,6 +277,14 @@ TEST(CsvScanner, RefusesWhatIsNotText) {
   EXPECT_EQ(error_of("\xfe\xff"
                      "a"),
             "table.csv: the text is UTF-16; save the file as UTF-8");
+  for (const char* ascii : {"a,b\n1,2\n", "\n", "7\n"}) {
+    for (const bool is_big : {false, true}) {  // which byte of two is the zero
+      std::string wide;
+      for (const char c : std::string(ascii))
+        wide += is_big ? std::string{'\0', c} : std::string{c, '\0'};
+      EXPECT_EQ(error_of(wide), "table.csv: the text is UTF-16; save the file as UTF-8");
+    }
+  }
   EXPECT_EQ(error_of("a,b\r1,2\r"),
             "table.csv: line 1: the name of column 2 holds a carriage return; line ends must be LF "
             "or CRLF");

@@ -506,6 +506,18 @@ TEST_F(CoefficientFiles, ThatAreWrongAreRefusedByPlace) {
   refuses(good, write("b.csv", "t,const,x\nconst,1,1\n"), {"no row for \"x\""});
   refuses(good, write("b.csv", "t,const,x\nx,1,1\nx,1,1\n"), {":3", "was there before"});
   refuses(good, write("b.csv", "t,const,x\nconst,1,inf\nx,1,1\n"), {":2", "\"inf\""});
+  // Editors and spreadsheets write UTF-16, with a mark or without.
+  for (const std::string& text : {std::string("term,estimate\nconst,1\n"), std::string("<PMML/>"),
+                                  std::string("{\"terms\": []}")}) {
+    std::string wide;
+    for (const char c : text) wide += {c, '\0'};
+    for (const std::string& mark : {std::string(), std::string("\xFF\xFE")}) {
+      expect_input_error([&] { return read_coefficients(write("u.csv", mark + wide)); },
+                         {"u.csv", "UTF-16", "save the file as UTF-8"});
+    }
+    expect_input_error([&] { return with_covariance(good, write("v.csv", "\xFF\xFE" + wide)); },
+                       {"v.csv", "UTF-16"});
+  }
   expect_input_error(
       [&] {
         return read_coefficients(write(

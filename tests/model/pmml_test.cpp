@@ -180,6 +180,30 @@ TEST(Pmml, ThatChangesValuesOrScoresIsRefusedByElement) {
     EXPECT_EQ(parse_pmml(text, "m.pmml").terms.size(), 3U) << text;
 }
 
+TEST(Pmml, OfOtherEncodingsIsReadOrRefusedByThem) {
+  // "Hütte" in Latin-1, as SAS and SPSS write it.
+  const std::string latin1 = with(regression, "new &amp; old car", "H\xFCtte");
+  for (const char* name : {"ISO-8859-1", "windows-1252"}) {
+    const Coefficients read = parse_pmml(
+        with(latin1, "encoding=\"UTF-8\"", fmt::format("encoding='{}'", name)), "m.pmml");
+    EXPECT_EQ(read.terms[2].term, "purpose=Hütte") << name;
+  }
+  const std::string utf8 = with(regression, "new &amp; old car", "Hütte");
+  EXPECT_EQ(parse_pmml(utf8, "m.pmml").terms[2].term, "purpose=Hütte");
+  EXPECT_EQ(parse_pmml(utf8.substr(utf8.find("<PMML")), "m.pmml").terms[2].term, "purpose=Hütte");
+  // What has no other letters is the same in all of them.
+  EXPECT_EQ(parse_pmml(with(regression, "UTF-8", "UTF-16"), "m.pmml").terms.size(), 3U);
+  const auto refuses = [](const std::string& text, std::initializer_list<std::string_view> words) {
+    expect_input_error([&] { return parse_pmml(text, "m.pmml"); }, words);
+  };
+  refuses(latin1, {"m.pmml", "not UTF-8 at byte", "save the file as UTF-8"});
+  refuses(with(utf8, "UTF-8", "ISO-8859-2"), {"m.pmml", "ISO-8859-2", "save the file as UTF-8"});
+  std::string wide;
+  for (const char c : with(regression, "UTF-8", "UTF-16")) wide += {'\0', c};
+  refuses(wide, {"m.pmml", "UTF-16", "save the file as UTF-8"});
+  refuses("\xFE\xFF" + wide, {"m.pmml", "UTF-16", "save the file as UTF-8"});
+}
+
 // Entities of a document type are neither read from files nor expanded.
 TEST(Pmml, ReadsNoOtherFile) {
   const std::string text =

@@ -358,6 +358,28 @@ TEST_F(ScorecardFile, LevelsMayBeNumbersAndEmptyCellsHavePointsWhereNobodyHasOne
   expect_input_error([&] { return schema_of(card, schema); }, {":7", "months"});
 }
 
+TEST_F(ScorecardFile, LevelsThatAreTheSameNumberAreToldApartByTheirText) {
+  Schema schema = card_schema();
+  schema.features[2].levels = {"01", "1"};
+  const std::string head = "feature,from,to,points,level\n";
+  for (const char* rows :
+       {"housing,1,1,5,\nhousing,01,01,7,\n", "housing,,,5,1\nhousing,,,7,01\n"}) {
+    const Scorecard card = read(head + rows);
+    const Schema binned = schema_of(card, schema);
+    const ScorePoints points = points_of(card, {}, {}, binned);
+    EXPECT_EQ(points.characteristics[0].points, (std::vector<double>{7, 5}));
+    // The table itself, read row by row, says the same.
+    Dataset data = rows_of(card_schema(), 60);
+    data.schema = binned;
+    EXPECT_LT(*model_of(card, {.pdo = 20, .score = 6, .odds = 1}, {}, data, 1e-3, false)
+                   .origin->self_check,
+              1e-12);
+  }
+  expect_input_error(
+      [&] { return schema_of(read(head + "housing,1.0,1.0,5,\nhousing,01,01,7,\n"), schema); },
+      {":2", "may be the level \"01\" or \"1\""});
+}
+
 TEST_F(ScorecardFile, BrokenTablesAreRefusedByLine) {
   const std::string head = "feature,from,to,points\n";
   const auto refused = [&](const std::string& text, std::initializer_list<std::string_view> words) {
@@ -498,6 +520,32 @@ TEST(ScorecardPmml, SetsAndPairsOfPredicatesAreRead) {
   const ScorePoints points = points_of(card, {}, {}, schema);
   EXPECT_EQ(points.characteristics[0].points, (std::vector<double>{1, 2, 3, 4}));
   EXPECT_EQ(points.characteristics[1].points, (std::vector<double>{5, 5}));
+}
+
+TEST(ScorecardPmml, LevelsThatAreTheSameNumberAreToldApartByTheirText) {
+  Schema schema = card_schema();
+  schema.features[2].levels = {"01", "1", "2"};
+  const auto equal = [](const char* level, const char* points) {
+    return fmt::format(
+        "<Attribute partialScore=\"{}\"><SimplePredicate field=\"housing\" operator=\"equal\" "
+        "value=\"{}\"/></Attribute>",
+        points, level);
+  };
+  const auto read = [&](const std::string& attributes) {
+    return parse_scorecard_pmml(std::string(pmml_head) + "<Characteristic name=\"h\">" +
+                                    attributes + "</Characteristic>" + pmml_tail,
+                                "m.pmml");
+  };
+  const std::string set =
+      "<Attribute partialScore=\"5\"><SimpleSetPredicate field=\"housing\" "
+      "booleanOperator=\"isIn\"><Array type=\"string\">1 "
+      "2</Array></SimpleSetPredicate></Attribute>";
+  const Scorecard card = read(set + equal("01", "7"));
+  const Schema binned = schema_of(card, schema);
+  EXPECT_EQ(points_of(card, {}, {}, binned).characteristics[0].points,
+            (std::vector<double>{7, 5, 5}));
+  expect_input_error([&] { return schema_of(read(set + equal("1.0", "7")), schema); },
+                     {"\"01\" or \"1\""});
 }
 
 TEST(ScorecardPmml, ThatChangesValuesOrPointsIsRefusedByElement) {
