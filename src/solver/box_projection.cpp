@@ -136,6 +136,7 @@ BoxSearch::Outcome proximal_search(const RobustLogit& logit, double threshold, B
   BoxCost& smooth = work.smooth;
   BoxSearch& search = work.search;
   smooth = cost;
+  clip(work.start.point, cost);
   smooth.center = work.start.point;
   double delta = 0.3;
   double multiplier = work.start.multiplier;
@@ -232,7 +233,6 @@ BoxProjection BoxFactor::project(const BoxProblem& problem) const {
   BoxStart& start = work.start;
   start.point = problem.start ? problem.start->point : state.x;
   start.multiplier = problem.start ? problem.start->multiplier : 0;
-  clip(start.point, cost);
   BoxSearch::Outcome outcome = BoxSearch::Outcome::stuck;
   if (cost.d.minCoeff() > 0) {
     BoxSearch& search = work.search;
