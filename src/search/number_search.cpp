@@ -119,7 +119,7 @@ NumberSearch::Solution NumberSearch::solve_box(const FeasibleSet& feasible, cons
   problem.threshold = problem_->threshold;
   if (free != nullptr && free->summary.status == ConeStatus::optimal) {
     if (!problem.start) problem.start.emplace();
-    problem.start->point = free->point.cwiseMax(box.lower).cwiseMin(box.upper);
+    problem.start->point = free->point;
     problem.start->multiplier = 2 * free->summary.multiplier;
   } else {
     problem.start.reset();

@@ -30,6 +30,8 @@ struct BoxCost {
   };
   /// argmin over the i-th interval of the i-th cost − slope·x.
   [[nodiscard]] Minimiser minimiser(Index i, double slope) const;
+  /// argmin over the i-th interval of ½curvature·(x − from)² + cᵢ|x − queryᵢ|.
+  [[nodiscard]] Minimiser nearest(Index i, double from, double curvature) const;
 
   /// each(i, x, free) with the minimiser of every coordinate at the slope m·gradientᵢ.
   template <class Each>
@@ -37,20 +39,24 @@ struct BoxCost {
 };
 
 // Here, for the compiler to see in the loops over all coordinates.
-inline BoxCost::Minimiser BoxCost::minimiser(Index i, double slope) const {
+inline BoxCost::Minimiser BoxCost::nearest(Index i, double from, double curvature) const {
   const double lo = lower[i];
   const double hi = upper[i];
-  if (d[i] > 0) {
-    // Soft thresholding around the query, then the interval.
-    const double away = center[i] + slope / d[i] - query[i];
-    const double threshold = c[i] > 0 ? c[i] / d[i] : 0;
-    const double sign = away > 0 ? 1.0 : -1.0;
-    const bool kink = std::abs(away) <= threshold && c[i] > 0;
-    const double x = kink ? query[i] : query[i] + away - sign * threshold;
-    if (x <= lo) return {.x = lo, .free = false, .sign = sign};
-    if (x >= hi) return {.x = hi, .free = false, .sign = sign};
-    return {.x = x, .free = !kink, .sign = sign};
-  }
+  // Soft thresholding around the query, then the interval.
+  const double away = from - query[i];
+  const double threshold = c[i] > 0 ? c[i] / curvature : 0;
+  const double sign = away > 0 ? 1.0 : -1.0;
+  const bool kink = std::abs(away) <= threshold && c[i] > 0;
+  const double x = kink ? query[i] : query[i] + away - sign * threshold;
+  if (x <= lo) return {.x = lo, .free = false, .sign = sign};
+  if (x >= hi) return {.x = hi, .free = false, .sign = sign};
+  return {.x = x, .free = !kink, .sign = sign};
+}
+
+inline BoxCost::Minimiser BoxCost::minimiser(Index i, double slope) const {
+  if (d[i] > 0) return nearest(i, center[i] + slope / d[i], d[i]);
+  const double lo = lower[i];
+  const double hi = upper[i];
   if (slope > c[i]) return {.x = hi, .free = false, .sign = 1};
   if (slope < -c[i]) return {.x = lo, .free = false, .sign = -1};
   return {.x = std::clamp(query[i], lo, hi), .free = false, .sign = 0};

@@ -7,6 +7,7 @@
 #include "core/infinity.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
+#include "solver/absolute_path.hpp"
 #include "solver/box_cost.hpp"
 #include "solver/box_search.hpp"
 #include "solver/robust_logit.hpp"
@@ -59,6 +60,7 @@ struct BoxStorage {
   BoxStart start;
   Vector before;
   BoxSearch search;
+  AbsolutePath path;
 };
 
 void take_cost(const BoxProblem& problem, BoxCost& cost) {
@@ -127,15 +129,31 @@ double nudge(const RobustLogit& logit, double threshold, double margin, BoxStora
   return length;
 }
 
-/// Weighted l1 is not strictly convex: proximal steps ½δ·max(c)‖x − previous‖² with falling δ, each
-/// solved by BoxSearch, until the dual bound of the l1 problem itself meets the cost.
-BoxSearch::Outcome proximal_search(const RobustLogit& logit, double threshold, BoxStorage& work,
+/// Whether the dual bound at the state meets its cost.
+bool is_settled(const BoxCost& cost, const RobustLogit::State& state, double threshold,
+                double multiplier) {
+  const double value = cost.value(state.x);
+  return value - Linearised(cost, state, threshold).best_bound(multiplier).value <= 1e-10 * value;
+}
+
+/// Weighted l1: the path from the query to the threshold. Where rounding leads it astray, proximal
+/// steps ½δ·max(c)‖x − previous‖² with falling δ, since l1 is not strictly convex, each solved by
+/// BoxSearch.
+BoxSearch::Outcome absolute_search(const RobustLogit& logit, double threshold, BoxStorage& work,
                                    BoxProjection& result) {
   const BoxCost& cost = work.cost;
   RobustLogit::State& state = work.state;
   BoxCost& smooth = work.smooth;
   BoxSearch& search = work.search;
   smooth = cost;
+  const bool arrives = work.path.run(logit, cost, threshold, state);
+  result.iterations = work.path.events();
+  result.factorisations = work.path.events();
+  if (arrives) {
+    result.multiplier = work.path.multiplier();
+    if (is_settled(cost, state, threshold, result.multiplier)) return BoxSearch::Outcome::converged;
+  }
+  clip(work.start.point, cost);
   smooth.center = work.start.point;
   double delta = 0.3;
   double multiplier = work.start.multiplier;
@@ -151,9 +169,7 @@ BoxSearch::Outcome proximal_search(const RobustLogit& logit, double threshold, B
     multiplier = search.multiplier();
     result.multiplier = multiplier;
     if (outcome != BoxSearch::Outcome::converged) return outcome;
-    const double value = cost.value(state.x);
-    if (value - Linearised(cost, state, threshold).best_bound(multiplier).value <= 1e-10 * value)
-      break;
+    if (is_settled(cost, state, threshold, multiplier)) break;
     smooth.center = state.x;
     // Small enough for most problems; if the answer still creeps, two coordinates cost almost the
     // same.
@@ -232,7 +248,6 @@ BoxProjection BoxFactor::project(const BoxProblem& problem) const {
   BoxStart& start = work.start;
   start.point = problem.start ? problem.start->point : state.x;
   start.multiplier = problem.start ? problem.start->multiplier : 0;
-  clip(start.point, cost);
   BoxSearch::Outcome outcome = BoxSearch::Outcome::stuck;
   if (cost.d.minCoeff() > 0) {
     BoxSearch& search = work.search;
@@ -243,7 +258,7 @@ BoxProjection BoxFactor::project(const BoxProblem& problem) const {
     result.iterations = search.iterations();
     result.factorisations = search.factorisations();
   } else {
-    outcome = proximal_search(logit, problem.threshold, work, result);
+    outcome = absolute_search(logit, problem.threshold, work, result);
   }
 
   if (outcome != BoxSearch::Outcome::converged) {

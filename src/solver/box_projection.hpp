@@ -16,7 +16,7 @@ struct SeparableCost {
 
 /// Where a search begins: near the answer to a similar problem, it ends after a few steps.
 struct BoxStart {
-  Vector point = {};
+  Vector point = {};  // may lie outside the box, best as the answer without it
   double multiplier = 0;
 };
 

@@ -18,7 +18,7 @@ class BoxSearch {
 
   enum class Outcome { converged, infeasible, stuck };
 
-  /// From a point of the box and a multiplier ≥ 0.
+  /// From a point, best one of the box or a minimiser without it, and a multiplier ≥ 0.
   Outcome run(VectorArg start, double multiplier);
 
   [[nodiscard]] const RobustLogit::State& state() const { return state_; }
@@ -34,7 +34,7 @@ class BoxSearch {
   [[nodiscard]] bool proved_infeasible(const RobustLogit::State& state) const;
   Outcome linear_steps();
   Outcome newton();
-  bool newton_step();
+  bool newton_step(double residual);
   Outcome follow_path(double accuracy);
 
   const RobustLogit* logit_ = nullptr;
@@ -42,11 +42,17 @@ class BoxSearch {
   double threshold_ = 0;
   RobustLogit::State state_;
   RobustLogit::State other_;  // a trial, or the best so far
-  double multiplier_ = 0;
+  double multiplier_ = 0;     // μ
+  double nu_ = 0;             // of newton(): on its way to μ/s
+  bool is_inside_ = true;     // the box holds state_.x
   NewtonMatrix matrix_ = NewtonMatrix(0);
+  std::vector<Index> factored_;  // the free coordinates of matrix_, and its ν
+  double factored_nu_ = 0;
   std::optional<ProjectedNewton> descent_;  // where Newton's method alone does not do
   std::vector<Index> free_, pinned_;
-  Vector change_, sign_, along_gradient_, correction_;
+  Vector diagonal_;  // of M
+  Vector change_, sign_, slope_, coupling_;
+  Vector defect_, step_, per_mu_, per_nu_, image_;  // of the free coordinates
   int iterations_ = 0;
   int factorisations_ = 0;
 };

@@ -88,7 +88,8 @@ bool ProjectedNewton::newton_step(CurvatureKind curvature, double multiplier, in
                                   RobustLogit::State& state) {
   const Index size = static_cast<Index>(free_.size());
   ++factorisations_;
-  if (!matrix_.factorise(curvature, logit_, state, multiplier, cost_.d, free_)) return false;
+  if (!matrix_.factorise(curvature, logit_, state, multiplier * state.inverse_s, cost_.d, free_))
+    return false;
   for (Index j = 0; j < size; ++j) gathered_[j] = -slope_[free_[static_cast<std::size_t>(j)]];
   matrix_.solve(gathered_.head(size));
   for (Index j = 0; j < size; ++j) direction_[free_[static_cast<std::size_t>(j)]] = gathered_[j];
@@ -134,7 +135,8 @@ double ProjectedNewton::path_derivative(double multiplier, const RobustLogit::St
   classify(multiplier, state);
   direction.setZero(state.x.size());
   ++factorisations_;
-  if (!matrix_.factorise(CurvatureKind::exact, logit_, state, multiplier, cost_.d, free_)) return 0;
+  const double nu = multiplier * state.inverse_s;
+  if (!matrix_.factorise(CurvatureKind::exact, logit_, state, nu, cost_.d, free_)) return 0;
   const Index size = static_cast<Index>(free_.size());
   for (Index j = 0; j < size; ++j) {
     gathered_[j] = state.gradient[free_[static_cast<std::size_t>(j)]];

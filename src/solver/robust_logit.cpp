@@ -125,11 +125,10 @@ NewtonMatrix::NewtonMatrix(Index dimension)
 // (Sherman–Morrison) loses all digits where d is small and x̃ lies almost in the span of the free
 // coordinates.
 bool NewtonMatrix::factorise(CurvatureKind curvature, const RobustLogit& logit,
-                             const RobustLogit::State& state, double multiplier, VectorArg diagonal,
+                             const RobustLogit::State& state, double nu, VectorArg diagonal,
                              const std::vector<Index>& free) {
   size_ = static_cast<Index>(free.size());
   if (size_ == 0) return true;
-  const double nu = multiplier * state.inverse_s;
   const double factor = nu * logit.two_epsilon();
   for (Index j = 0; j < size_; ++j) {
     const Index column = free[static_cast<std::size_t>(j)];

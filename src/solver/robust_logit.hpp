@@ -47,10 +47,11 @@ class RobustLogit {
   double two_epsilon_;
 };
 
-/// The curvature of cost − μg on a set of free coordinates: exact, or that of a quadratic which
-/// lies above the function everywhere and touches it at x, because s ≤ (s²/s(x) + s(x))/2.
+/// The curvature of cost − μg on a set of free coordinates for ν = μ/s: exact, or that of a
+/// quadratic which lies above the function everywhere and touches it at x, because
+/// s ≤ (s²/s(x) + s(x))/2.
 enum class CurvatureKind {
-  exact,     // diag(d) + ν(M − zzᵀ), ν = μ/s
+  exact,     // diag(d) + ν(M − zzᵀ)
   majorant,  // diag(d) + νM
 };
 
@@ -62,7 +63,7 @@ class NewtonMatrix {
 
   /// False if rounding made the matrix indefinite.
   bool factorise(CurvatureKind curvature, const RobustLogit& logit, const RobustLogit::State& state,
-                 double multiplier, VectorArg diagonal, const std::vector<Index>& free);
+                 double nu, VectorArg diagonal, const std::vector<Index>& free);
   /// Applies the inverse to a vector on the free coordinates.
   void solve(Eigen::Ref<Vector> vector);
   /// Of two vectors at once, for little more than one.

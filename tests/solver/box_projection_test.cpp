@@ -302,6 +302,31 @@ TEST(BoxProjection, AnImmutableCoordinateIsABoxOfWidthZero) {
 }
 
 // The best of a fine grid can beat the answer by rounding only, and comes near it.
+// What a solve costs are its factorisations, and one that does not find its way has many.
+TEST(BoxProjection, FromTheConeProjectionItTakesFewFactorisations) {
+  int solved = 0;
+  int factorisations = 0;
+  for (const std::uint64_t seed : testing_support::seeds(0, 40)) {
+    SCOPED_TRACE(seed);
+    const Instance instance = random_instance(40, 1e3, seed);
+    const ConeFactor cone({.theta = instance.theta, .hessian = instance.hessian});
+    const double epsilon = 0.1 * cone.max_epsilon();
+    Random random(seed);
+    BoxProblem problem{.query = random.normal_vector(40), .epsilon = epsilon};
+    const ConeProjection free = cone.project(problem.query, {.epsilon = epsilon});
+    const double move = (free.point - problem.query).cwiseAbs().mean();
+    problem.lower = problem.query.array() - 3 * move;
+    problem.upper = problem.query.array() + 2 * move;
+    problem.start = BoxStart{.point = free.point, .multiplier = free.summary.multiplier};
+    const BoxProjection found = BoxFactor(instance.theta, instance.hessian).project(problem);
+    if (found.status != BoxStatus::optimal) continue;
+    ++solved;
+    factorisations += found.factorisations;
+  }
+  EXPECT_GT(solved, 20);
+  EXPECT_LT(factorisations, 5 * solved);
+}
+
 TEST(BoxProjection, NoGridPointInThePlaneIsCheaper) {
   int compared = 0;
   for (const Kind kind : {Kind::weighted, Kind::absolute, Kind::both}) {
