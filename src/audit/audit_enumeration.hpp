@@ -1,8 +1,8 @@
 #pragma once
 
-// That no row is much cheaper, where something discrete may change: all that is discrete is decided
-// one feature after the other, and parts of the tree are closed by one model (theory.md, Result 11
-// and Result 12) or, where everything discrete is decided, by the numbers that are left.
+// That no row is much cheaper, or that there is none, where something discrete may change: all rows
+// are divided, and parts are closed by half-spaces that hold all robust rows (theory.md, Result 11,
+// Result 12 and Result 16) or, where everything discrete is decided, by the numbers that are left.
 
 #include <functional>
 #include <vector>
@@ -20,7 +20,7 @@ struct EnumerationQuestion {
   /// sets that have none.
   const std::vector<Cone>* cones = nullptr;
   double epsilon = 0;
-  const Json* log = nullptr;  // points that are said to close the tree; may be null
+  const Json* log = nullptr;  // points that are said to help; may be null
   int most_points = 0;        // of one's own choice
 };
 
@@ -33,7 +33,7 @@ enum class Enumerated {
   refuted,  // one does
   open,     // too many parts
 };
-/// `record` (may be null) becomes a log of the points that closed the tree.
+/// `record` (may be null) becomes a log of the points that helped.
 [[nodiscard]] Enumerated enumerate(const EnumerationQuestion& question, const NumbersBound& bound,
                                    Json* record = nullptr);
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// What every feature may become, and what that costs: the terms of a bound by one model (theory.md,
-// Result 11).
+// What every feature may become, and what that costs, whole and in parts of all rows.
 
 #include <optional>
 #include <vector>
@@ -22,7 +21,8 @@ struct RowQuestion {
   /// Features of which at least one keeps its value, for each set.
   std::vector<std::vector<std::size_t>> not_all = {};
   double threshold = 0;
-  double claimed = 0;  // that no row undercuts; squared where the cost is a root
+  /// That no row undercuts; squared where the cost is a root. Nothing: that there is no row at all.
+  std::optional<double> claimed = {};
 };
 
 /// One feature: listed values, and a range of numbers.
@@ -35,10 +35,12 @@ struct Unit {
     Vector move = {};  // of its columns
     double cost = 0;
   };
-  std::vector<Value> values = {};  // affordable: the own one, those above it, those below it
-  bool is_ordered = false;         // a number or a level of an order
-  std::size_t above = 0;           // where those above the own begin, and those below
-  std::size_t below = 0;
+  /// Affordable ones; of a number or a level of an order by their moves, along which the cost is
+  /// convex on either side of the own value.
+  std::vector<Value> values = {};
+  bool is_ordered = false;
+  int own = -1;            // which of the values changes nothing; −1: none
+  int below = 0;           // of an order, how many lie below the own one
   bool has_range = false;  // besides
   double lower = 0;        // of the move of its one column
   double upper = 0;
@@ -46,12 +48,20 @@ struct Unit {
   double absolute = 0;
   double charge = 0;  // of any change
 
-  [[nodiscard]] bool has_own() const { return above > 0 && !values.empty(); }
+  [[nodiscard]] int above() const { return below + (own >= 0 ? 1 : 0); }  // where those begin
+  [[nodiscard]] int last() const { return static_cast<int>(values.size()) - 1; }
+  [[nodiscard]] double move(int k) const { return values[static_cast<std::size_t>(k)].move(0); }
+  [[nodiscard]] double cost(int k) const { return values[static_cast<std::size_t>(k)].cost; }
 };
 
-/// A value of the unit's list, or −1 for its range; nothing where it is open.
-using Decision = std::optional<int>;
-using Decisions = std::vector<Decision>;
+/// What is left to a feature in a part: the values first … last of its list, and its range.
+struct Choice {
+  int first = 0;
+  int last = -1;
+  bool range = false;
+  [[nodiscard]] bool is_decided() const { return range ? first > last : first == last; }
+};
+using Part = std::vector<Choice>;
 
 class Units {
  public:
@@ -60,39 +70,27 @@ class Units {
 
   /// Of one case of the constraints; false where there are too many values.
   [[nodiscard]] bool make(const std::vector<FeatureValues>& all);
-  /// Whether some feature has nothing left that it could be.
-  [[nodiscard]] bool is_empty() const;
   [[nodiscard]] const std::vector<Unit>& all() const { return units_; }
   [[nodiscard]] const RowQuestion& question() const { return *asked_; }
-  /// With all decided that leaves no choice.
-  [[nodiscard]] Decisions at_first() const;
+  [[nodiscard]] Part whole() const;
 
-  [[nodiscard]] bool is_change(std::size_t unit, int option) const;
-  [[nodiscard]] std::int64_t changes(const Decisions& decisions) const;
-  /// Whether nothing that the question admits is left in a part.
-  [[nodiscard]] bool is_excluded(const Decisions& decisions) const;
-
-  /// cost − m·θᵀmove of one option.
-  [[nodiscard]] long double option_term(const Unit& unit, int option, const LongVector& theta,
-                                        long double m) const;
-  /// Of values of an ordered unit on one side of its own, along which the term is convex, the index
-  /// of the least; begin < end.
-  [[nodiscard]] std::size_t least_index(const Unit& unit, std::size_t begin, std::size_t end,
-                                        const LongVector& theta, long double m) const;
-  /// No robust row of the part costs less, for any θ of the set and any m ≥ 0.
-  [[nodiscard]] long double bound(const Decisions& decisions, const LongVector& theta,
-                                  long double m) const;
-  /// An m at which the bound, which is concave in it, is about as large as it gets; above 0.
-  [[nodiscard]] long double best_price(const Decisions& decisions, const LongVector& theta) const;
+  [[nodiscard]] bool may_stay(const Part& part, std::size_t unit) const;
+  [[nodiscard]] bool may_change(const Part& part, std::size_t unit) const;
+  /// Leaves out what the question does not admit: features stay where as many change as may, or
+  /// where all others of a set change. False where nothing is left.
+  [[nodiscard]] bool settle(Part& part) const;
+  /// How many of those that may stay may change; nothing where there is no limit.
+  [[nodiscard]] std::optional<std::size_t> slots(const Part& part) const;
+  /// A set of which each feature may change, and not each must.
+  [[nodiscard]] const std::vector<std::size_t>* open_set(const Part& part) const;
+  /// Whether it counts if the feature changes at all.
+  [[nodiscard]] bool is_counted(std::size_t feature) const;
+  void keep(Part& part, std::size_t unit) const;  // its own value
 
  private:
-  void add_value(Unit& unit, double raw) const;
+  [[nodiscard]] bool add_value(Unit& unit, double raw) const;  // false where it costs too much
   [[nodiscard]] bool add_values(Unit& unit, const FeatureValues& values) const;
   void add_range(Unit& unit, const FeatureValues& values) const;
-  [[nodiscard]] bool is_counted(std::size_t feature) const;
-  /// The least option that changes something, or that does not.
-  [[nodiscard]] long double least_change(const Unit& unit, const LongVector& theta,
-                                         long double m) const;
 
   const RowQuestion* asked_;
   std::vector<Unit> units_;

@@ -131,8 +131,6 @@ class Auditor {
                                               const audit::RowConstraints& constraints,
                                               const AnswerAudit& result, int most_points,
                                               Json* record) const;
-  /// No row that is allowed costs more.
-  [[nodiscard]] double dearest(const audit::RowConstraints& constraints) const;
   [[nodiscard]] std::string advice(const Row& row) const;
   struct ProofEffort {
     const char* key = "";  // of the log
@@ -145,9 +143,12 @@ class Auditor {
                              const AnswerAudit& result) const;
   /// What a solve with H in extended precision may lose, relatively.
   [[nodiscard]] double extended_rounding(const AnswerAudit& result) const;
+  /// An ε at which the worst models of ellipsoids, rounding included, belong to those asked for.
+  [[nodiscard]] double surely_inside(const AnswerAudit& result) const;
   [[nodiscard]] audit::Enumerated enumerate(const Row& row,
                                             const audit::RowConstraints& constraints,
-                                            const AnswerAudit& result, double claimed,
+                                            const AnswerAudit& result,
+                                            std::optional<double> claimed,
                                             std::optional<std::int64_t> most_changes,
                                             const ProofEffort& effort) const;
   [[nodiscard]] Json prove(const Row& row, double gap, const audit::RowConstraints& constraints,

@@ -102,45 +102,18 @@ audit::Enumerated Auditor::check_fewer(const Row& row, const audit::RowConstrain
                                        Json* record) const {
   const auto changed = static_cast<std::int64_t>(result.changed.size());
   if (changed == 0) return audit::Enumerated::proved;
-  // Whatever costs more than all that is allowed is no row.
-  const double all = 1.01 * dearest(constraints);
-  if (!std::isfinite(all)) return audit::Enumerated::open;
-  return enumerate(row, constraints, result, all, changed - 1,
+  return enumerate(row, constraints, result, {}, changed - 1,
                    {.key = "fewer", .most_points = most_points, .record = record});
 }
 
 bool Auditor::is_best(double bound, const Row& row, const audit::RowConstraints& constraints,
                       const AnswerAudit& result) const {
-  const double all = 1.01 * dearest(constraints);
-  if (true_models_ || !std::isfinite(all) || !(all > 0)) return false;
-  return enumerate(row, constraints, result, all, asked_.max_changes,
+  if (true_models_) return false;
+  return enumerate(row, constraints, result, {}, asked_.max_changes,
                    {.key = "best",
                     .most_points = points_of_verify,
                     .threshold = bound + 1e-9 * (1 + std::abs(bound))}) ==
          audit::Enumerated::proved;
-}
-
-double Auditor::dearest(const audit::RowConstraints& constraints) const {
-  const Vector weights = audit::weights_by_column(model_->encoder);
-  double most = 0;
-  for (const audit::Case& one : constraints.cases()) {
-    const audit::Box box = constraints.around(one.values);
-    const Vector& query = constraints.query();
-    const Vector far = (box.upper - query).cwiseAbs().cwiseMax((query - box.lower).cwiseAbs());
-    double sum = asked_.cost.sparsity_weight * static_cast<double>(one.values.size());
-    for (Index i = 0; i < far.size(); ++i) sum += weights(i) * (far(i) * far(i) + far(i));
-    for (std::size_t j = 0; j < one.values.size(); ++j) {
-      const Feature& feature = model_->schema().features[j];
-      if (feature.kind != FeatureKind::binned) continue;
-      double farthest = 0;
-      for (const double number : one.values[j].nearest_by_bin())
-        farthest = std::max(farthest, std::abs(number - one.values[j].own));
-      farthest /= model_->encoder.statistics(j).scale;
-      sum += feature.weight * (farthest * farthest + farthest);
-    }
-    most = std::max(most, sum);
-  }
-  return most;
 }
 
 std::string Auditor::advice(const Row& row) const {
@@ -149,7 +122,7 @@ std::string Auditor::advice(const Row& row) const {
 }
 
 audit::Enumerated Auditor::enumerate(const Row& row, const audit::RowConstraints& constraints,
-                                     const AnswerAudit& result, double claimed,
+                                     const AnswerAudit& result, std::optional<double> claimed,
                                      std::optional<std::int64_t> most_changes,
                                      const ProofEffort& effort) const {
   // What has failed already needs no proof, and absurd numbers would make it long.
@@ -173,9 +146,8 @@ audit::Enumerated Auditor::enumerate(const Row& row, const audit::RowConstraints
                                                .claimed = claimed},
                                       .models = worst.models,
                                       .cones = bounding,
-                                      .epsilon = result.epsilon,
+                                      .epsilon = surely_inside(result),
                                       .most_points = effort.most_points};
-  if (effort.threshold) question.rows.cost = {};  // any will do where no row is to be left
   if (asked_.plans_differ) question.rows.not_all = row.not_all;
   if (row.log != nullptr && row.log->is_object() && row.log->contains(effort.key))
     question.log = &row.log->at(effort.key);
@@ -304,6 +276,10 @@ Auditor::WorstThere Auditor::worst_at(const Row& row, const AnswerAudit& result)
   found.needed = result.threshold + certified_margin * size;
   if (!true_models_) found.clear = extended_rounding(result) * size;
   return found;
+}
+
+double Auditor::surely_inside(const AnswerAudit& result) const {
+  return true_models_ ? result.epsilon : result.epsilon * (1 - 4 * extended_rounding(result));
 }
 
 double Auditor::extended_rounding(const AnswerAudit& result) const {

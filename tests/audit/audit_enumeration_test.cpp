@@ -17,6 +17,7 @@
 #include "support/exact_answers.hpp"
 #include "support/plain_judge.hpp"
 #include "support/recourse_cases.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -24,6 +25,7 @@ namespace {
 using problem_zoo::plain_robust_logit;
 using problem_zoo::recourse_file;
 using problem_zoo::solve;
+using testing_support::seeds;
 
 /// Features of every kind; `has_number` adds one without a grid.
 Dataset discrete_dataset(std::uint64_t seed, bool has_number) {
@@ -288,6 +290,118 @@ TEST(AuditEnumeration, TakesFromALogWhatProvesAndNothingElse) {
   }
   EXPECT_GT(tried, 6);
   EXPECT_GT(needed, 2);
+}
+
+/// What the enumeration is asked of all rows, and what it says with leaves of its own.
+struct RowsAsked {
+  const Model* model = nullptr;
+  std::vector<audit::Cone> cones = {};
+  const audit::RowConstraints* constraints = nullptr;
+  Cost cost = {};
+  double epsilon = 0;
+  std::optional<std::int64_t> most_changes = {};
+  std::vector<std::vector<std::size_t>> not_all = {};
+
+  [[nodiscard]] audit::Enumerated with(std::optional<double> claimed, int most_points) const {
+    const audit::EnumerationQuestion question{.rows = {.constraints = constraints,
+                                                       .encoder = &model->encoder,
+                                                       .cost = cost,
+                                                       .most_changes = most_changes,
+                                                       .not_all = not_all,
+                                                       .threshold = 1e-9,
+                                                       .claimed = claimed},
+                                              .models = {cones.front().center()},
+                                              .cones = &cones,
+                                              .epsilon = epsilon,
+                                              .most_points = most_points};
+    return audit::enumerate(
+        question, [&](const audit::Region& region, const audit::ColumnCost& costs, double enough) {
+          return audit::least_cost({.cones = &cones,
+                                    .epsilon = epsilon,
+                                    .threshold = 1e-9,
+                                    .region = &region,
+                                    .cost = &costs,
+                                    .enough = enough,
+                                    .wanted = enough});
+        });
+  }
+};
+
+TEST(AuditEnumeration, SaysOfAllRowsWhatLookingAtEachSays) {
+  using enum audit::Enumerated;
+  const std::vector<Vector> rows = all_rows();
+  int cheapest = 0;
+  int none = 0;
+  for (const std::uint64_t seed : seeds(1, 40)) {
+    Random random(seed);
+    std::vector<Model> models;
+    for (std::uint64_t k = 0; k < 1 + random.below(2); ++k) {
+      models.push_back(
+          train(discrete_dataset(2 * seed + k, false), {}, {.l2 = 1e-2, .folds = 0}).model);
+    }
+    const auto values = [&](const Vector& row) {
+      return models.front().encoder.values({row.data(), static_cast<std::size_t>(row.size())});
+    };
+    const Vector query = rows[random.below(rows.size() / 3)];
+    const Constraints free;
+    const audit::RowConstraints constraints(models.front().encoder, free, 0, values(query));
+    const CostKind kinds[] = {CostKind::l2, CostKind::l1, CostKind::mixed};
+    RowsAsked asked{.model = &models.front(),
+                    .constraints = &constraints,
+                    .cost = {.kind = kinds[random.below(3)]},
+                    .epsilon = std::pow(10.0, -3 + 2.5 * random.uniform())};
+    std::vector<const Model*> members;
+    for (std::size_t k = 1; k < models.size(); ++k) members.push_back(&models[k]);
+    SetChoice set;
+    if (!members.empty()) set = {.kind = SetKind::ensemble, .members = members};
+    asked.cones = audit::cones_of(models.front(), set);
+    if (random.below(2) == 0) asked.most_changes = static_cast<std::int64_t>(random.below(5));
+    for (std::uint64_t k = random.below(3); k > 0; --k) {
+      std::vector<std::size_t> features;
+      for (std::size_t j = 0; j < 5; ++j) {
+        if (random.below(2) == 0) features.push_back(j);
+      }
+      if (!features.empty()) asked.not_all.push_back(features);
+    }
+    double best = std::numeric_limits<double>::infinity();
+    bool is_clear = true;  // no row so near to the threshold that rounding decides
+    for (const Vector& row : rows) {
+      const auto changed = (row.array() != query.array()).eval();
+      const bool is_admitted =
+          (!asked.most_changes || changed.count() <= *asked.most_changes) &&
+          std::none_of(asked.not_all.begin(), asked.not_all.end(), [&](const auto& set_of) {
+            return std::all_of(set_of.begin(), set_of.end(),
+                               [&](std::size_t j) { return changed(static_cast<Index>(j)); });
+          });
+      if (!is_admitted) continue;
+      double least = std::numeric_limits<double>::infinity();
+      for (const Model& model : models) {
+        const Vector z = model.encoder.encode(values(row));
+        least = std::min(least, plain_robust_logit(model, asked.epsilon, z));
+      }
+      is_clear = is_clear && std::abs(least) > 1e-7;
+      if (least > 1e-9)
+        best = std::min(best, plain_cost(asked.cost.kind, models.front(), query, row));
+    }
+    if (!is_clear) continue;
+    constexpr int points = 1000;
+    if (asked.cost.kind == CostKind::mixed) best *= best;
+    EXPECT_EQ(asked.with({}, points) == proved, std::isinf(best)) << seed;
+    EXPECT_EQ(asked.with({}, points) == refuted, std::isfinite(best)) << seed;
+    if (std::isinf(best)) {
+      EXPECT_EQ(asked.with(1e6, points), proved) << seed;
+      ++none;
+    } else if (best > 0) {
+      EXPECT_EQ(asked.with(best * (1 - 1e-8), points), proved) << seed;
+      for (const int few : {0, 3, points}) {
+        EXPECT_NE(asked.with(best * (1 + 1e-8), few), proved) << seed;
+        EXPECT_NE(asked.with(best * (1 + random.uniform()), few), proved) << seed;
+      }
+      ++cheapest;
+    }
+  }
+  EXPECT_GT(cheapest, 12);
+  EXPECT_GT(none, 5);
 }
 
 }  // namespace
