@@ -113,8 +113,10 @@ LongMatrix Cone::inverse() const {
 
 double Cone::rounding() const {
   const auto size = static_cast<long double>(hessian().rows());
-  return static_cast<double>(size * verification::unit_roundoff * hessian().norm() *
-                             inverse().norm());
+  // Searches for classes solve with a gauge of 1 beside H (Result 37), however small H is.
+  const bool has_gauge = lift_.rows() != lift_.cols();
+  const long double largest = std::max(hessian().norm(), has_gauge ? 1.0L : 0.0L);
+  return static_cast<double>(size * verification::unit_roundoff * largest * inverse().norm());
 }
 
 long double Cone::excess(const LongVector& theta) const {
