@@ -59,15 +59,6 @@ class Enumeration {
     bounds_.insert(bounds_.begin(), std::move(bound));
   }
 
-  /// The bound of the model that is worst at a point.
-  [[nodiscard]] UnitBound bound_of(const Part& part, const Hint& hint) const {
-    const LongVector theta =
-        (*asked_->cones)[hint.cone].worst(extended(hint.point), asked_->epsilon);
-    if (!theta.allFinite()) return {units_, LongVector::Zero(theta.size())};
-    long double price = hint.price;
-    return best_bound(units_, part, theta, price);
-  }
-
   [[nodiscard]] bool is_closed(const Part& part) {
     const std::size_t count = std::min(bounds_.size(), most_bounds);
     for (std::size_t k = 0; k < count; ++k) {
@@ -96,9 +87,7 @@ class Enumeration {
     }
     std::optional<Hint> hint;
     if (find(part, from, hint)) return;
-    const bool is_leaf =
-        std::all_of(part.begin(), part.end(), [](const Choice& one) { return one.is_decided(); });
-    if (is_leaf) {
+    if (is_decided(part)) {
       visit_leaf(part);
       return;
     }
@@ -134,16 +123,44 @@ class Enumeration {
     for (std::size_t k = 0; k < relaxations_.size(); ++k) {
       std::optional<Hint> hint = point_for(part, from, k);
       if (!hint) break;
-      UnitBound bound = bound_of(part, *hint);
+      const LongVector theta = (*asked_->cones)[k].worst(extended(hint->point), asked_->epsilon);
+      if (!theta.allFinite()) continue;
+      long double price = hint->price;
+      UnitBound bound = best_bound(units_, part, theta, price);
       const long double value = bound.over(part).value;
-      const bool is_enough = bound.closes(part);
-      add(std::move(bound));
-      if (is_enough) return true;
+      const bool seems_enough = bound.closes(part);
+      if (!asked_->instead) {
+        add(std::move(bound));
+        if (seems_enough) return true;
+      } else if (is_closed_instead(part, *hint, k, seems_enough || is_decided(part))) {
+        return true;
+      }
       if (best && !(value > most)) continue;
       most = value;
       best = std::move(hint);
     }
     return false;
+  }
+
+  /// By models of a set that is no cone, where a cone promises that.
+  [[nodiscard]] bool is_closed_instead(const Part& part, const Hint& hint, std::size_t cone,
+                                       bool is_promised) {
+    const auto closes = [&](const std::optional<LongVector>& theta) {
+      if (!theta || !theta->allFinite()) return false;
+      long double price = hint.price;
+      UnitBound bound = best_bound(units_, part, *theta, price);
+      const bool is_enough = bound.closes(part);
+      add(std::move(bound));
+      return is_enough;
+    };
+    const EnumerationQuestion::Models& models = *asked_->instead;
+    if (models.near && closes(models.near(cone, hint.point))) return true;
+    return is_promised && models.nearer && closes(models.nearer(cone, hint.point));
+  }
+
+  [[nodiscard]] static bool is_decided(const Part& part) {
+    return std::all_of(part.begin(), part.end(),
+                       [](const Choice& one) { return one.is_decided(); });
   }
 
   void split(const Part& part, const Hint* hint) {

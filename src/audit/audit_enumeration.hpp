@@ -5,6 +5,7 @@
 // Result 12 and Result 16) or, where everything discrete is decided, by the numbers that are left.
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "audit/audit_bounds.hpp"
@@ -16,9 +17,16 @@ namespace ellice::audit {
 struct EnumerationQuestion {
   RowQuestion rows = {};
   std::vector<LongVector> models = {};  // θ of the set, over x̃: no robust row has θᵀx̃ < t
-  /// Further models are taken from these, worst at points of a log or of one's own choice; null for
-  /// sets that have none.
+  /// Points of parts are sought with these, and further models are those worst at points of a log
+  /// or of one's own choice; null for sets that have none.
   const std::vector<Cone>* cones = nullptr;
+  /// Of sets that are no cones these only guide. What proves in their place: models of the set, at
+  /// little cost and at more, where there are any.
+  struct Models {
+    std::function<std::optional<LongVector>(std::size_t cone, const Vector& point)> near = {};
+    std::function<std::optional<LongVector>(std::size_t cone, const Vector& point)> nearer = {};
+  };
+  std::optional<Models> instead = {};
   double epsilon = 0;
   const Json* log = nullptr;  // points that are said to help; may be null
   int most_points = 0;        // of one's own choice

@@ -33,13 +33,13 @@ class TrueModels : public PlainTrueSet {
   [[nodiscard]] Reach find_reach(const std::vector<LongMatrix>& lifts, double threshold,
                                  const Region& region, double near) const;
 
- private:
-  class ContestSearch;
-
   /// The ellipsoid, of this ε, at whose border the set's own is to second order, at the worst model
   /// of c = B·x̃ (theory.md, Result 30).
   [[nodiscard]] Cone cone_at(const LongVector& model, const LongVector& c, const LongMatrix& lift,
                              double epsilon) const;
+
+ private:
+  class ContestSearch;
 };
 
 }  // namespace ellice::audit

@@ -12,6 +12,7 @@
 #include "audit/audit_cones.hpp"
 #include "audit/audit_constraints.hpp"
 #include "audit/audit_enumeration.hpp"
+#include "audit/audit_nearly_worst.hpp"
 #include "audit/audit_reach.hpp"
 #include "audit/audit_reasons.hpp"
 #include "audit/audit_request.hpp"
@@ -138,9 +139,11 @@ class Auditor {
     Json* record = nullptr;
     std::optional<double> threshold = {};  // instead of the one that answers need
   };
-  /// Whether no allowed row is more robust than that; false where it cannot be shown.
-  [[nodiscard]] bool is_best(double bound, const Row& row, const audit::RowConstraints& constraints,
-                             const AnswerAudit& result) const;
+  /// Whether it is proved, with models that are worst near a row among others, that no allowed row
+  /// with so few changes has a robust logit of so much.
+  [[nodiscard]] bool is_empty(double threshold, const Row& near,
+                              const audit::RowConstraints& constraints, const AnswerAudit& result,
+                              std::optional<std::int64_t> most_changes) const;
   /// What a solve with H in extended precision may lose, relatively.
   [[nodiscard]] double extended_rounding(const AnswerAudit& result) const;
   /// An ε at which the worst models of ellipsoids, rounding included, belong to those asked for.
@@ -151,6 +154,17 @@ class Auditor {
                                             std::optional<double> claimed,
                                             std::optional<std::int64_t> most_changes,
                                             const ProofEffort& effort) const;
+  /// Models that are worst at a row, and what certified rows near it keep from the threshold.
+  struct WorstThere {
+    std::vector<audit::LongVector> models = {};
+    std::vector<audit::LongVector> heads = {};  // of the true set: the same, of all classes
+    double needed = 0;
+    double clear = 0;  // beyond it, so that rounding does not decide
+  };
+  /// Of the true set, for each rival: an ellipsoid like it around the model that is worst at the
+  /// row, and models of it nearby.
+  void add_guides(const Row& row, const WorstThere& worst, const AnswerAudit& result,
+                  std::vector<audit::Cone>& guides, std::vector<audit::NearlyWorst>& nearly) const;
   [[nodiscard]] Json prove(const Row& row, double gap, const audit::RowConstraints& constraints,
                            const AnswerAudit& result) const;
   /// Whether other numbers, with all that is discrete as it is, may leave the gap as stated; where
@@ -160,12 +174,6 @@ class Auditor {
                                    AnswerAudit& result) const;
   /// What a gap says that no robust row undercuts; squared where the cost is a root.
   [[nodiscard]] double claimed_cost(double gap, const AnswerAudit& result) const;
-  /// Models that are worst at a row, and what certified rows near it keep from the threshold.
-  struct WorstThere {
-    std::vector<audit::LongVector> models = {};
-    double needed = 0;
-    double clear = 0;  // beyond it, so that rounding does not decide
-  };
   [[nodiscard]] WorstThere worst_at(const Row& row, const AnswerAudit& result) const;
   /// The cost of what is not discrete; adds what the rest of the row costs to `spent`.
   [[nodiscard]] audit::ColumnCost cost_of_numbers(const Row& row,
@@ -192,17 +200,17 @@ class Auditor {
   double check_cases(std::vector<JsonObject> proofs, const audit::RowConstraints& constraints,
                      double epsilon, std::string_view about, AnswerAudit& result) const;
   /// That every row was searched, which is not done again; gives no bound.
-  double check_enumeration(JsonObject proof, const audit::RowConstraints& constraints,
-                           AnswerAudit& result) const;
+  double check_enumeration(JsonObject proof, const Row& near,
+                           const audit::RowConstraints& constraints, AnswerAudit& result) const;
   /// An allowed row, its score, and `bound`, which the proof shows that no row exceeds.
   void check_best(JsonObject best, double bound, const audit::RowConstraints& constraints,
                   AnswerAudit& result) const;
   /// A row that is robust up to the lower one and no farther, and that the upper one has no answer.
-  void check_epsilon_bounds(JsonObject bounds, double stated,
+  void check_epsilon_bounds(JsonObject bounds, double stated, const Row& near,
                             const audit::RowConstraints& constraints, AnswerAudit& result) const;
   /// That these constraints alone leave no answer, and that without any one of them there is one.
-  void check_blocking(JsonObject& infeasible, const audit::RowConstraints& constraints,
-                      AnswerAudit& result) const;
+  void check_blocking(JsonObject& infeasible, const Row& near,
+                      const audit::RowConstraints& constraints, AnswerAudit& result) const;
   [[nodiscard]] bool is_witness(const Row& row, const std::vector<std::string>& kept,
                                 const audit::RowConstraints& constraints,
                                 const AnswerAudit& result) const;
@@ -211,9 +219,11 @@ class Auditor {
                                      const audit::RowConstraints& constraints) const;
   /// Of the sets of a record, which must outlive it.
   [[nodiscard]] audit::ReachIn reach_near(double near, const AnswerAudit& result) const;
-  /// Whether it is proved that no allowed row is robust beyond `most`.
-  [[nodiscard]] bool refuses_every_row(double most, const audit::RowConstraints& constraints,
-                                       const AnswerAudit& result) const;
+  /// Whether it is proved that no allowed row with so few changes is robust beyond `most`.
+  [[nodiscard]] bool refuses_every_row(double most, const Row& near,
+                                       const audit::RowConstraints& constraints,
+                                       const AnswerAudit& result,
+                                       std::optional<std::int64_t> most_changes) const;
   /// Of files without bounds: below the ε asked for, no less than a point of the relaxation
   /// attains, no more than models admit.
   void check_max_epsilon(double stated, const audit::RowConstraints& constraints,

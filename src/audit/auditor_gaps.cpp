@@ -6,6 +6,7 @@
 
 #include "audit/audit_bounds.hpp"
 #include "audit/audit_cost.hpp"
+#include "audit/audit_nearly_worst.hpp"
 #include "audit/audit_retreat.hpp"
 #include "audit/auditor.hpp"
 #include "ellice/core/json.hpp"
@@ -106,13 +107,10 @@ audit::Enumerated Auditor::check_fewer(const Row& row, const audit::RowConstrain
                    {.key = "fewer", .most_points = most_points, .record = record});
 }
 
-bool Auditor::is_best(double bound, const Row& row, const audit::RowConstraints& constraints,
-                      const AnswerAudit& result) const {
-  if (true_models_) return false;
-  return enumerate(row, constraints, result, {}, asked_.max_changes,
-                   {.key = "best",
-                    .most_points = points_of_verify,
-                    .threshold = bound + 1e-9 * (1 + std::abs(bound))}) ==
+bool Auditor::is_empty(double threshold, const Row& near, const audit::RowConstraints& constraints,
+                       const AnswerAudit& result, std::optional<std::int64_t> most_changes) const {
+  return enumerate(near, constraints, result, {}, most_changes,
+                   {.key = "none", .most_points = points_of_verify, .threshold = threshold}) ==
          audit::Enumerated::proved;
 }
 
@@ -131,12 +129,17 @@ audit::Enumerated Auditor::enumerate(const Row& row, const audit::RowConstraints
   const double needed = effort.threshold.value_or(worst.needed);
   // Models of an ellipsoid inside the true set belong to it: they prove, and refute nothing.
   std::vector<audit::Cone> inside;
+  std::vector<audit::Cone> guides;
+  std::vector<audit::NearlyWorst> nearly;
+  if (true_models_ && true_models_->objective().corners().empty())
+    add_guides(row, worst, result, guides, nearly);
   if (true_models_ && !asked_.set.contest) {
     std::optional<audit::Cone> touching =
-        true_models_->cone_inside(worst.models.front(), result.epsilon);
+        true_models_->cone_inside(worst.heads.front(), result.epsilon);
     if (touching) inside.push_back(std::move(*touching));
+    if (touching && guides.empty()) guides = inside;
   }
-  const std::vector<audit::Cone>* of_true_set = inside.empty() ? nullptr : &inside;
+  const std::vector<audit::Cone>* of_true_set = guides.empty() ? nullptr : &guides;
   const std::vector<audit::Cone>* bounding = true_models_ ? of_true_set : &cones(result);
   audit::EnumerationQuestion question{.rows = {.constraints = &constraints,
                                                .encoder = &model_->encoder,
@@ -148,6 +151,17 @@ audit::Enumerated Auditor::enumerate(const Row& row, const audit::RowConstraints
                                       .cones = bounding,
                                       .epsilon = surely_inside(result),
                                       .most_points = effort.most_points};
+  if (true_models_) question.instead.emplace();
+  if (!inside.empty()) {
+    question.instead->near = [&](std::size_t cone, const Vector& point) {
+      return std::optional(inside[cone].worst(audit::extended(point), result.epsilon));
+    };
+  }
+  if (!nearly.empty()) {
+    question.instead->nearer = [&](std::size_t cone, const Vector& point) {
+      return nearly[cone].at(audit::extended(point));
+    };
+  }
   if (asked_.plans_differ) question.rows.not_all = row.not_all;
   if (row.log != nullptr && row.log->is_object() && row.log->contains(effort.key))
     question.log = &row.log->at(effort.key);
@@ -156,7 +170,7 @@ audit::Enumerated Auditor::enumerate(const Row& row, const audit::RowConstraints
       question,
       [&](const audit::Region& region, const audit::ColumnCost& cost, double enough) {
         const Vector start = row.z.cwiseMax(region.box.lower).cwiseMin(region.box.upper);
-        const audit::CostQuestion part{.cones = bounding,
+        const audit::CostQuestion part{.cones = true_models_ ? &inside : bounding,
                                        .epsilon = result.epsilon,
                                        .threshold = needed,
                                        .clear = worst.clear,
@@ -177,6 +191,21 @@ audit::Enumerated Auditor::enumerate(const Row& row, const audit::RowConstraints
         return least_cost(part, worst.models, start);
       },
       effort.record);
+}
+
+void Auditor::add_guides(const Row& row, const WorstThere& worst, const AnswerAudit& result,
+                         std::vector<audit::Cone>& guides,
+                         std::vector<audit::NearlyWorst>& nearly) const {
+  const audit::LongVector x = audit::extended(row.z);
+  const SetChoice set = set_of(result);
+  const std::vector<audit::LongMatrix> lifts =
+      set.contest ? audit::lifts_of(*model_, *set.contest)
+                  : std::vector{audit::LongMatrix(audit::LongMatrix::Identity(x.size(), x.size()))};
+  for (std::size_t k = 0; k < lifts.size(); ++k) {
+    const audit::LongVector& head = worst.heads[k];
+    guides.push_back(true_models_->cone_at(head, lifts[k] * x, lifts[k], result.epsilon));
+    nearly.emplace_back(*true_models_, head, lifts[k], result.epsilon);
+  }
 }
 
 Json Auditor::prove(const Row& row, double gap, const audit::RowConstraints& constraints,
@@ -264,12 +293,15 @@ Auditor::WorstThere Auditor::worst_at(const Row& row, const AnswerAudit& result)
   if (!true_models_) {
     for (const audit::Cone& cone : cones(result)) add(cone.center(), cone.worst(x, result.epsilon));
   } else if (!asked_.set.contest) {
-    const audit::LongVector known = row.certificate->worst_model.cast<long double>();
-    add(true_models_->center(), true_models_->worst(x, result.epsilon, &known).model);
+    audit::LongVector start = true_models_->center();
+    if (row.certificate) start = row.certificate->worst_model.cast<long double>();
+    found.heads.push_back(
+        true_models_->worst(x, result.epsilon, row.certificate ? &start : nullptr).model);
+    add(true_models_->center(), found.heads.front());
   } else {
     for (const audit::LongMatrix& lift : audit::lifts_of(*model_, *set_of(result).contest)) {
-      const audit::LongVector model = true_models_->worst(lift * x, result.epsilon).model;
-      add(lift.transpose() * true_models_->center(), lift.transpose() * model);
+      found.heads.push_back(true_models_->worst(lift * x, result.epsilon).model);
+      add(lift.transpose() * true_models_->center(), lift.transpose() * found.heads.back());
     }
   }
   const double size = static_cast<double>(terms) + std::abs(result.threshold);

@@ -52,23 +52,31 @@ void Auditor::check_proof(JsonObject infeasible, const audit::RowConstraints& co
         "proof: there is none for networks and sets other than last-layer, ensemble and true");
     return;
   }
+  // Where models are looked for first: the row that comes nearest to an answer, if one is known.
+  const Row near = row_of(
+      infeasible.has("best")
+          ? row_from_json(model_->schema(), infeasible.object("best").at("point"), source_,
+                          "best.point")
+          : model_->encoder.values({constraints.query_raw().data(),
+                                    static_cast<std::size_t>(constraints.query_raw().size())}));
   const bool is_by_enumeration =
       infeasible.has("proof") && infeasible.object("proof").has("enumeration");
   const double bound =
       is_by_enumeration
-          ? check_enumeration(infeasible.object("proof"), constraints, result)
+          ? check_enumeration(infeasible.object("proof"), near, constraints, result)
           : check_cases(infeasible.has("proofs") ? infeasible.objects("proofs")
                                                  : std::vector{infeasible.object("proof")},
                         constraints, result.epsilon, "", result);
   if (infeasible.has("blocking_is")) {
-    check_blocking(infeasible, constraints, result);
+    check_blocking(infeasible, near, constraints, result);
   } else {
     (void)infeasible.strings("blocking");
     result.unverified.emplace_back("blocking: nothing is stated that could show it");
   }
   const double max_epsilon = infeasible.number("max_epsilon");
   if (infeasible.has("max_epsilon_bounds")) {
-    check_epsilon_bounds(infeasible.object("max_epsilon_bounds"), max_epsilon, constraints, result);
+    check_epsilon_bounds(infeasible.object("max_epsilon_bounds"), max_epsilon, near, constraints,
+                         result);
   } else {
     check_max_epsilon(max_epsilon, constraints, result);
   }
@@ -77,11 +85,12 @@ void Auditor::check_proof(JsonObject infeasible, const audit::RowConstraints& co
   infeasible.finish();
 }
 
-double Auditor::check_enumeration(JsonObject proof, const audit::RowConstraints& constraints,
+double Auditor::check_enumeration(JsonObject proof, const Row& near,
+                                  const audit::RowConstraints& constraints,
                                   AnswerAudit& result) const {
   if (!proof.boolean("enumeration")) proof.wrong("enumeration", "true");
   proof.finish();
-  if (!refuses_every_row(std::nextafter(result.epsilon, 0.0), constraints, result))
+  if (!refuses_every_row(result.epsilon, near, constraints, result, asked_.max_changes))
     result.unverified.emplace_back("proof: that there is no answer is what a search found");
   return std::numeric_limits<double>::infinity();  // no bound of its own
 }
@@ -107,7 +116,8 @@ void Auditor::check_best(JsonObject best, double bound, const audit::RowConstrai
     if (most < stated) result.failures.emplace_back("best exceeds its own bound");
     // What the proof's models give no row more than is a bound for all.
     const bool is_shown =
-        most >= bound - 1e-9 * (1 + std::abs(bound)) || is_best(most, row, constraints, result);
+        most >= bound - 1e-9 * (1 + std::abs(bound)) ||
+        is_empty(most + 1e-9 * (1 + std::abs(most)), row, constraints, result, asked_.max_changes);
     if (!is_shown)
       result.unverified.emplace_back("best: that no row is better is what a search found");
   }
@@ -126,7 +136,7 @@ bool Auditor::changes_at_most(std::int64_t most, const RawRow& row,
   return (raw.array() != constraints.query_raw().array()).count() <= most;
 }
 
-void Auditor::check_epsilon_bounds(JsonObject bounds, double stated,
+void Auditor::check_epsilon_bounds(JsonObject bounds, double stated, const Row& near,
                                    const audit::RowConstraints& constraints,
                                    AnswerAudit& result) const {
   const double upper = bounds.number("upper");
@@ -154,7 +164,8 @@ void Auditor::check_epsilon_bounds(JsonObject bounds, double stated,
   if (bounds.has("proofs")) {
     (void)check_cases(bounds.objects("proofs"), constraints, upper, "max_epsilon: ", result);
   } else if (upper < result.epsilon) {
-    if (!refuses_every_row(upper * (1 + negligible), constraints, result)) {
+    if (!refuses_every_row(upper * (1 + negligible), near, constraints, result,
+                           asked_.max_changes)) {
       result.unverified.push_back(
           fmt::format("max_epsilon: that there is no answer at {} is what a search found", upper));
     }
@@ -162,8 +173,8 @@ void Auditor::check_epsilon_bounds(JsonObject bounds, double stated,
   bounds.finish();
 }
 
-void Auditor::check_blocking(JsonObject& infeasible, const audit::RowConstraints& constraints,
-                             AnswerAudit& result) const {
+void Auditor::check_blocking(JsonObject& infeasible, const Row& near,
+                             const audit::RowConstraints& constraints, AnswerAudit& result) const {
   const auto fault = [&](std::string_view text) {
     result.failures.push_back("blocking: " + std::string(text));
   };
@@ -196,8 +207,13 @@ void Auditor::check_blocking(JsonObject& infeasible, const audit::RowConstraints
   if (infeasible.has("blocking_proofs")) {
     (void)check_cases(infeasible.objects("blocking_proofs"), constraints.only(blocking),
                       result.epsilon, "blocking: ", result);
-  } else if (!refuses_every_row(std::nextafter(result.epsilon, 0.0), constraints.only(blocking),
-                                result)) {
+    return;
+  }
+  const bool limits_changes =
+      asked_.max_changes && std::find(blocking.begin(), blocking.end(),
+                                      limit_of_changes(*asked_.max_changes)) != blocking.end();
+  if (!refuses_every_row(result.epsilon, near, constraints.only(blocking), result,
+                         limits_changes ? asked_.max_changes : std::nullopt)) {
     result.unverified.emplace_back(
         "blocking: that these constraints alone leave no answer is what a search found");
   }
@@ -229,12 +245,17 @@ audit::ReachIn Auditor::reach_near(double near, const AnswerAudit& result) const
   };
 }
 
-bool Auditor::refuses_every_row(double most, const audit::RowConstraints& constraints,
-                                const AnswerAudit& result) const {
-  const audit::ReachIn reach = reach_near(most, result);
+bool Auditor::refuses_every_row(double most, const Row& near,
+                                const audit::RowConstraints& constraints, const AnswerAudit& result,
+                                std::optional<std::int64_t> most_changes) const {
+  AnswerAudit own{.epsilon = most, .threshold = result.threshold, .winner = result.winner};
+  if (most > 0 && is_empty(result.threshold, near, constraints, own, most_changes)) return true;
+  // Whatever the changes are.
+  const double below = std::nextafter(most, 0.0);
+  const audit::ReachIn reach = reach_near(below, result);
   // Over the true set a part takes passes over all rows.
-  if (true_models_) return audit::largest_epsilon(constraints, reach).admitted <= most;
-  return audit::refuses_every_row(constraints, model_->encoder, most, reach);
+  if (true_models_) return audit::largest_epsilon(constraints, reach).admitted <= below;
+  return audit::refuses_every_row(constraints, model_->encoder, below, reach);
 }
 
 void Auditor::check_max_epsilon(double stated, const audit::RowConstraints& constraints,

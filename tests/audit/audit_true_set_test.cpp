@@ -9,10 +9,12 @@
 #include <cmath>
 #include <limits>
 
+#include "audit/audit_nearly_worst.hpp"
 #include "sets/ellipsoid.hpp"
 #include "sets/true_set.hpp"
 #include "support/class_cases.hpp"
 #include "support/numeric_dataset.hpp"
+#include "support/seeds.hpp"
 
 namespace ellice {
 namespace {
@@ -20,6 +22,7 @@ namespace {
 using audit::LongMatrix;
 using audit::LongVector;
 using audit::TrueModels;
+using testing_support::seeds;
 
 Model model_with_rows(Index columns, std::uint64_t seed, LossKind loss, bool penalize_bias) {
   const Dataset data = problem_zoo::numeric_dataset(problem_zoo::random_rows(200, columns, seed));
@@ -88,6 +91,58 @@ TEST(AuditTrueSet, AnEllipsoidInsideTouchesItAtTheWorstModel) {
         }
       }
     }
+  }
+}
+
+TEST(AuditTrueSet, ModelsNearlyWorstAnywhereBelongToIt) {
+  for (const std::uint64_t seed : seeds(1, 6)) {
+    for (const LossKind loss : {LossKind::logistic, LossKind::squared}) {
+      const Model model = model_with_rows(4, seed, loss, seed % 2 == 0);
+      for (const double epsilon : {1e-4, 0.02, 0.2}) {
+        const TrueModels models(model, *model.rows, epsilon);
+        const TrueSet set = true_set(model, *model.rows, epsilon);
+        Random random(seed);
+        const LongVector around =
+            models.worst(with_one(random.normal_vector(4)).cast<long double>(), epsilon).model;
+        const audit::NearlyWorst nearly(models, around, LongMatrix::Identity(5, 5), epsilon);
+        for (int k = 0; k < 6; ++k) {
+          const Vector x = with_one(3 * random.uniform() * random.normal_vector(4));
+          const std::optional<LongVector> found = nearly.at(x.cast<long double>());
+          if (!found) continue;
+          const WorstHead issued = set.worst(x);
+          const double penalty = set.center().dot(x) - issued.proved;
+          const auto score = static_cast<double>(found->dot(x.cast<long double>()));
+          EXPECT_GE(score, issued.proved - 1e-12 * penalty) << seed;
+          // Far from where the curvature is known steps are short.
+          if (epsilon < 0.1) EXPECT_LE(score, issued.attained + 0.1 * penalty) << seed;
+          EXPECT_LE(static_cast<double>(models.excess(*found)), epsilon) << seed;
+        }
+      }
+    }
+  }
+}
+
+TEST(AuditTrueSet, ModelsNearlyWorstForARivalBelongToIt) {
+  TrainingOptions options = problem_zoo::softmax_options(1e-2);
+  options.store_rows = true;
+  const Model model = train(problem_zoo::class_dataset(200, 3, 3, 31), {}, options).model;
+  const double epsilon = 0.02;
+  const TrueModels models(model, *model.rows, epsilon);
+  const TrueSet set = true_set(model, *model.rows, epsilon);
+  Random random(32);
+  LongMatrix lift = LongMatrix::Zero(12, 4);
+  lift.bottomRows(4).setIdentity();
+  lift.topRows(4) = -LongMatrix::Identity(4, 4);
+  const LongVector first = lift * with_one(random.normal_vector(3)).cast<long double>();
+  const audit::NearlyWorst nearly(models, models.worst(first, epsilon).model, lift, epsilon);
+  for (int k = 0; k < 8; ++k) {
+    const LongVector x = with_one(random.normal_vector(3)).cast<long double>();
+    const std::optional<LongVector> found = nearly.at(x);
+    ASSERT_TRUE(found);
+    const WorstHead issued = set.worst((lift * x).cast<double>());
+    const double penalty = static_cast<double>(models.center().dot(lift * x)) - issued.proved;
+    EXPECT_GE(static_cast<double>(found->dot(x)), issued.proved - 1e-10 * penalty);
+    EXPECT_LE(static_cast<double>(found->dot(x)), issued.attained + 0.05 * penalty);
   }
 }
 
