@@ -14,6 +14,7 @@ NetworkPass::NetworkPass(const Network& network) : network_(&network) {
     tangent_inputs_.emplace_back(Vector::Zero(inputs));
     adjoints_.emplace_back(Vector::Zero(outputs));
     slopes_.emplace_back(outputs);
+    sums_.emplace_back(outputs);
     returned_.emplace_back(outputs);
     tangents_.emplace_back(outputs);
     has_curvature_ = has_curvature_ || layer.activation == Activation::tanh ||
@@ -38,6 +39,7 @@ double NetworkPass::forward(VectorArg x) {
       a = layers[l].bias;
       add_product(*network_, l, inputs_[l], a);
     }
+    sums_[l] = a;
     activate(layers[l].activation, a);
     for (Index i = 0; i < a.size(); ++i) {
       slopes_[l](i) = activation_slope(layers[l].activation, a(i));
@@ -90,6 +92,47 @@ void NetworkPass::feature_jacobian(Matrix& jacobian) {
       });
     }
     result.array().colwise() *= slopes_[l].array();
+  }
+}
+
+void NetworkPass::crossed_units(VectorArg step, std::vector<Index>& units) {
+  const std::vector<Layer>& layers = network_->layers;
+  Index first = 0;
+  for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
+    // reverse_[l] is the tangent of a_l here.
+    Vector& tangent = reverse_[l];
+    if (l == 0) tangent = step;
+    reverse_[l + 1].setZero();
+    add_product(*network_, l, tangent, reverse_[l + 1]);
+    for (Index j = 0; layers[l].activation == Activation::relu && j < sums_[l].size(); ++j) {
+      const double here = sums_[l](j);
+      const double there = here + reverse_[l + 1](j);
+      if (here > 0 ? there < 0 : there > 0) units.push_back(first + j);
+    }
+    reverse_[l + 1].array() *= slopes_[l].array();
+    first += sums_[l].size();
+  }
+}
+
+double NetworkPass::unit_input(Index unit, Vector& gradient) {
+  std::size_t l = 0;
+  for (; unit >= sums_[l].size(); ++l) unit -= sums_[l].size();
+  reverse_[l] = network_->layers[l].weights.row(unit);
+  descend(l, gradient);
+  return sums_[l](unit);
+}
+
+void NetworkPass::unit_adjoints(VectorArg v, Vector& adjoints) {
+  Index first = 0;
+  for (std::size_t l = 0; l + 1 < slopes_.size(); ++l) first += slopes_[l].size();
+  adjoints.resize(first);
+  reverse_.back() = v;
+  for (std::size_t l = reverse_.size() - 1; l > 0; --l) {
+    first -= slopes_[l - 1].size();
+    adjoints.segment(first, slopes_[l - 1].size()) = reverse_[l];
+    if (l == 1) break;
+    reverse_[l].array() *= slopes_[l - 1].array();
+    transposed_product(*network_, l - 1, reverse_[l], reverse_[l - 1]);
   }
 }
 

@@ -33,6 +33,16 @@ class NetworkPass {
   /// ∂a_{L−1}/∂x, one row per feature.
   void feature_jacobian(Matrix& jacobian);
 
+  // The units of the hidden layers, counted through from the first layer's first: where their
+  // inputs z are 0, relu networks have kinks.
+
+  /// Adds those of relu whose input changes its sign on the way from x to x + step, to first order.
+  void crossed_units(VectorArg step, std::vector<Index>& units);
+  /// z of one unit, and ∇z.
+  double unit_input(Index unit, Vector& gradient);
+  /// ∂(vᵀa_{L−1})/∂a for every unit, also for those that are off.
+  void unit_adjoints(VectorArg v, Vector& adjoints);
+
   /// δ_l = ∂f/∂z_l for every layer; call once per forward pass before what follows. The derivative
   /// of f in all parameters is then J = (δ_l·a_{l−1}ᵀ, δ_l) for each layer, in the order of
   /// parameter_vector().
@@ -57,6 +67,7 @@ class NetworkPass {
   bool has_curvature_ = false;    // some activation has a second derivative
   std::vector<Vector> inputs_;    // a_0 … a_{L−1}
   std::vector<Vector> slopes_;    // φ′(z_l) of the hidden layers
+  std::vector<Vector> sums_;      // z_l of the hidden layers
   std::vector<Vector> adjoints_;  // δ_1 … δ_L
   std::vector<Vector> reverse_;   // by input: scratch of reverse passes
   std::vector<Vector> returned_;  // W_{l+1}ᵀδ_{l+1}: the adjoint of a_l

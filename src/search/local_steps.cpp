@@ -29,6 +29,8 @@ constexpr std::array<Attempt, 6> first_order_attempts = {{{.factor = 1},
                                                           {.factor = 1.3}}};
 // Candidates that are rounded onto grids: the nearest need not stay the nearest.
 constexpr std::size_t rounded_candidates = 3;
+// Searches that end at the same point differ by so much at most, in model space.
+constexpr double same_point = 1e-5;
 // By how much κ falls where a reduced answer is lost to grids, and how often.
 // Choices of whole numbers and levels for which a smaller ε is looked for.
 constexpr std::size_t reduced_choices = 3;
@@ -139,7 +141,17 @@ class Completion {
   [[nodiscard]] std::optional<std::size_t> accept_rounded(
       Answer& offered, const std::vector<LocalQuery::Candidate>& candidates) {
     std::optional<std::size_t> found;
-    for (std::size_t k = 0; k < candidates.size() && (k < rounded_candidates || !found); ++k) {
+    std::vector<std::size_t> tried;
+    const auto is_tried = [&](const LocalQuery::Candidate& candidate) {
+      return std::any_of(tried.begin(), tried.end(), [&](std::size_t k) {
+        const Vector apart = candidate.point - candidates[k].point;
+        return candidate.box == candidates[k].box && apart.lpNorm<Eigen::Infinity>() < same_point;
+      });
+    };
+    for (std::size_t k = 0; k < candidates.size(); ++k) {
+      if (tried.size() >= rounded_candidates && found) break;
+      if (is_tried(candidates[k])) continue;
+      tried.push_back(k);
       const std::optional<Vector> row = search_->to_row(candidates[k]);
       Answer rounded = *result_;
       if (!row || !assembler_->accept(rounded, *row, *context_->feasible)) continue;

@@ -33,9 +33,8 @@ void RobustConstraints::values(VectorArg x, Vector& values) {
 void RobustConstraints::gradients(VectorArg x, Vector& values, Matrix& gradients) {
   const Index parts = function_->parts();
   for (Index k = 0; k < parts; ++k) {
-    values[k] =
-        function_->gradient(k, x, logit_gradient_, spread_gradient_).robust(kappa_) - floor_;
-    gradients.col(k) = logit_gradient_ - kappa_ * spread_gradient_;
+    values[k] = function_->robust_gradient(k, kappa_, x, gradient_).robust(kappa_) - floor_;
+    gradients.col(k) = gradient_;
   }
   for (std::size_t r = 0; r < sides_.size(); ++r) {
     values[parts + static_cast<Index>(r)] = sides_[r].slack(x);
@@ -56,6 +55,24 @@ bool RobustConstraints::curvature_root(const Vector& multipliers, Matrix& root) 
   }
   if (root.rows() != rows) root.conservativeResize(rows, root.cols());
   return rows > 0;  // rules alone are straight
+}
+
+void RobustConstraints::crossed_kinks(VectorArg step, std::vector<Index>& names) {
+  // A kink's name: the unit, then the part.
+  for (Index k = 0; k < function_->parts(); ++k) {
+    units_.clear();
+    function_->crossed_units(k, step, units_);
+    for (const Index unit : units_) names.push_back(unit * function_->parts() + k);
+  }
+}
+
+bool RobustConstraints::find_kink(Index name, Kink& kink) {
+  kink.row = name % function_->parts();
+  const RobustFunction::UnitKink unit =
+      function_->unit_kink(kink.row, name / function_->parts(), kink.normal);
+  kink.weight = unit.weight;
+  kink.distance = unit.distance;
+  return unit.weight > 0;
 }
 
 double RobustConstraints::smallest(VectorArg x) {

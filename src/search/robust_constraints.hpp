@@ -35,6 +35,9 @@ class RobustConstraints final : public SmoothConstraints {
 
   [[nodiscard]] bool curvature_root(const Vector& multipliers, Matrix& root) override;
 
+  void crossed_kinks(VectorArg step, std::vector<Index>& names) override;
+  [[nodiscard]] bool find_kink(Index name, Kink& kink) override;
+
   [[nodiscard]] double smallest(VectorArg x);
 
  private:
@@ -50,8 +53,9 @@ class RobustConstraints final : public SmoothConstraints {
   std::vector<Side> sides_;
   double kappa_ = 0;
   double floor_ = 0;
-  Vector logit_gradient_, spread_gradient_;
+  Vector gradient_;
   Matrix spread_root_;
+  std::vector<Index> units_;
 };
 
 }  // namespace ellice

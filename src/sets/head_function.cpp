@@ -1,3 +1,4 @@
+#include <Eigen/Cholesky>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -19,6 +20,7 @@ struct PartShape {
   /// of this size.
   Matrix whitening = {};
   Matrix padded_whitening = {};  // the same, columns with zeros up to whole blocks
+  Matrix inverse = {};           // H⁻¹
 
   [[nodiscard]] bool same_space() const { return part.stretch.size() == 0; }
 };
@@ -43,35 +45,46 @@ class PartFunction {
 
   RobustScore gradient(VectorArg x, Vector& logit_gradient, Vector& spread_gradient) {
     const RobustScore result = score(x);
-    const Index m = features_.size() - 1;
-    pass_.feature_gradient(picture().center().head(m), logit_gradient);
-    if (is_closed()) {
-      solved_.noalias() = shape_->whitening.leftCols(m).transpose() * whitened_;
-      pass_.feature_gradient(solved_, spread_gradient);
-      spread_gradient /= result.spread;  // never 0: the last entry of h̃ is 1
-    } else {
-      const Vector fall = (picture().center() - part().coefficients(worst_->model)).head(m);
-      pass_.feature_gradient(fall / kappa(), spread_gradient);
-    }
-    if (!shape_->same_space()) {
-      logit_gradient.array() *= shape_->part.stretch.array();
-      spread_gradient.array() *= shape_->part.stretch.array();
-    }
+    find_spread_slope();
+    descend(picture().center().head(spread_slope_.size()), logit_gradient);
+    descend(spread_slope_, spread_gradient);
     return result;
   }
 
-  /// The root of ∇²s: a square root of the form times the features' Jacobian, without what lies
-  /// along the point itself, where s is linear. None where the worst head has no curvature.
+  RobustScore robust_gradient(double kappa, VectorArg x, Vector& gradient) {
+    const RobustScore result = score(x);
+    find_spread_slope();
+    slope_ = picture().center().head(spread_slope_.size()) - kappa * spread_slope_;
+    has_adjoints_ = false;
+    descend(slope_, gradient);
+    return result;
+  }
+
+  void crossed_units(VectorArg step, std::vector<Index>& units) {
+    if (shape_->same_space()) {
+      pass_.crossed_units(step, units);
+    } else {
+      moved_ = shape_->part.stretch.cwiseProduct(step);
+      pass_.crossed_units(moved_, units);
+    }
+  }
+
+  [[nodiscard]] RobustFunction::UnitKink unit_kink(Index unit, Vector& normal) {
+    if (!has_adjoints_) pass_.unit_adjoints(slope_, adjoints_);
+    has_adjoints_ = true;
+    // g gains so much per unit of a = max(0, z). Beyond the kink it gains max(0, z) more than its
+    // linearisation from the side where the unit is off, max(0, −z) from the other one.
+    if (adjoints_(unit) >= 0) return {};
+    const double input = pass_.unit_input(unit, normal);
+    if (!(input > 0)) normal = -normal;
+    if (!shape_->same_space()) normal.array() *= shape_->part.stretch.array();
+    return {.weight = -adjoints_(unit), .distance = std::abs(input)};
+  }
+
+  /// The root of ∇²s.
   [[nodiscard]] bool spread_root(Matrix& root) {
     pass_.feature_jacobian(jacobian_);
-    if (is_closed()) {
-      times_feature_jacobian(pass_.network(), shape_->whitening.leftCols(features_.size() - 1),
-                             jacobian_, root);
-      leave_out(whitened_, 1 / spread_, root);
-      root /= std::sqrt(spread_);
-    } else if (!searched_root(root)) {
-      return false;
-    }
+    if (!live_root(root) && !whole_root(root)) return false;
     if (!shape_->same_space()) root.array().rowwise() *= shape_->part.stretch.array().transpose();
     return true;
   }
@@ -126,6 +139,63 @@ class PartFunction {
     columns.noalias() -= direction * along_.transpose();
   }
 
+  /// Leaves ∂s/∂h of the features h.
+  void find_spread_slope() {
+    const Index m = features_.size() - 1;
+    if (is_closed()) {
+      spread_slope_.noalias() = shape_->whitening.leftCols(m).transpose() * whitened_;
+      spread_slope_ /= spread_;  // never 0: the last entry of h̃ is 1
+    } else {
+      spread_slope_ = (picture().center() - part().coefficients(worst_->model)).head(m) / kappa();
+    }
+  }
+
+  /// ∇ₓ vᵀh.
+  void descend(VectorArg v, Vector& gradient) {
+    pass_.feature_gradient(v, gradient);
+    if (!shape_->same_space()) gradient.array() *= shape_->part.stretch.array();
+  }
+
+  /// s·∇²s = J_hᵀ((H⁻¹)_ww − (∂s/∂h)(∂s/∂h)ᵀ)J_h (theory.md, Result 24) has a root with a row for
+  /// each feature that moves. False where the form of these is not positive definite as computed,
+  /// and where systems have as many rows as there are columns anyway.
+  [[nodiscard]] bool live_root(Matrix& root) {
+    const Network& network = pass_.network();
+    if (!is_closed() || !network.groups.empty() || jacobian_.rows() >= jacobian_.cols())
+      return false;
+    const Vector& slopes = pass_.slope_of(network.layers.size() - 2);
+    live_.clear();
+    for (Index j = 0; j < slopes.size(); ++j) {
+      if (slopes(j) != 0) live_.push_back(j);
+    }
+    const auto n = static_cast<Index>(live_.size());
+    form_.resize(n, n);
+    live_jacobian_.resize(n, jacobian_.cols());
+    for (Index b = 0; b < n; ++b) {
+      const Index j = live_[static_cast<std::size_t>(b)];
+      live_jacobian_.row(b) = jacobian_.row(j);
+      for (Index a = b; a < n; ++a) {
+        const Index i = live_[static_cast<std::size_t>(a)];
+        form_(a, b) = (shape_->inverse(i, j) - spread_slope_(i) * spread_slope_(j)) / spread_;
+      }
+    }
+    const Eigen::LLT<Eigen::Ref<Matrix>> in_place(form_);
+    if (in_place.info() != Eigen::Success) return false;
+    root.noalias() = in_place.matrixU() * live_jacobian_;
+    return true;
+  }
+
+  /// A square root of the form times the features' Jacobian, without what lies along the point
+  /// itself, where s is linear. None where the worst head has no curvature.
+  [[nodiscard]] bool whole_root(Matrix& root) {
+    if (!is_closed()) return searched_root(root);
+    times_feature_jacobian(pass_.network(), shape_->whitening.leftCols(features_.size() - 1),
+                           jacobian_, root);
+    leave_out(whitened_, 1 / spread_, root);
+    root /= std::sqrt(spread_);
+    return true;
+  }
+
   /// Of (τ/κ)·Jᵀ(M − Mh̃h̃ᵀM/(h̃ᵀMh̃))J for M = AᵀH⁻¹A, H the curvature at the worst head, A the map
   /// from h̃ to the functional's direction and J the Jacobian of the features (theory.md, Result
   /// 30).
@@ -148,7 +218,12 @@ class PartFunction {
   Vector whitened_;  // closed forms: L⁻¹h̃
   Vector padded_;    // the same with zeros up to a whole block
   RowSum sum_;
-  Vector solved_;  // (H⁻¹h̃)_w
+  Vector spread_slope_;  // ∂s/∂h
+  Vector slope_;         // ∂g/∂h
+  Vector adjoints_;      // ∂g/∂a of every unit, where they are known
+  bool has_adjoints_ = false;
+  std::vector<Index> live_;
+  Matrix form_, live_jacobian_;
   double spread_ = 0;
   std::optional<WorstHead> worst_;
   Vector along_;
@@ -166,6 +241,15 @@ class HeadFunction final : public RobustFunction {
   RobustScore gradient(Index part, VectorArg x, Vector& logit_gradient,
                        Vector& spread_gradient) override {
     return at(part).gradient(x, logit_gradient, spread_gradient);
+  }
+  RobustScore robust_gradient(Index part, double kappa, VectorArg x, Vector& gradient) override {
+    return at(part).robust_gradient(kappa, x, gradient);
+  }
+  void crossed_units(Index part, VectorArg step, std::vector<Index>& units) override {
+    at(part).crossed_units(step, units);
+  }
+  [[nodiscard]] UnitKink unit_kink(Index part, Index unit, Vector& normal) override {
+    return at(part).unit_kink(unit, normal);
   }
   [[nodiscard]] bool spread_root(Index part, Matrix& root) override {
     return at(part).spread_root(root);
@@ -196,6 +280,7 @@ class QuestionSet final : public UncertaintySet {
         part.picture->factor().whiten(shape.whitening);
         shape.padded_whitening.setZero(padded(p), p);
         shape.padded_whitening.topRows(p) = shape.whitening;
+        shape.inverse = shape.whitening.transpose() * shape.whitening;
       }
       shapes_.push_back(std::move(shape));
     }

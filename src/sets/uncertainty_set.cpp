@@ -15,6 +15,14 @@ double RobustFunction::robust_logit(double kappa, VectorArg x) {
   return smallest;
 }
 
+RobustScore RobustFunction::robust_gradient(Index part, double kappa, VectorArg x,
+                                            Vector& gradient) {
+  Vector spread_gradient;
+  const RobustScore score = this->gradient(part, x, gradient, spread_gradient);
+  gradient -= kappa * spread_gradient;
+  return score;
+}
+
 double RobustFunction::radius(Index part, VectorArg x, double threshold) {
   const RobustScore score = value(part, x);
   const double margin = score.logit - threshold;

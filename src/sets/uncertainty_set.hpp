@@ -5,6 +5,7 @@
 // Result 25); for the true set s depends on ε (Result 30).
 
 #include <memory>
+#include <vector>
 
 #include "core/parallel.hpp"
 #include "ellice/core/types.hpp"
@@ -33,9 +34,25 @@ class RobustFunction {
   /// ∇f and ∇s as well, at fixed activation pattern; ∇s = 0 where s = 0.
   virtual RobustScore gradient(Index part, VectorArg x, Vector& logit_gradient,
                                Vector& spread_gradient) = 0;
+  /// f and s, and ∇(f − κ·s).
+  virtual RobustScore robust_gradient(Index part, double kappa, VectorArg x, Vector& gradient);
   /// R with RᵀR = ∇²s at the point of the last gradient(); false where a set has none. Without the
   /// part that comes from the curvature of tanh and sigmoid, which may be indefinite.
   [[nodiscard]] virtual bool spread_root(Index /*part*/, Matrix& /*root*/) { return false; }
+
+  // Kinks of g = f − κ·s, after robust_gradient() (theory.md, Result 74).
+
+  /// Adds the units that switch on the way from x to x + step, to first order.
+  virtual void crossed_units(Index /*part*/, VectorArg /*step*/, std::vector<Index>& /*units*/) {}
+  /// The kink of a unit: beyond it, where h = distance + normalᵀ(step) < 0, g falls behind its
+  /// linearisation by weight·(−h), to first order. A weight of 0 or less: it does not fall behind.
+  struct UnitKink {
+    double weight = 0;
+    double distance = 0;  // ≥ 0
+  };
+  [[nodiscard]] virtual UnitKink unit_kink(Index /*part*/, Index /*unit*/, Vector& /*normal*/) {
+    return {};
+  }
 
   /// The largest ε at which g ≥ t, from below.
   [[nodiscard]] virtual double radius(Index part, VectorArg x, double threshold);

@@ -30,14 +30,46 @@ BoxedQuadratic::BoxedQuadratic(Index variables, Index rows)
       solved_(variables, rows + 1),
       responses_(variables, rows),
       dual_(rows, rows),
-      is_free_(variables),
+      rows_(rows),
+      is_free_(Eigen::Array<bool, Eigen::Dynamic, 1>::Constant(variables, true)),
       was_freed_(variables) {}
 
-void BoxedQuadratic::solve() {
-  is_free_.setConstant(true);
+void BoxedQuadratic::solve(bool knows_bounds) {
+  for (Index i = 0; i < is_free_.size(); ++i)
+    is_free_[i] = !knows_bounds || is_free_[i] || (lower[i] != 0 && upper[i] != 0);
   was_freed_.setConstant(false);
   fixed_step_.setZero();
   has_whole_ = false;
+  row_multipliers_.forget();
+  settle();
+}
+
+void BoxedQuadratic::clear_kinks() {
+  if (kinks_.empty()) return;
+  kinks_.clear();
+  constants.conservativeResize(rows_);
+  normals.conservativeResize(Eigen::NoChange, rows_);
+}
+
+void BoxedQuadratic::add_kink(const KinkRow& kink, double distance) {
+  kinks_.push_back(kink);
+  const Index count = constants.size() + 1;
+  constants.conservativeResize(count);
+  constants[count - 1] = distance;
+  normals.conservativeResize(Eigen::NoChange, count);
+}
+
+void BoxedQuadratic::solve_again() {
+  was_freed_.setConstant(false);
+  settle();
+}
+
+void BoxedQuadratic::settle() {
+  const Index count = constants.size();
+  solved_.resize(linear.size(), count + 1);
+  responses_.resize(linear.size(), count);
+  dual_.resize(count, count);
+  multipliers_.resize(count);
   // Each pass fixes a coordinate or frees one for the only time.
   const Index most_passes = 2 * linear.size() + 1;
   for (Index pass = 0; pass < most_passes; ++pass) {
@@ -59,7 +91,7 @@ void BoxedQuadratic::solve() {
     }
     slack_ = constants;
     slack_.noalias() += normals.transpose() * step_;
-    ascend_dual();
+    find_multipliers();
     step_.noalias() += responses_ * multipliers_;
     if (!fix_leavers() && !free_wrongly_fixed()) break;
   }
@@ -140,10 +172,14 @@ void BoxedQuadratic::solve_free() {
   scale();
 }
 
-void BoxedQuadratic::ascend_dual() {
+void BoxedQuadratic::find_multipliers() {
   // max −½μᵀSμ − μᵀslack over μ ≥ 0, S = GᵀB⁻¹G of the free coordinates, one μ_k at a time.
   for (Index k = 0; k < normals.cols(); ++k) {
     for (Index l = 0; l < normals.cols(); ++l) dual_(k, l) = normals.col(k).dot(responses_.col(l));
+  }
+  if (!kinks_.empty()) {
+    row_multipliers_.solve(dual_, slack_, kinks_, multipliers_);
+    return;
   }
   multipliers_.setZero();
   for (int sweep = 0; sweep < most_sweeps; ++sweep) {

@@ -24,6 +24,12 @@ constexpr double sufficient_decrease = 1e-5;
 constexpr double penalty_factor = 1.5;
 constexpr double largest_penalty = 1e8;
 
+// Kinks enter the quadratic steps once no step may be longer than this share of the first, or none
+// at all will do. Far away they would lead into other valleys, which are as often worse as better.
+constexpr double kink_share = 0.125;
+// A step is solved again with the kinks that it crosses so often.
+constexpr int most_kink_rounds = 6;
+
 // From this step on a search whose distance is this many steps above the cutoff is given up. Steps
 // shrink at kinks, along which searches creep to their end.
 constexpr int judged_steps = 4;
@@ -76,6 +82,9 @@ class SequentialQuadratic::Search {
   void bisect(SmoothConstraints& constraints);
   void guess_multipliers();
   void quadratic_step(SmoothConstraints& constraints);
+  void solve_with_kinks(SmoothConstraints& constraints);
+  /// False for one that is known, and where nothing falls short beyond it.
+  bool add_kink(SmoothConstraints& constraints, Index name);
   [[nodiscard]] bool line_search(SmoothConstraints& constraints);
   /// restored_ ← x moved along the gradient of the smallest value until its linearisation holds;
   /// false where that is farther than a step may go.
@@ -99,6 +108,9 @@ class SequentialQuadratic::Search {
   Vector best_, home_, x_, trial_, restored_, values_;
   Matrix gradients_, root_;
   Vector multipliers_;
+  bool has_kinks_ = false;                           // whether they enter the steps
+  std::vector<Index> kinks_, last_kinks_, crossed_;  // names
+  Kink kink_;
   double merit_ = 0;  // of x_
   double penalty_ = 0;
   double radius_ = 0;
@@ -151,6 +163,7 @@ void SequentialQuadratic::Search::quadratic_step(SmoothConstraints& constraints)
       multipliers_.maxCoeff() > 0 && constraints.curvature_root(multipliers_, root_);
   const auto size = static_cast<Index>(moves_.size());
   const Index rows = curved ? root_.rows() : 0;
+  quadratic_.clear_kinks();
   quadratic_.root.resize(rows, size);
   for (Index a = 0; a < size; ++a) {
     const Index i = moves_[static_cast<std::size_t>(a)];
@@ -162,10 +175,51 @@ void SequentialQuadratic::Search::quadratic_step(SmoothConstraints& constraints)
     quadratic_.normals.row(a) = gradients_.row(i);
   }
   quadratic_.constants = values_;
-  quadratic_.solve();
-  multipliers_ = quadratic_.multipliers();
+  has_kinks_ = has_kinks_ || radius_ < kink_share * options_.radius;
+  if (has_kinks_) {
+    solve_with_kinks(constraints);
+  } else {
+    quadratic_.solve(result_.iterations > 1);
+  }
+  multipliers_ = quadratic_.multipliers().head(values_.size());
   penalty_ =
       std::min(largest_penalty, std::max(penalty_, penalty_factor * multipliers_.maxCoeff()));
+}
+
+bool SequentialQuadratic::Search::add_kink(SmoothConstraints& constraints, Index name) {
+  if (std::find(kinks_.begin(), kinks_.end(), name) != kinks_.end()) return false;
+  if (!constraints.find_kink(name, kink_)) return false;
+  const auto size = static_cast<Index>(moves_.size());
+  quadratic_.add_kink({.owner = kink_.row, .weight = kink_.weight}, kink_.distance);
+  for (Index a = 0; a < size; ++a)
+    quadratic_.normals(a, quadratic_.constants.size() - 1) =
+        kink_.normal[moves_[static_cast<std::size_t>(a)]];
+  kinks_.push_back(name);
+  return true;
+}
+
+void SequentialQuadratic::Search::solve_with_kinks(SmoothConstraints& constraints) {
+  // Those that the last step came to are likely to count again.
+  last_kinks_.swap(kinks_);
+  kinks_.clear();
+  for (const Index name : last_kinks_) (void)add_kink(constraints, name);
+  quadratic_.solve(result_.iterations > 1);
+  for (int round = 0; round < most_kink_rounds; ++round) {
+    move(x_, std::min(1.0, radius_ / step_length()), trial_);
+    trial_ -= x_;
+    crossed_.clear();
+    constraints.crossed_kinks(trial_, crossed_);
+    bool any = false;
+    for (const Index name : crossed_) any = add_kink(constraints, name) || any;
+    if (!any) break;
+    quadratic_.solve_again();
+  }
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < kinks_.size(); ++k) {
+    if (quadratic_.multipliers()[values_.size() + static_cast<Index>(k)] > 0)
+      kinks_[kept++] = kinks_[k];
+  }
+  kinks_.resize(kept);
 }
 
 double SequentialQuadratic::Search::step_length() const {
@@ -237,6 +291,8 @@ SequentialQuadraticResult SequentialQuadratic::Search::run(SmoothConstraints& co
                                                            VectorArg start, double cutoff) {
   result_ = {};
   radius_ = options_.radius;
+  has_kinks_ = false;
+  kinks_.clear();
   x_ = start.cwiseMax(problem_->lower).cwiseMin(problem_->upper);
   if (evaluate(constraints, x_) >= 0) bisect(constraints);
   while (result_.iterations < options_.max_iterations && !is_done() && !moves_.empty()) {
@@ -260,7 +316,9 @@ SequentialQuadraticResult SequentialQuadratic::Search::run(SmoothConstraints& co
     const double within_reach = distance - far_steps * std::min(radius_, result_.residual);
     if (result_.iterations >= judged_steps && within_reach > std::sqrt(2 * cutoff)) break;
     scale_ = std::min(1.0, radius_ / result_.residual);
-    if (!line_search(constraints)) break;
+    if (line_search(constraints)) continue;
+    if (has_kinks_) break;
+    has_kinks_ = true;
   }
   return result_;
 }

@@ -5,11 +5,21 @@
 
 #include <limits>
 #include <memory>
+#include <vector>
 
 #include "ellice/core/fields.hpp"
 #include "ellice/core/types.hpp"
 
 namespace ellice {
+
+/// A hyperplane distance + normalᵀp = 0 of steps p, distance ≥ 0, at which constraint `row` has a
+/// kink: beyond it, it falls short of its linearisation by weight·(−distance − normalᵀp).
+struct Kink {
+  Index row = 0;
+  double weight = 0;
+  double distance = 0;
+  Vector normal = {};
+};
 
 /// g_k(x) ≥ 0 for k = 1 … count(). Keeps its storage; one thread works with it.
 class SmoothConstraints {
@@ -25,6 +35,11 @@ class SmoothConstraints {
   [[nodiscard]] virtual bool curvature_root(const Vector& /*multipliers*/, Matrix& /*root*/) {
     return false;
   }
+  /// Adds the names of what may be kinks and is crossed by a step from the point of the last
+  /// gradients(), to first order.
+  virtual void crossed_kinks(VectorArg /*step*/, std::vector<Index>& /*names*/) {}
+  /// The kink of a name, to first order at that point; false where nothing falls short beyond it.
+  [[nodiscard]] virtual bool find_kink(Index /*name*/, Kink& /*kink*/) { return false; }
 };
 
 /// min ½(x−q)ᵀW(x−q) subject to g(x) ≥ 0 and lower ≤ x ≤ upper.
@@ -72,10 +87,11 @@ struct SequentialQuadraticResult {
 };
 
 /// Sequential quadratic programming with an exact penalty, a bound on the step, and restoration
-/// along the constraint's gradient, which is what makes kinks harmless. Local: where constraints
-/// are not concave the answer depends on the start. Every feasible point that is evaluated counts,
-/// the nearest of them is the answer, and it is feasible as evaluated, whatever else happens.
-/// Storage is made once; no iteration allocates.
+/// along the constraint's gradient. Once steps have become short they know the kinks that they come
+/// to (theory.md, Result 74), and end there. Local: where constraints are not concave the answer
+/// depends on the start. Every feasible point that is evaluated counts, the nearest of them is the
+/// answer, and it is feasible as evaluated, whatever else happens. Storage is made once; no
+/// iteration allocates unless it meets kinks.
 class SequentialQuadratic {
  public:
   /// `problem` must outlive the solver. Throws Error{argument} for sizes that do not match, an

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/random.hpp"
 #include "ellice/core/error.hpp"
 #include "sets/ellipsoid.hpp"
 #include "solver/allocation_count.hpp"
@@ -154,6 +155,48 @@ TEST_P(EverySet, CurvatureIsThatOfRelu) {
         x);
     EXPECT_LE((hessian - expected).norm(), 1e-6 * (1 + expected.norm()));
   }
+}
+
+TEST_P(EverySet, RobustGradientIsThatOfTheWholeAndKinksFallBehindIt) {
+  const double kappa = 0.4;
+  Random random(GetParam() + 40);
+  Vector logit_gradient, spread_gradient, gradient, normal;
+  std::vector<Index> crossed, others;
+  int seen = 0;
+  for (int k = 0; k < 20; ++k) {
+    const Vector x = random.normal_vector(4);
+    (void)function->gradient(0, x, logit_gradient, spread_gradient);
+    (void)function->robust_gradient(0, kappa, x, gradient);
+    EXPECT_LT((gradient - (logit_gradient - kappa * spread_gradient)).norm(),
+              1e-12 * (1 + logit_gradient.norm()));
+    crossed.clear();
+    function->crossed_units(0, 0.5 * random.normal_vector(4), crossed);
+    for (const Index unit : crossed) {
+      (void)function->robust_gradient(0, kappa, x, gradient);
+      RobustFunction::UnitKink kink = function->unit_kink(0, unit, normal);
+      if (kink.weight <= 0) continue;
+      // Near the hyperplane, to it, and as far beyond it again.
+      const Vector near = x - (1 - 1e-4) * kink.distance / normal.squaredNorm() * normal;
+      const double here = function->robust_gradient(0, kappa, near, gradient).robust(kappa);
+      kink = function->unit_kink(0, unit, normal);
+      const Vector step = -2 * kink.distance / normal.squaredNorm() * normal;
+      others.clear();
+      function->crossed_units(0, step, others);
+      const bool is_alone = others.size() == 1 && others.front() == unit;
+      if (kink.weight <= 0 || !is_alone || step.norm() > 1e-3) continue;
+      const double lost = kink.weight * kink.distance;
+      const auto robust = [&](double share) {
+        return function->value(0, near + share * step).robust(kappa);
+      };
+      const double close = 1e-2 * lost + 100 * step.squaredNorm();
+      EXPECT_NEAR(robust(0.5), here + 0.5 * gradient.dot(step), close);
+      EXPECT_NEAR(robust(1), here + gradient.dot(step) - lost, close);
+      if (close < 0.1 * lost) ++seen;
+    }
+  }
+  const bool has_kinks = at.activation == Activation::relu && !at.hidden.empty() &&
+                         (at.set == SetKind::last_layer || at.set == SetKind::ensemble);
+  EXPECT_EQ(seen > 0, has_kinks);
 }
 
 TEST_P(EverySet, BatchIsThePointsOneByOneForAnyNumberOfThreads) {

@@ -78,8 +78,8 @@ class Hills final : public SmoothConstraints {
   [[nodiscard]] double operator()(VectorArg x) const {
     double sum = -0.8;
     for (std::size_t k = 0; k < pieces_.size(); ++k) {
-      const double z = pieces_[k][0] * x[0] + pieces_[k][1] * x[1] + pieces_[k][2];
-      sum += (k % 2 == 0 ? 1 : -0.7) * std::max(0.0, z);
+      const auto name = static_cast<Index>(k);
+      sum += factor(name) * std::max(0.0, input(name, x));
     }
     return sum - 0.05 * x.squaredNorm();
   }
@@ -88,13 +88,50 @@ class Hills final : public SmoothConstraints {
     values[0] = (*this)(x);
     gradients.col(0) = -0.1 * x;
     for (std::size_t k = 0; k < pieces_.size(); ++k) {
-      const double z = pieces_[k][0] * x[0] + pieces_[k][1] * x[1] + pieces_[k][2];
-      if (z > 0) gradients.col(0) += (k % 2 == 0 ? 1 : -0.7) * pieces_[k].head(2);
+      const auto name = static_cast<Index>(k);
+      if (input(name, x) > 0) gradients.col(0) += factor(name) * slope(name);
     }
+  }
+  [[nodiscard]] static double factor(Index k) { return k % 2 == 0 ? 1 : -0.7; }
+  [[nodiscard]] Eigen::Vector2d slope(Index k) const { return piece(k).head<2>(); }
+  [[nodiscard]] double input(Index k, VectorArg x) const {
+    return piece(k)[0] * x[0] + piece(k)[1] * x[1] + piece(k)[2];
   }
 
  private:
+  [[nodiscard]] const Vector& piece(Index k) const { return pieces_[static_cast<std::size_t>(k)]; }
+
   std::vector<Vector> pieces_;
+};
+
+/// The same, and says where it has kinks.
+class KinkedHills final : public SmoothConstraints {
+ public:
+  explicit KinkedHills(std::uint64_t seed) : hills_(seed) {}
+  void values(VectorArg x, Vector& values) override { hills_.values(x, values); }
+  void gradients(VectorArg x, Vector& values, Matrix& gradients) override {
+    at_ = x;
+    hills_.gradients(x, values, gradients);
+  }
+  [[nodiscard]] bool curvature_root(const Vector& multipliers, Matrix& root) override {
+    root = std::sqrt(0.1 * multipliers[0]) * Matrix::Identity(2, 2);
+    return true;
+  }
+  void crossed_kinks(VectorArg step, std::vector<Index>& names) override {
+    for (Index k = 0; k < 6; ++k) {
+      if (hills_.input(k, at_) > 0 != hills_.input(k, at_ + step) > 0) names.push_back(k);
+    }
+  }
+  [[nodiscard]] bool find_kink(Index name, Kink& kink) override {
+    const double input = hills_.input(name, at_);
+    kink = {.row = 0, .weight = -hills_.factor(name), .distance = std::abs(input)};
+    kink.normal = (input > 0 ? 1 : -1) * hills_.slope(name);
+    return kink.weight > 0;
+  }
+
+ private:
+  Hills hills_;
+  Vector at_;
 };
 
 NearestPoint random_box(Index d, Random& random, double half_width) {
@@ -217,6 +254,46 @@ TEST(SequentialQuadratic, KinkedHillsAgreeWithAGridAndNothingIsInfeasible) {
   }
   EXPECT_GE(cases, 100);
   EXPECT_GE(nearest, cases * 97 / 100) << "of " << cases;
+}
+
+TEST(SequentialQuadratic, EndsAtKinksWhereItIsTold) {
+  int found = 0;
+  int at_kinks = 0;
+  int ended = 0;
+  int ended_untold = 0;
+  int dearer = 0;
+  for (const std::uint64_t seed : testing_support::seeds(0, 300)) {
+    SCOPED_TRACE(seed);
+    Hills hills(seed);
+    KinkedHills told(seed);
+    Random random(seed);
+    const NearestPoint problem{.query = random.normal_vector(2),
+                               .lower = Vector::Constant(2, -4),
+                               .upper = Vector::Constant(2, 4),
+                               .weights = Vector::Ones(2)};
+    const Vector start = 2 * random.normal_vector(2);
+    SequentialQuadratic solver(problem, 1);
+    const auto is_ended = [&](const SequentialQuadraticResult& result) {
+      return result.residual <= 1e-6 * (1 + std::sqrt(2 * result.objective)) ? 1 : 0;
+    };
+    const SequentialQuadraticResult untold = solver.solve(hills, start);
+    const SequentialQuadraticResult result = solver.solve(told, start);
+    if (!result.found || !untold.found) continue;
+    ++found;
+    EXPECT_GE(hills(solver.point()), 0);
+    for (Index k = 1; k < 6; k += 2) {
+      if (std::abs(hills.input(k, solver.point())) > 1e-7) continue;
+      ++at_kinks;
+      break;
+    }
+    ended += is_ended(result);
+    ended_untold += is_ended(untold);
+    dearer += result.objective > untold.objective * (1 + 1e-6) + 1e-9 ? 1 : 0;
+  }
+  EXPECT_GE(at_kinks, found / 20);
+  EXPECT_GE(ended, found * 95 / 100) << "of " << found << ", untold " << ended_untold;
+  EXPECT_GT(ended, ended_untold);
+  EXPECT_LE(dearer, found / 50);
 }
 
 TEST(SequentialQuadratic, StopsAtTheFirstFeasiblePointWhenAsked) {
