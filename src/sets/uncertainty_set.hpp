@@ -40,7 +40,7 @@ class RobustFunction {
   /// part that comes from the curvature of tanh and sigmoid, which may be indefinite.
   [[nodiscard]] virtual bool spread_root(Index /*part*/, Matrix& /*root*/) { return false; }
 
-  // Kinks of g = f − κ·s, after robust_gradient() (theory.md, Result 74).
+  // Kinks of g = f − κ·s, after robust_gradient() (theory.md, Result 75).
 
   /// Adds the units that switch on the way from x to x + step, to first order.
   virtual void crossed_units(Index /*part*/, VectorArg /*step*/, std::vector<Index>& /*units*/) {}

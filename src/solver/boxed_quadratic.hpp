@@ -8,7 +8,7 @@
 namespace ellice {
 
 /// min ½pᵀBp + rᵀp subject to c + Gᵀp ≥ 0 and lower ≤ p ≤ upper, for B ≻ 0 and a handful of rows c,
-/// some of which may be kinks of others (theory.md, Result 74), approximately: coordinates that
+/// some of which may be kinks of others (theory.md, Result 75), approximately: coordinates that
 /// leave the box are fixed at its bound and freed again at most once where the sign of their
 /// multiplier asks for it. Where no p satisfies the rows, p goes as far as the box lets it. Owns
 /// its storage: solve() does not allocate where the root has as many rows as the last one.

@@ -14,7 +14,7 @@ struct KinkRow {
   double weight = 0;
 };
 
-/// The multipliers of a quadratic step with kinks (theory.md, Result 74): min ½yᵀSy + cᵀy, 0 ≤ y
+/// The multipliers of a quadratic step with kinks (theory.md, Result 75): min ½yᵀSy + cᵀy, 0 ≤ y
 /// for rows and 0 ≤ y ≤ weight·(the owner's) for kinks. Rows and kinks change sides until none
 /// wants to. Keeps its storage.
 class RowMultipliers {

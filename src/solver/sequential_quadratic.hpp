@@ -88,7 +88,7 @@ struct SequentialQuadraticResult {
 
 /// Sequential quadratic programming with an exact penalty, a bound on the step, and restoration
 /// along the constraint's gradient. Once steps have become short they know the kinks that they come
-/// to (theory.md, Result 74), and end there. Local: where constraints are not concave the answer
+/// to (theory.md, Result 75), and end there. Local: where constraints are not concave the answer
 /// depends on the start. Every feasible point that is evaluated counts, the nearest of them is the
 /// answer, and it is feasible as evaluated, whatever else happens. Storage is made once; no
 /// iteration allocates unless it meets kinks.
