@@ -10,6 +10,7 @@ namespace {
 
 constexpr long double inwards = 1e-9L;  // of ε
 constexpr int most_pictures = 3;
+constexpr long double settled = 1e-3L;  // of the penalty: what is left is of second order
 constexpr int most_ways_back = 4;
 
 }  // namespace
@@ -47,8 +48,7 @@ std::optional<LongVector> NearlyWorst::at(const LongVector& x_tilde) const {
     const long double change = std::abs(c.dot(next) - c.dot(seen.model));
     const long double size = std::abs(c.dot(next) - c.dot(models_->center()));
     seen = see(std::move(next));
-    const bool is_inside = seen.value.objective <= level_;
-    if (round > 0 && is_inside && change <= 1e-6L * size) break;
+    if (round > 0 && change <= settled * size) break;
   }
   // Towards the centre, along which the excess falls about as the square.
   for (int step = 0; step < most_ways_back && !(seen.value.objective <= level_); ++step) {

@@ -22,6 +22,8 @@ constexpr double gap_tolerance = 1e-8;
 constexpr double certified_margin = 1e-12;
 // Parts for which models are searched for over all training rows, where others do not suffice.
 constexpr int most_asked = 200;
+// Models that are nearly worst there.
+constexpr int most_made = 250;
 
 /// By the half-space of one of the models.
 bool is_ruled_out(const audit::CostQuestion& question,
@@ -157,9 +159,10 @@ audit::Enumerated Auditor::enumerate(const Row& row, const audit::RowConstraints
       return std::optional(inside[cone].worst(audit::extended(point), result.epsilon));
     };
   }
+  int made = 0;  // of these, each in some passes over all rows
   if (!nearly.empty()) {
     question.instead->nearer = [&](std::size_t cone, const Vector& point) {
-      return nearly[cone].at(audit::extended(point));
+      return ++made > most_made ? std::nullopt : nearly[cone].at(audit::extended(point));
     };
   }
   if (asked_.plans_differ) question.rows.not_all = row.not_all;
