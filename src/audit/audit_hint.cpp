@@ -19,7 +19,7 @@ constexpr int most_idle = 2;
 constexpr int bisections = 20;
 // Of what a bound misses, that the division of a unit should add; else the coarsest is decided.
 constexpr double least_share = 0.03;
-constexpr double farthest = 1e6;  // of one move along a range without an end
+constexpr double farthest_move = 1e6;  // of one move along a range without an end
 
 }  // namespace
 
@@ -225,8 +225,8 @@ void Relaxation::move_number(std::size_t u, const Part& part) {
   const double root = std::sqrt(std::max(square_, 1e-300));
   const double bend = price_ * metric_(i, i) / root;
   const double tilt = price_ * (image_(i) / root - center_(i));
-  const double lower = std::max(ends.lower, now - farthest);
-  const double upper = std::min(ends.upper, now + farthest);
+  const double lower = std::max(ends.lower, now - farthest_move);
+  const double upper = std::min(ends.upper, now + farthest_move);
   const auto slope = [&](double move) {
     return slope_of_cost(u, move) + tilt + bend * (move - now);
   };

@@ -14,7 +14,7 @@ namespace {
 constexpr long double lost_share = 0x1p-52L;
 constexpr int most_prices = 40;
 // A bound that cannot reach what is claimed is as good as any, this share of the distance below it.
-constexpr long double settled = 0.02L;
+constexpr long double settled_bound = 0.02L;
 
 }  // namespace
 
@@ -228,7 +228,7 @@ UnitBound best_bound(const Units& units, const Part& part, const LongVector& the
     const long double turn = std::clamp(
         (high.value - low.value - high.slope * gap) / (low.slope - high.slope), 0.0L, gap);
     const long double above = low.value + low.slope * turn;
-    if (above < enough && above - most < settled * (enough - most)) break;
+    if (above < enough && above - most < settled_bound * (enough - most)) break;
     m = step % 2 == 0 ? low.price + std::clamp(turn, 0.01L * gap, 0.99L * gap)
                       : std::sqrt(low.price * high.price);
   }

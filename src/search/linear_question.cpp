@@ -47,11 +47,12 @@ class SearchedOracle final : public RobustOracle {
   }
   [[nodiscard]] double epsilon() const override { return question_->epsilon(); }
 
-  [[nodiscard]] Support at(Index place, VectorArg x) override {
+  [[nodiscard]] Support at(Index place, VectorArg x, double share) override {
     const Part& part = this->part(place);
     const Vector lifted = with_one(x);
     std::shared_ptr<const WorstHead>& worst = worst_[static_cast<std::size_t>(place)];
-    worst = std::make_shared<const WorstHead>(part.set->worst(part.direction(lifted), worst.get()));
+    worst = std::make_shared<const WorstHead>(
+        part.set->worst(part.direction(lifted), worst.get(), share));
     const Vector terms = part.picture->center().cwiseProduct(lifted);
     return {.x = x,
             .value = worst->attained,

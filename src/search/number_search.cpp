@@ -96,13 +96,12 @@ NumberSearch::Solution NumberSearch::solve_box(const FeasibleSet& feasible, cons
                                                const ConeProjection* free, double epsilon,
                                                NumberScratch& scratch) const {
   if (!question_->is_conic()) {
-    const std::unique_ptr<RobustOracle> oracle = question_->oracle();
-    OracleResult solved = search_corrected(*oracle, {.query = feasible.query(),
-                                                     .lower = box.lower,
-                                                     .upper = box.upper,
-                                                     .cost = cost_,
-                                                     .threshold = problem_->threshold,
-                                                     .margin = 2 * certificate_margin});
+    OracleResult solved = search_corrected(*scratch.oracle, {.query = feasible.query(),
+                                                             .lower = box.lower,
+                                                             .upper = box.upper,
+                                                             .cost = cost_,
+                                                             .threshold = problem_->threshold,
+                                                             .margin = 2 * certificate_margin});
     return {.found = solved.found,
             .point = std::move(solved.point),
             .box = &box,
@@ -182,10 +181,10 @@ double NumberSearch::lower_bound(const FeasibleSet& feasible, const Solution& se
 NumberSearch::Outcome NumberSearch::answer(Answer& result, const FeasibleSet& feasible,
                                            const ConeProjection* free,
                                            NumberScratch& scratch) const {
-  const Solution solution = solve(feasible, free, scratch);
-  if (!solution.found) return Outcome::none;
   // One that searches begins where it ended last: nobody's answer may depend on others'.
   if (!scratch.oracle || !question_->is_conic()) scratch.oracle = question_->oracle();
+  const Solution solution = solve(feasible, free, scratch);
+  if (!solution.found) return Outcome::none;
   RobustOracle& oracle = *scratch.oracle;
   const Support found = oracle.at(0, solution.point);
   if (!complete(result, feasible, solution, oracle, found, scratch)) return Outcome::refused;

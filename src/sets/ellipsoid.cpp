@@ -72,7 +72,7 @@ Ellipsoid::Ellipsoid(Vector center, Matrix hessian, double epsilon, Matrix rest)
   require(epsilon >= 0 && std::isfinite(epsilon), "epsilon = {} must be >= 0 and finite", epsilon);
 }
 
-WorstHead Ellipsoid::worst(VectorArg a, const WorstHead* /*nearby*/) const {
+WorstHead Ellipsoid::worst(VectorArg a, const WorstHead* /*nearby*/, double /*share*/) const {
   WorstHead result{.model = worst_model(*this, a)};
   result.attained = result.proved = robust_logit(*this, a);
   const double norm = factor_.inverse_norm(a);

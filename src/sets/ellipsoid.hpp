@@ -29,7 +29,8 @@ class Ellipsoid final : public HeadSet {
   [[nodiscard]] double epsilon() const override { return epsilon_; }
   [[nodiscard]] bool is_ellipsoid() const override { return true; }
 
-  [[nodiscard]] WorstHead worst(VectorArg a, const WorstHead* nearby = nullptr) const override;
+  [[nodiscard]] WorstHead worst(VectorArg a, const WorstHead* nearby = nullptr,
+                                double share = 0) const override;
   /// To the last digits of double: by the inverse in twice the precision (theory.md, Result 54),
   /// or, of an H too large or too ill-conditioned for that, by a solve that is refined by residuals
   /// of that precision.

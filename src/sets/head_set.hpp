@@ -36,8 +36,10 @@ class HeadSet {
   [[nodiscard]] virtual const Matrix& hessian() const = 0;
   [[nodiscard]] virtual bool is_ellipsoid() const { return false; }
 
-  /// min aᵀθ over the set. What was found at a point nearby saves work.
-  [[nodiscard]] virtual WorstHead worst(VectorArg a, const WorstHead* nearby = nullptr) const = 0;
+  /// min aᵀθ over the set. What was found at a point nearby saves work, as does leave to stop about
+  /// that share of aᵀ(center − θ) away from it.
+  [[nodiscard]] virtual WorstHead worst(VectorArg a, const WorstHead* nearby = nullptr,
+                                        double share = 0) const = 0;
   [[nodiscard]] virtual ExtendedWorst worst_extended(const LongVector& a,
                                                      const WorstHead* nearby) const = 0;
   /// The largest ε at which every head of the set around the same centre gives aᵀθ ≥ t, from below;

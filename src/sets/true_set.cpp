@@ -126,8 +126,9 @@ struct TrueSet::Iterate {
 /// change of τ brings its linearisation there. A Hessian costs many gradients, so that one is kept
 /// as long as its steps bring enough (Shamanskii's method).
 template <typename Rule>
-TrueSet::Iterate TrueSet::newton(const Vector& a, Iterate at, const Rule& rule) const {
-  const double accuracy = std::max(tolerance, rows_->rounding / epsilon_);
+TrueSet::Iterate TrueSet::newton(const Vector& a, Iterate at, const Rule& rule,
+                                 double share) const {
+  const double accuracy = std::max({tolerance, rows_->rounding / epsilon_, share});
   const double scale = std::sqrt(2 * epsilon_);
   const bool keeps = rows_->objective.bounds_by_residual();
   if (!keeps) at.hessian.reset();
@@ -228,14 +229,14 @@ double TrueSet::suboptimality(const Iterate& at) const {
   return rows_->objective.suboptimality(at.theta, at.residual, *at.hessian);
 }
 
-WorstHead TrueSet::worst_from(const Vector& a, Iterate start) const {
+WorstHead TrueSet::worst_from(const Vector& a, Iterate start, double share) const {
   const LevelRule rule{.target = std::sqrt(2 * epsilon_)};
   if (start.theta.size() == 0) {
     const Vector solved = rows_->factor.solve(a);
     start.tau = rule.target / std::sqrt(a.dot(solved));
     start.theta = rows_->minimiser - start.tau * solved;
   }
-  Iterate at = newton(a, std::move(start), rule);
+  Iterate at = newton(a, std::move(start), rule, share);
   WorstHead result{.multiplier = at.tau, .iterations = at.iterations};
   // Every θ of the set has τ·aᵀθ ≥ min F − L(θ) ≥ F(θ₀) − δ − level.
   const double slack = at.excess - epsilon_ - suboptimality(at) - rows_->rounding;
@@ -245,8 +246,8 @@ WorstHead TrueSet::worst_from(const Vector& a, Iterate start) const {
   if (!(at.tau > 0) || !std::isfinite(result.proved)) result.proved = -infinity;
   // Convexity brings a model that is a little outside back into the set.
   const double inside = epsilon_ - rows_->rounding;
-  const double share = at.excess > inside ? inside / at.excess : 1;
-  result.model = rows_->minimiser + share * (at.theta - rows_->minimiser);
+  const double kept = at.excess > inside ? inside / at.excess : 1;
+  result.model = rows_->minimiser + kept * (at.theta - rows_->minimiser);
   result.attained = result.model.dot(a);
   result.stationary = std::move(at.theta);
   result.curvature = std::move(at.hessian);
@@ -309,22 +310,23 @@ std::optional<InnerEllipsoid> TrueSet::touching(const WorstHead& worst) const {
   return result;
 }
 
-WorstHead TrueSet::worst(VectorArg a_given, const WorstHead* nearby) const {
+WorstHead TrueSet::worst(VectorArg a_given, const WorstHead* nearby, double share) const {
   require(a_given.size() == rows_->minimiser.size(), "a has {} entries, expected {}",
           a_given.size(), rows_->minimiser.size());
   const Vector a = a_given;
   if (rows_->has_corners()) return cornered_worst(rows_->cornered(), a, epsilon_, nearby);
   // Written so that a bound that is not a number counts as loose.
-  const auto is_tight = [&](const WorstHead& found, double share) {
+  const auto is_tight = [&](const WorstHead& found, double gap) {
     const double penalty = rows_->minimiser.dot(a) - found.attained;
-    return found.attained - found.proved <= share * penalty;
+    return found.attained - found.proved <= (gap + 4 * share) * penalty;
   };
   if (nearby != nullptr && nearby->stationary.size() > 0) {
     WorstHead found = worst_from(
-        a, {.theta = nearby->stationary, .tau = nearby->multiplier, .hessian = nearby->curvature});
+        a, {.theta = nearby->stationary, .tau = nearby->multiplier, .hessian = nearby->curvature},
+        share);
     if (is_tight(found, loose)) return found;
   }
-  WorstHead found = worst_from(a, {});
+  WorstHead found = worst_from(a, {}, share);
   if (is_tight(found, loose + 4 * rows_->rounding / epsilon_)) return found;
   Iterate start = lowest(a);
   if (!(start.tau > 0)) return found;  // bounds are for multipliers above 0

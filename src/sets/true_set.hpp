@@ -44,7 +44,8 @@ class TrueSet final : public HeadSet {
   /// By Newton's method on the optimality conditions in (θ, τ), from the ellipsoid's answer or from
   /// that at a point nearby; where it gets lost, from a model that a line search found. Both bounds
   /// hold wherever it stops.
-  [[nodiscard]] WorstHead worst(VectorArg a, const WorstHead* nearby = nullptr) const override;
+  [[nodiscard]] WorstHead worst(VectorArg a, const WorstHead* nearby = nullptr,
+                                double share = 0) const override;
   [[nodiscard]] ExtendedWorst worst_extended(const LongVector& a,
                                              const WorstHead* nearby = nullptr) const override;
   /// min L(θ) − L̂ over aᵀθ = t, from below.
@@ -86,8 +87,9 @@ class TrueSet final : public HeadSet {
   /// A point (θ, τ) of Newton's method, with what is known of it.
   struct Iterate;
   template <typename Rule>
-  [[nodiscard]] Iterate newton(const Vector& a, Iterate at, const Rule& rule) const;
-  [[nodiscard]] WorstHead worst_from(const Vector& a, Iterate start) const;
+  [[nodiscard]] Iterate newton(const Vector& a, Iterate at, const Rule& rule,
+                               double share = 0) const;
+  [[nodiscard]] WorstHead worst_from(const Vector& a, Iterate start, double share = 0) const;
   /// The model of least L with the score aᵀθ = s, from wherever: L falls with every step.
   [[nodiscard]] Iterate cheapest(const Vector& a, double score, Iterate at) const;
   /// That of the score at which it is at the border of the set.

@@ -27,6 +27,11 @@ constexpr double caution = 1.5;
 constexpr double on_border = 10;
 constexpr double nearly = 1e-7;  // of the terms of a score: the next point is asked for more
 
+// Worst models far from the answer need not be exact: bounds hold all the same. How far their own
+// bounds may be apart, as a share of the penalty: at first, and then of the last point's miss.
+constexpr double first_share = 1e-3;
+constexpr double next_share = 1e-2;
+
 constexpr int most_cuts = 120;
 constexpr double same_plane = 1e-3;
 // Rounds without any gain after which the cuts are given up.
@@ -88,12 +93,12 @@ class Search {
   };
   /// Evaluates a point, remembers it if it is the best so far, and keeps the half-spaces of the
   /// parts that may bind there.
-  Judgement judge(const Vector& point) {
+  Judgement judge(const Vector& point, double share = 0) {
     supports_.clear();
     Judgement result;
     double least = infinity;
     for (Index k = 0; k < oracle_->parts(); ++k) {
-      supports_.push_back(oracle_->at(k, point));
+      supports_.push_back(oracle_->at(k, point, share));
       const Support& at = supports_.back();
       const double own = at.proved - problem_->threshold - problem_->margin * scale(at);
       // What is not a number stays, whatever other parts have.
@@ -176,9 +181,10 @@ class Search {
     double raise = 0;
     double error = infinity;
     const int steps = is_plain_ ? most_steps : few_steps;
+    double share = is_plain_ && goal == OracleGoal::nearest ? first_share : 0;
     for (int iteration = 0; iteration < steps; ++iteration) {
       check_stop();
-      const Judgement judged = judge(at.point);
+      const Judgement judged = judge(at.point, share);
       if (is_plain_ && bound_by_model()) return true;
       if (best_.found && goal == OracleGoal::any) return true;
       if (is_closed(closed_gap) || is_too_dear()) return true;
@@ -194,9 +200,17 @@ class Search {
         if (iteration >= long_patience) boost *= caution;
       }
       error = miss;
+      const double judged_share = share;
+      share = std::min(share, next_share * miss / judged.scale);
       std::vector<BoxFactor> cones;
       for (Index k = 0; k < oracle_->parts(); ++k) {
-        const Support& support = supports_[static_cast<std::size_t>(k)];
+        Support support = supports_[static_cast<std::size_t>(k)];
+        // What is proved errs to second order where a search stopped early, what is attained to
+        // first.
+        if (judged_share > 0) {
+          support.model.tail(1).array() += support.proved - support.value;
+          support.value = support.proved;
+        }
         cones.push_back(is_curved ? oracle_->curved_cone(support, k, boost)
                                   : corrected_cone(*oracle_, support, k, boost));
       }
@@ -205,7 +219,8 @@ class Search {
       Step next = step(pointers, 4 * problem_->margin, raise, &at, oracle_->epsilon());
       const bool stands_still = (next.point - at.point).norm() <= 1e-15 * at.point.norm();
       at = std::move(next);
-      if (stands_still) break;
+      if (stands_still && judged_share == 0) break;
+      if (stands_still) share = 0;
     }
     return is_closed(settled_gap);
   }

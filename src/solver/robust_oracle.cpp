@@ -41,7 +41,7 @@ ConicOracle::ConicOracle(const BoxFactor& factor, double epsilon)
   logits_.emplace_back(factor.theta(), factor.inverse(), epsilon);
 }
 
-Support ConicOracle::at(Index part, VectorArg x) {
+Support ConicOracle::at(Index part, VectorArg x, double /*share*/) {
   state_.x = x;
   logits_[static_cast<std::size_t>(part)].evaluate(state_);
   Support result{.x = state_.x,

@@ -31,7 +31,8 @@ class RobustOracle {
  public:
   virtual ~RobustOracle() = default;
   [[nodiscard]] virtual Index parts() const = 0;
-  [[nodiscard]] virtual Support at(Index part, VectorArg x) = 0;
+  /// `share`: of the penalty, by which the bounds may differ where that is less work.
+  [[nodiscard]] virtual Support at(Index part, VectorArg x, double share = 0) = 0;
   /// Whether every g_k is the robust logit of its cone.
   [[nodiscard]] virtual bool is_conic() const = 0;
   /// g_k itself, or its second-order picture, at the oracle's ε.
@@ -67,7 +68,7 @@ class ConicOracle final : public RobustOracle {
   ConicOracle(const BoxFactor& factor, double epsilon);
 
   [[nodiscard]] Index parts() const override { return static_cast<Index>(factors_.size()); }
-  [[nodiscard]] Support at(Index part, VectorArg x) override;
+  [[nodiscard]] Support at(Index part, VectorArg x, double share = 0) override;
   [[nodiscard]] bool is_conic() const override { return true; }
   [[nodiscard]] const BoxFactor& cone(Index part) const override {
     return *factors_[static_cast<std::size_t>(part)];
