@@ -30,7 +30,7 @@ constexpr double branch_gain = 1e-4;
 DiscreteSearch::DiscreteSearch(const QueryContext& context)
     : context_(context),
       function_(context.set->function()),
-      constraints_(*function_, context.problem->threshold, context.feasible->rules()) {
+      constraints_(*function_, context.problem->threshold, *context.feasible) {
   const FeasibleSet& feasible = *context_.feasible;
   const Encoder& encoder = feasible.encoder();
   for (std::size_t j = 0; j < feasible.ranges().size(); ++j) {

@@ -25,7 +25,7 @@ constexpr int halvings = 10;
 FewFeatures::FewFeatures(const QueryContext& context)
     : context_(context),
       function_(context.set->function()),
-      constraints_(*function_, context.problem->threshold, context.feasible->rules()) {
+      constraints_(*function_, context.problem->threshold, *context.feasible) {
   constraints_.set_radius(std::sqrt(2 * context.problem->epsilon), search_margin);
   const FeasibleSet& feasible = *context_.feasible;
   const Encoder& encoder = feasible.encoder();

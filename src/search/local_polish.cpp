@@ -148,7 +148,7 @@ double LocalPolish::extent(const Vector& x) {
 }
 
 bool LocalPolish::polish(Answer& offered, const Vector& row, const FeasibleSet& feasible) {
-  RobustConstraints constraints(*function_, problem_->threshold, feasible.rules());
+  RobustConstraints constraints(*function_, problem_->threshold, feasible);
   const SequentialQuadraticOptions options{.max_iterations = options_->max_iterations};
   const Answer blank = offered;
   bool accepted = false;

@@ -78,7 +78,7 @@ class LocalQuery::Guide final : public RoundingGuide {
 LocalQuery::LocalQuery(const QueryContext& context)
     : context_(context),
       function_(context.set->function()),
-      constraints_(*function_, context.problem->threshold, context.feasible->rules()) {
+      constraints_(*function_, context.problem->threshold, *context.feasible) {
   for (const Box& box : context_.feasible->boxes()) {
     pieces_.push_back({.box = &box,
                        .problem = {.query = context_.feasible->query(),

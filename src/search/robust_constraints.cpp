@@ -10,9 +10,12 @@ double RobustConstraints::Side::slack(VectorArg x) const {
 }
 
 RobustConstraints::RobustConstraints(RobustFunction& function, double threshold,
-                                     const std::vector<ModelRule>& rules)
-    : function_(&function), threshold_(threshold) {
-  for (const ModelRule& rule : rules) {
+                                     const FeasibleSet& feasible)
+    : function_(&function),
+      threshold_(threshold),
+      knows_kinks_(std::none_of(feasible.ranges().begin(), feasible.ranges().end(),
+                                [](const FeatureRange& range) { return range.held; })) {
+  for (const ModelRule& rule : feasible.rules()) {
     const double norm = rule.rule.coefficients.norm();
     if (norm == 0) continue;
     const double allowed = rule.rule.tolerance;
@@ -58,6 +61,7 @@ bool RobustConstraints::curvature_root(const Vector& multipliers, Matrix& root) 
 }
 
 void RobustConstraints::crossed_kinks(VectorArg step, std::vector<Index>& names) {
+  if (!knows_kinks_) return;
   // A kink's name: the unit, then the part.
   for (Index k = 0; k < function_->parts(); ++k) {
     units_.clear();

@@ -13,9 +13,10 @@ namespace ellice {
 /// rules, as a solver sees them.
 class RobustConstraints final : public SmoothConstraints {
  public:
-  /// The function must outlive this.
-  RobustConstraints(RobustFunction& function, double threshold,
-                    const std::vector<ModelRule>& rules);
+  /// With the rules of `feasible`. The function must outlive this. Kinks are known once whole
+  /// numbers and levels are chosen: before, they would only move the points which choices are made
+  /// around.
+  RobustConstraints(RobustFunction& function, double threshold, const FeasibleSet& feasible);
 
   /// `margin` is relative to κ·s and to 1 + |t|.
   void set_radius(double kappa, double margin) {
@@ -50,6 +51,7 @@ class RobustConstraints final : public SmoothConstraints {
 
   RobustFunction* function_;
   double threshold_;
+  bool knows_kinks_;
   std::vector<Side> sides_;
   double kappa_ = 0;
   double floor_ = 0;
