@@ -164,11 +164,11 @@ TrueSet::Iterate TrueSet::newton(const Vector& a, Iterate at, const Rule& rule,
     // Most steps are short by their norm alone, which costs nothing beside a product with all rows.
     double length = rows_->longest * step.norm();
     if (length > longest_score_step) length = rows_->objective.largest_score(step);
-    const double share = length > longest_score_step ? longest_score_step / length : 1;
+    const double part = length > longest_score_step ? longest_score_step / length : 1;
     // Where no row has a slope left, no Hessian leads on.
-    if (!step.allFinite() || !std::isfinite(share)) return at;
-    at.theta += share * step;
-    at.tau += share * change;
+    if (!step.allFinite() || !std::isfinite(part)) return at;
+    at.theta += part * step;
+    at.tau += part * change;
   }
 }
 
