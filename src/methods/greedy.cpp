@@ -30,7 +30,7 @@ class Growth {
         answer_(&answer),
         objective_(assembler.set(), problem.epsilon, settings, problem.threshold),
         function_(assembler.set().function()),
-        constraints_(*function_, problem.threshold, feasible.rules()),
+        constraints_(*function_, problem.threshold, feasible),
         point_(feasible.query()),
         box_{.lower = feasible.query(), .upper = feasible.query()} {
     constraints_.set_radius(std::sqrt(2 * problem.epsilon), search_margin);

@@ -10,7 +10,7 @@ namespace ellice {
 namespace {
 
 // How much of what keeps the form positive is used, and what rounding may change of it at most.
-constexpr double share = 0.98;
+constexpr double sure_share = 0.98;
 constexpr double most_rounding = 1e-8;
 // Weights of Σxᵢ = 1 that are tried, as multiples of the largest entry.
 constexpr double heaviest = 1e6;
@@ -81,7 +81,7 @@ BoxFactor level_cone(const BoxFactor& cone, const std::vector<Group>& groups) {
   if (!hessian.allFinite() || !(hessian.diagonal().minCoeff() > 0)) return cone;
   const Matrix added = between_levels(groups, hessian);
   const double multiple = largest_multiple(form, added, spanning(groups, size));
-  Matrix levels = form + share * multiple * added;
+  Matrix levels = form + sure_share * multiple * added;
   Matrix sums = Matrix::Zero(size, size);
   for (const Group& group : groups) {
     Vector sum = Vector::Zero(size);

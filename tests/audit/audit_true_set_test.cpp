@@ -114,7 +114,9 @@ TEST(AuditTrueSet, ModelsNearlyWorstAnywhereBelongToIt) {
           const auto score = static_cast<double>(found->dot(x.cast<long double>()));
           EXPECT_GE(score, issued.proved - 1e-12 * penalty) << seed;
           // Far from where the curvature is known steps are short.
-          if (epsilon < 0.1) EXPECT_LE(score, issued.attained + 0.1 * penalty) << seed;
+          if (epsilon < 0.1) {
+            EXPECT_LE(score, issued.attained + 0.1 * penalty) << seed;
+          }
           EXPECT_LE(static_cast<double>(models.excess(*found)), epsilon) << seed;
         }
       }

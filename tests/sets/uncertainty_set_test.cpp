@@ -164,19 +164,19 @@ TEST_P(EverySet, RobustGradientIsThatOfTheWholeAndKinksFallBehindIt) {
   std::vector<Index> crossed, others;
   int seen = 0;
   for (int k = 0; k < 20; ++k) {
-    const Vector x = random.normal_vector(4);
-    (void)function->gradient(0, x, logit_gradient, spread_gradient);
-    (void)function->robust_gradient(0, kappa, x, gradient);
+    const Vector row = random.normal_vector(4);
+    (void)function->gradient(0, row, logit_gradient, spread_gradient);
+    (void)function->robust_gradient(0, kappa, row, gradient);
     EXPECT_LT((gradient - (logit_gradient - kappa * spread_gradient)).norm(),
               1e-12 * (1 + logit_gradient.norm()));
     crossed.clear();
     function->crossed_units(0, 0.5 * random.normal_vector(4), crossed);
     for (const Index unit : crossed) {
-      (void)function->robust_gradient(0, kappa, x, gradient);
+      (void)function->robust_gradient(0, kappa, row, gradient);
       RobustFunction::UnitKink kink = function->unit_kink(0, unit, normal);
       if (kink.weight <= 0) continue;
       // Near the hyperplane, to it, and as far beyond it again.
-      const Vector near = x - (1 - 1e-4) * kink.distance / normal.squaredNorm() * normal;
+      const Vector near = row - (1 - 1e-4) * kink.distance / normal.squaredNorm() * normal;
       const double here = function->robust_gradient(0, kappa, near, gradient).robust(kappa);
       kink = function->unit_kink(0, unit, normal);
       const Vector step = -2 * kink.distance / normal.squaredNorm() * normal;
@@ -194,8 +194,8 @@ TEST_P(EverySet, RobustGradientIsThatOfTheWholeAndKinksFallBehindIt) {
       if (close < 0.1 * lost) ++seen;
     }
   }
-  const bool has_kinks = at.activation == Activation::relu && !at.hidden.empty() &&
-                         (at.set == SetKind::last_layer || at.set == SetKind::ensemble);
+  const bool has_kinks = row.activation == Activation::relu && !row.hidden.empty() &&
+                         (row.set == SetKind::last_layer || row.set == SetKind::ensemble);
   EXPECT_EQ(seen > 0, has_kinks);
 }
 

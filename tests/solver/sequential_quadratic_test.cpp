@@ -119,7 +119,7 @@ class KinkedHills final : public SmoothConstraints {
   }
   void crossed_kinks(VectorArg step, std::vector<Index>& names) override {
     for (Index k = 0; k < 6; ++k) {
-      if (hills_.input(k, at_) > 0 != hills_.input(k, at_ + step) > 0) names.push_back(k);
+      if ((hills_.input(k, at_) > 0) != (hills_.input(k, at_ + step) > 0)) names.push_back(k);
     }
   }
   [[nodiscard]] bool find_kink(Index name, Kink& kink) override {
