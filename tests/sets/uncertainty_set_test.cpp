@@ -194,8 +194,8 @@ TEST_P(EverySet, RobustGradientIsThatOfTheWholeAndKinksFallBehindIt) {
       if (close < 0.1 * lost) ++seen;
     }
   }
-  const bool has_kinks = row.activation == Activation::relu && !row.hidden.empty() &&
-                         (row.set == SetKind::last_layer || row.set == SetKind::ensemble);
+  const bool has_kinks = at.activation == Activation::relu && !at.hidden.empty() &&
+                         (at.set == SetKind::last_layer || at.set == SetKind::ensemble);
   EXPECT_EQ(seen > 0, has_kinks);
 }
 
