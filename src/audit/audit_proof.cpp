@@ -134,8 +134,10 @@ LongVector ProofChecker::seen(const LongVector& theta, std::size_t member) const
 LongVector ProofChecker::size_of(const LongVector& theta, std::size_t member) const {
   if (!has_all_heads()) return theta.cwiseAbs();
   const Index p = model_->encoder.columns() + 1;
-  return theta.segment(set_->contest->winner * p, p).cwiseAbs() +
-         theta.segment(set_->contest->rivals[member] * p, p).cwiseAbs();
+  const LongVector sizes = theta.segment(set_->contest->winner * p, p).cwiseAbs() +
+                           theta.segment(set_->contest->rivals[member] * p, p).cwiseAbs();
+  // A column that both heads ignore is what a solve with all columns left of it.
+  return sizes.cwiseMax(1e-4L * sizes.head(p - 1).maxCoeff());
 }
 
 std::size_t ProofChecker::member_count() const {
