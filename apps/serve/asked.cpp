@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/number_text.hpp"
+#include "core/stop.hpp"
 #include "core/utf8.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
@@ -116,6 +117,7 @@ Json parse_body(std::string_view body) {
   try {
     return parse_json(body, "body");
   } catch (const Error& error) {
+    keep_stop(error);
     std::string message = error.what();
     if (message.starts_with("body: ")) message.erase(0, 6);
     throw Refusal(400, message, "body");

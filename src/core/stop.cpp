@@ -1,8 +1,8 @@
 #include "core/stop.hpp"
 
-#include "ellice/core/error.hpp"
+namespace ellice {
 
-namespace ellice::internal {
+namespace internal {
 
 thread_local constinit const std::atomic<bool>* current_stop = nullptr;
 thread_local constinit bool keeps_finished = false;
@@ -11,4 +11,10 @@ void throw_stopped() {
   fail(ErrorCode::cancelled, "stopped");
 }
 
-}  // namespace ellice::internal
+}  // namespace internal
+
+void keep_stop(const Error& error) {
+  if (error.code() == ErrorCode::cancelled) throw;
+}
+
+}  // namespace ellice

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "core/parallel.hpp"
+#include "ellice/core/error.hpp"
 
 namespace ellice {
 
@@ -53,6 +54,10 @@ class StopScope {
 inline void check_stop() {
   if (is_stop_requested()) internal::throw_stopped();
 }
+
+/// For handlers that say an error in other words or make something else of it: a stop stays a stop.
+/// To be called while the error is being handled.
+void keep_stop(const Error& error);
 
 /// While it lives, nothing stops this thread's work: for the little that is left to do to keep what
 /// was finished before the stop.

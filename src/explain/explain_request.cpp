@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/data/csv.hpp"
 #include "ellice/request/reasons.hpp"
@@ -186,6 +187,7 @@ std::string why_unsupported(const ExplainRequest& request) {
       owned.require_rows(fmt::format("`epsilon: {}`", rule.text), RowsOf::model);
     return {};
   } catch (const Error& error) {
+    keep_stop(error);
     return error.what();
   }
 }

@@ -1,3 +1,4 @@
+#include "core/stop.hpp"
 #include "methods/delta_rows.hpp"
 #include "methods/interval_robustness.hpp"
 #include "methods/method_entries.hpp"
@@ -18,7 +19,7 @@ std::string fault(const F& attempt) {
     attempt();
     return {};
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::cancelled) throw;
+    keep_stop(error);
     return error.what();
   }
 }

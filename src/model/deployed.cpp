@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
@@ -134,7 +135,7 @@ Model polished(const Model& model, const StoredRows& rows, const std::string& so
   try {
     return refit_model(model, rows);
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::cancelled) throw;
+    keep_stop(error);
     fail(ErrorCode::input,
          "{}: the minimum of the model's objective on these rows, which nearly as good models are "
          "counted from, was not found: {}",

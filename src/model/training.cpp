@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/stop.hpp"
 #include "core/stopwatch.hpp"
 #include "data/folds.hpp"
 #include "ellice/core/error.hpp"
@@ -384,7 +385,7 @@ TrainingResult train(const Dataset& data, const Selection& given,
         summary.cross_validated_accuracy =
             cross_validate(fitted, options, capped, selection, execution);
       } catch (const Error& error) {
-        if (error.code() == ErrorCode::cancelled) throw;
+        keep_stop(error);
         summary.cross_validation_failure = error.what();
       }
     }

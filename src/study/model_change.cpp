@@ -6,6 +6,7 @@
 
 #include "certificate/plain_objective.hpp"
 #include "core/infinity.hpp"
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/sets/set_choice.hpp"
@@ -231,6 +232,7 @@ PlanOutcome outcome_of(const Answer& answer, const std::optional<Promise>& promi
     outcome.new_margin = pair.margin_now(row, wanted);
     outcome.holds = std::find(wanted.begin(), wanted.end(), pair.now(row)) != wanted.end();
   } catch (const Error& error) {
+    keep_stop(error);
     outcome.reason = error.what();
   }
   return outcome;

@@ -69,6 +69,11 @@ class Limits(ServiceTestCase):
         self.expect_error(server.post("/api/explain", endless), 503, "", ["longer"])
         self.assertEqual(server.post("/api/certify", {"people": self.people(1)})[0], 200)
 
+    def test_time_that_is_up_while_the_body_is_read_is_no_fault_of_the_body(self):
+        server = self.serve("m.json", "--threads", "1", "--request-seconds", "0.01")
+        body = b'{"people": [' + b"[]," * 1000000 + b"[]]}"
+        self.expect_error(server.post("/api/explain", body), 503, "", ["longer"])
+
     def test_slow_senders_keep_nobody_waiting_and_are_closed(self):
         server = self.serve("m.json", "--threads", "1", "--client-seconds", "3")
         body = json.dumps({"people": self.people(1)}).encode()
