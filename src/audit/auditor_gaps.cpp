@@ -153,7 +153,7 @@ audit::Enumerated Auditor::enumerate(const Row& row, const audit::RowConstraints
                                       .cones = bounding,
                                       .epsilon = surely_inside(result),
                                       .most_points = effort.most_points};
-  if (true_models_) question.instead.emplace();
+  if (true_models_) question.instead = audit::EnumerationQuestion::Models{};
   if (!inside.empty()) {
     question.instead->near = [&](std::size_t cone, const Vector& point) {
       return std::optional(inside[cone].worst(audit::extended(point), result.epsilon));
