@@ -312,6 +312,8 @@ def _typed(name: str, values: Any, like: Any) -> Any:
     import pandas as pd
 
     if values.dtype.kind in "iuf":
+        if like.dtype.kind == "b" and bool(values.isin([0, 1]).all()):
+            return values.astype(like.dtype)  # a boolean that the model reads as a number
         # Single precision is there already where it will do.
         keeps = like.dtype.kind == "f" and (like.dtype.itemsize > 4 or values.dtype == "float32")
         return values.astype(like.dtype) if keeps else values

@@ -14,7 +14,7 @@ from ._drafting import feature_of_values
 from ._fold import Fold, Term, evaluate
 from ._model import Model, Schema, constrain, label_text, schema_text
 from ._progress import Progress, callback_of
-from ._tables import _is_pandas, frame_of
+from ._tables import _cell, _is_pandas, frame_of, plain
 
 WEIGHTS = "(weight)"
 _CHECKED = 1000
@@ -123,12 +123,71 @@ def fold_steps(steps: list[tuple[str, Any]], rows: Rows) -> tuple[list[Term], di
     read = {term.feature for term in terms}
     if not read:
         raise ValueError("the classifier reads no column")
+    for column in read & set(rows.columns) & set(fold.kinds):
+        own = [term for term in terms if term.feature == column]
+        _check_encoded(column, fold.kinds[column], own, rows.columns[column], fold.readers[column])
     features = [name for name in rows.order() if name in read]  # as in X, whatever the order of the steps
     kinds = {column: fold.kinds.get(column) or feature_of_values(column, rows.columns[column]) for column in features}
     for term in terms:
         if term.feature not in fold.kinds and kinds[term.feature]["kind"] in ("categorical", "ordinal"):
             raise ValueError(f'the classifier reads column "{term.feature}" as numbers, but it holds levels; encode it')
     return terms, kinds
+
+
+def _check_encoded(column: str, entry: dict[str, Any], terms: list[Term], values: Any, step: str) -> None:
+    """A column that an encoder reads is read by it alone, and its rows hold what it knows; bins keep the grid of the numbers."""
+    is_number = entry["kind"] == "binned" and "values" not in entry or entry["kind"] == "categorical"
+    if is_number and any(term.level is None for term in terms):
+        raise ValueError(
+            f'the classifier reads column "{column}" twice, {"in bins" if entry["kind"] == "binned" else "by its levels"} (step "{step}") '
+            "and as a number; let it go through one step only"
+        )
+    if entry["kind"] == "binned":
+        entry.update(grid_of(column, values))
+        return
+    known = set(entry["levels"])
+    first: dict[Any, int] = {}
+    for row, value in enumerate(values):
+        first.setdefault(value, row)
+    for value, row in first.items():
+        level = _cell(column, row, plain(value))
+        if level and level not in known:  # empty cells are named when the table is read
+            raise ValueError(
+                f'X: row {row}, column "{column}": the level "{level}" is none of those that step "{step}" knows, '
+                f"{', '.join(entry['levels'])}; name it among its categories, or leave such rows out"
+            )
+
+
+def grid_of(column: str, values: Any) -> dict[str, Any]:
+    """What a number that is read in bins can be: whole numbers stay whole, and booleans 0 or 1."""
+    kind = feature_of_values(column, values)["kind"]
+    return {"integer": {"step": 1.0}, "binary": {"step": 1.0, "min": 0.0, "max": 1.0}}.get(kind, {})
+
+
+def precision_of(rows: Rows, terms: list[Term], read: Any) -> str:
+    """The precision in which a program of numpy scores rows such as these, behind whose transformers it reads ``read``."""
+    is_single = _number_type(read) == "float32"
+    for term in terms:
+        own = "" if term.is_raw else _number_type(rows.columns.get(term.feature))  # what reads it as it is may widen it
+        if own == "float16":
+            raise ValueError(f'X: column "{term.feature}" is in half precision (float16), in which it is scaled; give it in float32 or float64')
+        is_single = is_single or own == "float32"
+    if _number_type(read) == "float16":
+        raise ValueError("the classifier reads half precision (float16); give X, and have its encoders write, float32 or float64")
+    for term in terms:
+        if is_single and term.steps > 1:  # the bound of what rounding does knows one step
+            raise ValueError(
+                f'X: column "{term.feature}" is in single precision (float32) and scaled {term.steps} times, where roundings of each step '
+                "enter the next; scale it once, or give float64"
+            )
+    return "float32" if is_single else "float64"
+
+
+def _number_type(table: Any) -> str:
+    """The floating-point type of a column or table as numpy takes it, or nothing."""
+    found = list(table.dtypes) if getattr(table, "ndim", 0) == 2 and hasattr(table, "dtypes") else [getattr(table, "dtype", None)]
+    names = {str(dtype).lower() for dtype in found}
+    return next((name for name in ("float64", "float32", "float16") if name in names), "")
 
 
 def _filled(values: Any, value: Any) -> Any:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from . import _core
+from ._parameters import require_known_parameters
 from ._tables import _cell, plain
 
 
@@ -20,6 +22,7 @@ class Term:
     level: str | None = None
     offset: float = 0.0
     scale: float = 1.0
+    steps: int = 0  # how many have shifted or scaled it
 
     @property
     def is_raw(self) -> bool:
@@ -28,7 +31,8 @@ class Term:
 
     def shifted(self, offset: float, scale: float) -> Term:
         """(this - offset) / scale."""
-        return replace(self, offset=self.offset + self.scale * float(offset), scale=self.scale * float(scale))
+        moved = self.offset + self.scale * float(offset)
+        return replace(self, offset=moved, scale=self.scale * float(scale), steps=self.steps + 1)
 
 
 class Fold:
@@ -37,6 +41,7 @@ class Fold:
     def __init__(self, booleans: frozenset[str] = frozenset()) -> None:
         self.booleans = booleans  # columns that scikit-learn may read as 0 and 1
         self.kinds: dict[str, dict[str, Any]] = {}  # of columns that encoders read as levels
+        self.readers: dict[str, str] = {}  # the steps of these encoders
         self.fills: dict[str, Any] = {}  # what imputers put in place of nothing
 
     def through(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
@@ -50,6 +55,7 @@ class Fold:
         handler = getattr(self, f"_{kind}", None)
         if type(step).__module__.partition(".")[0] == "sklearn" and handler is not None:
             require_fitted(step, name)
+            require_known_parameters(step, name)
             return list(handler(step, name, terms))
         if hasattr(step, "get_support") and type(step).__module__.partition(".")[0] == "sklearn":
             require_fitted(step, name)
@@ -72,6 +78,11 @@ class Fold:
             chosen = [terms[j] for j in indices.get(inner, [])]
             weight = (step.transformer_weights or {}).get(inner)
             made = self.through(transformer, f"{name}.{inner}" if name else inner, chosen)
+            if made and weight is not None and not (weight != 0 and math.isfinite(weight)):
+                raise ValueError(
+                    f'step "{name}": transformer_weights["{inner}"] = {weight:g}, with which the classifier reads nothing of column '
+                    f'"{made[0].feature}"; expected a number other than 0: leave "{inner}" out, or take "drop"'
+                )
             found += made if weight is None else [term.shifted(0.0, 1 / weight) for term in made]
         return found
 
@@ -90,13 +101,16 @@ class Fold:
         return _scaled(terms, None, step.scale_)
 
     def _MinMaxScaler(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
-        if step.clip:
-            raise ValueError(f'step "{name}" is a MinMaxScaler that clips: beyond its range it is not linear')
         return _scaled(terms, -step.min_ / step.scale_, 1 / step.scale_)
 
     def _SimpleImputer(self, step: Any, name: str, terms: list[Term]) -> list[Term]:
         if step.add_indicator:
             raise ValueError(f'step "{name}" is a SimpleImputer that adds indicators of missing cells, which no plan can change')
+        if not _is_nothing(step.missing_values):
+            raise ValueError(
+                f'step "{name}" is a SimpleImputer with missing_values = {step.missing_values!r}: what it puts in place of them is not '
+                "affine in the column; expected NaN or None, so replace such cells in X before the fit, there and in people's rows"
+            )
         kept = []
         for term, value in zip(terms, step.statistics_, strict=True):
             if _is_nothing(value):
@@ -133,8 +147,7 @@ class Fold:
                 found.append(term)
             else:
                 found += [Term(term.feature, level) for level in bin_names(term.feature, entry)]
-            if self.kinds.setdefault(term.feature, entry) != entry:
-                raise ValueError(f'column "{term.feature}" is encoded twice, and differently')
+            self._encode(term.feature, entry, name)
         return found
 
     def _levels(self, step: Any, name: str, term: Term, j: int, kind: str) -> list[str]:
@@ -150,9 +163,13 @@ class Fold:
         if "" in levels:
             raise ValueError(f'step "{name}": an empty text is a level of column "{term.feature}", as a missing cell is; give it a name before')
         entry = {"kind": kind, "levels": levels}
-        if self.kinds.setdefault(term.feature, entry) != entry:
-            raise ValueError(f'column "{term.feature}" is encoded twice, and differently')
+        self._encode(term.feature, entry, name)
         return levels
+
+    def _encode(self, feature: str, entry: dict[str, Any], name: str) -> None:
+        if self.kinds.setdefault(feature, entry) != entry:
+            raise ValueError(f'column "{feature}" is encoded twice, and differently, by "{self.readers[feature]}" and "{name}"')
+        self.readers[feature] = name
 
 
 def _require_all_levels(step: Any, name: str, terms: list[Term]) -> None:
@@ -227,4 +244,4 @@ def _scaled(terms: list[Term], offsets: Any, scales: Any) -> list[Term]:
 
 
 def _is_nothing(value: Any) -> bool:
-    return value is None or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))

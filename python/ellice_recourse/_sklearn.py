@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ._deployed import Rows, checked_rows, finish_schema, fold_steps, of_layers, require_same_scores, rows_at
+from ._deployed import Rows, checked_rows, finish_schema, fold_steps, of_layers, precision_of, require_same_scores, rows_at
 from ._fold import require_fitted
 from ._importers import tool_text
 from ._model import Model, Schema, label_text
+from ._parameters import require_known_parameters
 from ._progress import Progress
 
 
@@ -53,11 +54,34 @@ def from_sklearn(
     head = rows_at(X, places)
     scored = hasattr(estimator, "decision_function")
     own = estimator.decision_function(head) if scored else np.asarray(estimator.predict_proba(head))[:, 1]
-    require_same_scores(own, document["layers"], terms, rows, kinds, places, probabilities=not scored)
+    document["precision"] = precision_of(rows, terms, _read_by_classifier(steps, head))
+    tolerance = 1e-6 if document["precision"] == "float64" else 1e-4
+    require_same_scores(own, document["layers"], terms, rows, kinds, places, probabilities=not scored, tolerance=tolerance)
     classes = [label_text(label) for label in step.classes_]
+    _require_same_decisions(estimator, head, own, 0.0 if scored else 0.5, classes, places)
     document["event"] = classes[1]
     wanted = finish_schema(kinds, rows, classes, favourable=favourable, target=target, schema=schema, constraints=constraints)
     return of_layers(document, terms, rows, wanted, store_rows, progress)
+
+
+def _read_by_classifier(steps: list[tuple[str, Any]], table: Any) -> Any:
+    """What transformers make of rows."""
+    for _, transformer in steps:
+        if transformer not in (None, "passthrough"):
+            table = transformer.transform(table)
+    return table
+
+
+def _require_same_decisions(estimator: Any, head: Any, own: Any, threshold: float, classes: list[str], places: Any) -> None:
+    """ValueError where predict is anything but the side on which the score lies."""
+    own = np.asarray(own, dtype=float)
+    for place, score, label in zip(places, own, np.asarray(estimator.predict(head)).tolist(), strict=True):
+        meant = classes[int(score > threshold)]
+        if label_text(label) != meant and score != threshold:
+            raise ValueError(
+                f"predict of the {type(estimator).__name__} says {label_text(label)} of row {place} of X, whose score {score:.6g} speaks for "
+                f"{meant}: it decides otherwise than by the score {threshold:g}; expected one that decides by its score alone"
+            )
 
 
 def _parts(estimator: Any) -> tuple[tuple[str, Any], list[tuple[str, Any]]]:
@@ -109,6 +133,7 @@ def _objective(step: Any, name: str, total: float) -> dict[str, Any]:
         raise ValueError(f'step "{name}" is a {kind}; supported are {", ".join(_CLASSIFIERS)}')
     if len(step.classes_) != 2:
         raise ValueError(f'step "{name}" has {len(step.classes_)} classes; supported are two')
+    require_known_parameters(step, name)
     return {"tool": tool_text("scikit-learn", kind), **handler(step, name, total)}
 
 

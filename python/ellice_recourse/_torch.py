@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._deployed import Rows, checked_rows, finish_schema, fold_steps, of_layers, require_same_scores, rows_at
+from ._deployed import Rows, checked_rows, finish_schema, fold_steps, of_layers, precision_of, require_same_scores, rows_at
 from ._importers import tool_text
 from ._model import Model, Schema, label_text
 from ._progress import Progress
@@ -40,6 +40,7 @@ def from_torch(
     may follow. Training minimised the mean of the logistic loss and ``weight_decay``/2 of the squared weights (of
     networks the biases too, as torch's optimisers do).
     """
+    own_type = _precision(module)
     layers, end = _layers(module)
     rows = Rows(X, y, getattr(transformer, "feature_names_in_", None), one_hot)
     classes = [label_text(label) for label in np.unique(np.asarray(y)).tolist()]
@@ -52,7 +53,8 @@ def from_torch(
         raise ValueError(f"the first Linear reads {width} columns, but {'the transformer gives' if steps else 'X has'} {len(terms)}")
     places = checked_rows(rows.columns, kinds)
     head = rows_at(X, places)
-    own = _own_scores(module, head if transformer is None else transformer.transform(head), end)
+    table = head if transformer is None else transformer.transform(head)
+    own = _own_scores(module, table, end)
     require_same_scores(own, layers, terms, rows, kinds, places, probabilities=end is not None, tolerance=1e-4)
     document = {
         "tool": tool_text("torch", "Sequential"),
@@ -60,7 +62,7 @@ def from_torch(
         "loss": "logistic",
         "l2": float(weight_decay),
         "penalize_bias": len(layers) > 1 and weight_decay > 0,
-        "precision": "float64" if str(_first_weight(module).dtype).endswith("float64") else "float32",
+        "precision": "float32" if own_type == "float32" or steps and precision_of(rows, terms, table) == "float32" else "float64",
         "event": classes[1],
     }
     wanted = finish_schema(kinds, rows, classes, favourable=favourable, target=target, schema=schema, constraints=constraints)
@@ -117,6 +119,24 @@ def _refuse(place: str, kind: str) -> Any:
         f'module "{place}" is a {kind}, which is not supported here; supported is an nn.Sequential of Linear, each followed by '
         f"{', '.join(_ACTIVATIONS)} or nothing, with Dropout and Identity anywhere, and a Sigmoid or Softmax in the end"
     )
+
+
+def _precision(module: Any) -> str:
+    """float32 or float64; ValueError for a module that holds anything else."""
+    found = []
+    for place, one in _flat(module):
+        for name in ("weight", "bias"):
+            numbers = getattr(one, name, None)
+            if type(one).__name__ != "Linear" or numbers is None:
+                continue
+            dtype = "quantised" if callable(numbers) else str(numbers.dtype).rpartition(".")[2]
+            if dtype not in ("float32", "float64"):
+                raise ValueError(
+                    f'module "{place}": the {name} of the Linear is {dtype}, in which scores are too coarse to certify a plan; expected float32 or '
+                    "float64: call float() on the module, and let that one decide"
+                )
+            found.append(dtype)
+    return "float32" if "float32" in found else "float64"
 
 
 def _first_weight(module: Any) -> Any:

@@ -196,6 +196,25 @@ def test_a_module_that_trains_or_lies_is_seen(loans):
         el.from_torch(Sequential(Sly(np.ones((1, 2)) / 1000, [0])), x[["income", "debt"]], y)
 
 
+@pytest.mark.parametrize("name", ["weight", "bias"])
+def test_half_precision_is_named(name, loans):
+    x, y = loans
+    linear = Linear(np.ones((1, 2)) / 1000, [0])
+    setattr(linear, name, getattr(linear, name).astype(np.float16))
+    with pytest.raises(ValueError, match=f'module "0": the {name} of the Linear is float16.*expected float32 or float64'):
+        el.from_torch(Sequential(linear), x[["income", "debt"]], y)
+
+
+def test_a_scaler_in_single_precision_counts(loans):
+    x, y = loans
+    numbers = x[["income", "debt"]].astype("float32")
+    module = Linear(np.ones((1, 2)), [0])
+    module.weight, module.bias = tensor(module.weight, np.float64), tensor(module.bias, np.float64)
+    for table, expected in ((numbers, "float32"), (numbers.astype(float), "float64")):
+        model = el.from_torch(module, table, y, transformer=StandardScaler().fit(table), weight_decay=0.01)
+        assert json.loads(model.to_json())["deployed"].get("precision", "float64") == expected
+
+
 # --- ONNX ---
 
 
