@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,7 +49,7 @@ def from_sklearn(
     for row, label in enumerate(rows.labels):
         if label not in known:
             raise ValueError(f'y: row {row} has the label "{label}", but the classes are {", ".join(known)}; give y as at the fit')
-    document = _objective(step, name, float(len(rows) if rows.weights is None else np.sum(rows.weights)))
+    document = _objective(step, name, float(len(rows) if rows.weights is None else np.sum(rows.weights)), len(rows))
     terms, kinds = fold_steps(steps, rows)
     places = checked_rows(rows.columns, kinds)
     head = rows_at(X, places)
@@ -88,6 +89,7 @@ def _parts(estimator: Any) -> tuple[tuple[str, Any], list[tuple[str, Any]]]:
     """The classifier with its name, and the steps before it."""
     if type(estimator).__name__ != "Pipeline":
         return (type(estimator).__name__, estimator), []
+    require_known_parameters(estimator, "Pipeline")
     steps = list(estimator.steps)
     (name, last), before = steps[-1], steps[:-1]
     inner, more = _parts(last)
@@ -118,7 +120,7 @@ def _row_weights(step: Any, labels: list[str], sample_weight: Any) -> Any:
     return weights * np.array([factors.get(label, 1.0) for label in labels])
 
 
-def _objective(step: Any, name: str, total: float) -> dict[str, Any]:
+def _objective(step: Any, name: str, total: float, count: int) -> dict[str, Any]:
     """Layers, loss and penalty of a classifier, in the coordinates of what it reads."""
     kind = type(step).__name__
     handler = _CLASSIFIERS.get(kind)
@@ -134,7 +136,7 @@ def _objective(step: Any, name: str, total: float) -> dict[str, Any]:
     if len(step.classes_) != 2:
         raise ValueError(f'step "{name}" has {len(step.classes_)} classes; supported are two')
     require_known_parameters(step, name)
-    return {"tool": tool_text("scikit-learn", kind), **handler(step, name, total)}
+    return {"tool": tool_text("scikit-learn", kind), **handler(step, name, total, count)}
 
 
 def _linear(step: Any, name: str) -> list[dict[str, Any]]:
@@ -154,7 +156,7 @@ def _l1_share(step: Any) -> float:
     return float(ratio or 0)
 
 
-def _logistic(step: Any, name: str, total: float) -> dict[str, Any]:
+def _logistic(step: Any, name: str, total: float, count: int) -> dict[str, Any]:
     if step.solver == "liblinear":
         raise ValueError(f'step "{name}" was fitted by liblinear, which penalises the intercept; take another solver')
     strength = float(np.ravel(step.C_)[0]) if hasattr(step, "C_") else float(step.C)  # that which cross-validation chose
@@ -166,21 +168,22 @@ def _logistic(step: Any, name: str, total: float) -> dict[str, Any]:
     return {"layers": _linear(step, name), "loss": "logistic", "l2": (1 - share) * weight, "l1": share * weight}
 
 
-def _ridge(step: Any, name: str, total: float) -> dict[str, Any]:
+def _ridge(step: Any, name: str, total: float, count: int) -> dict[str, Any]:
     if step.positive:
         raise ValueError(f'step "{name}" keeps its coefficients positive, which other models of the set do not')
     return {"layers": _linear(step, name), "loss": "squared", "l2": float(step.alpha) / total}
 
 
-def _sgd(step: Any, name: str, total: float) -> dict[str, Any]:
+def _sgd(step: Any, name: str, total: float, count: int) -> dict[str, Any]:
+    # Weights multiply the step of a row, and every row shrinks coefficients alike: alpha stands beside the sum over rows / their number.
     if step.loss != "log_loss":
         raise ValueError(f'step "{name}" has the loss {step.loss!r}; supported is "log_loss"')
     share = {None: 0.0, "l2": 0.0, "l1": 1.0}.get(step.penalty, step.l1_ratio)
-    weight = float(step.alpha) if step.penalty is not None else 0.0
+    weight = float(step.alpha) * count / total if step.penalty is not None else 0.0
     return {"layers": _linear(step, name), "loss": "logistic", "l2": (1 - share) * weight, "l1": share * weight}
 
 
-def _mlp(step: Any, name: str, total: float) -> dict[str, Any]:
+def _mlp(step: Any, name: str, total: float, count: int) -> dict[str, Any]:
     activation = {"relu": "relu", "tanh": "tanh", "logistic": "sigmoid"}.get(step.activation)
     if activation is None:
         raise ValueError(f'step "{name}" has the activation {step.activation!r}; supported are relu, tanh and logistic')
@@ -189,7 +192,17 @@ def _mlp(step: Any, name: str, total: float) -> dict[str, Any]:
         layers.append({"weights": weights.T.tolist(), "bias": bias.tolist()})
         if k + 1 < len(step.coefs_):
             layers[-1]["activation"] = activation
-    return {"layers": layers, "loss": "logistic", "l2": float(step.alpha) / total}
+    return {"layers": layers, "loss": "logistic", "l2": float(step.alpha) * _share_of_penalty(step, count) * count / total}
+
+
+def _share_of_penalty(step: Any, count: int) -> float:
+    """How often alpha stands beside the mean loss: each step of training divides it by the rows of its batch."""
+    if step.solver == "lbfgs":
+        return 1 / count
+    trained = count - math.ceil(step.validation_fraction * count) if step.early_stopping else count
+    batch = min(200, trained) if step.batch_size == "auto" else min(max(int(step.batch_size), 1), trained)
+    whole, rest = divmod(trained, batch)
+    return (whole / batch + (1 / rest if rest else 0)) / (whole + (1 if rest else 0))
 
 
 _WEIGHS_CLASSES = ("LogisticRegression", "LogisticRegressionCV")

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
@@ -137,6 +138,34 @@ def test_a_level_that_no_encoder_knows_is_named(encoder):
     pipeline = behind(("n", StandardScaler(), ["income"]), ("e", encoder, ["purpose"])).fit(X, Y)
     with pytest.raises(ValueError, match=r'row \d+, column "purpose": the level "other" is none of those that step "columntransformer.e" knows, car, home'):
         el.from_sklearn(pipeline, X, Y)
+
+
+# --- the objective that a fit had: without early stopping hardly anything is left to gain ---
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_size": 70}, {"solver": "sgd", "learning_rate": "adaptive", "learning_rate_init": 0.05},
+                                     {"solver": "lbfgs"}])
+@pytest.mark.filterwarnings("ignore")
+def test_the_penalty_of_a_network_is_that_of_its_batches(options):
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(450, 3)), columns=list("abc"))
+    labels = (table.a + table.b * table.c + np.random.default_rng(1).logistic(size=450) * 0.3 > 0).astype(int)
+    network = MLPClassifier((4,), activation="tanh", alpha=4.0, max_iter=1500, tol=1e-9, n_iter_no_change=150, random_state=0, **options).fit(table, labels)
+    hidden = np.tanh(table.to_numpy() @ network.coefs_[0] + network.intercepts_[0])
+    gradient = hidden.T @ (network.predict_proba(table)[:, 1] - labels) / len(table)
+    head = network.coefs_[1][:, 0]
+    penalty = json.loads(el.from_sklearn(network, table, labels).to_json())["training"]["l2"]
+    assert penalty == pytest.approx(-(gradient @ head) / (head @ head), rel=0.03)
+
+
+@pytest.mark.parametrize("weight", [0.05, 1.0, 5.0])
+def test_the_penalty_of_stochastic_descent_counts_rows(weight):
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(800, 3)), columns=list("abc"))
+    labels = (table.sum(axis=1) + np.random.default_rng(1).logistic(size=800) > 0).astype(int)
+    weights = np.full(800, weight)
+    fit = SGDClassifier(loss="log_loss", alpha=0.05, max_iter=3000, tol=1e-9, random_state=0, average=True).fit(table, labels, sample_weight=weights)
+    model = el.from_sklearn(fit, table, labels, sample_weight=weights)
+    assert json.loads(model.to_json())["training"]["l2"] == pytest.approx(0.05 / weight)
+    assert model.excess < 1e-3 * model.objective
 
 
 # --- precision ---
