@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
-from ._deployed import Rows, finish_schema
+from . import _core, _optbinning
+from ._deployed import Rows, checked_rows, finish_schema, grid_of, rows_at
 from ._drafting import feature_of_values
 from ._importers import tool_text
 from ._model import Model, Schema, label_text
+from ._points import MISSING, checked_lines, points_of, require_close
 from ._progress import Progress, callback_of
-from ._tables import _cell
+from ._tables import _cell, plain
 
 _COLUMNS = ("feature", "from", "to", "level", "points", "reason")
 # More bins in all than this make tables of curvature that no machine likes.
@@ -55,7 +56,8 @@ def from_scorecard(
     if hasattr(card, "binning_process_"):
         if (pdo, score, odds) != (None, None, None):
             raise TypeError("a scorecard of optbinning says itself what points mean: leave out pdo, score and odds")
-        lines, (pdo, score, odds), is_event = _of_optbinning(card)
+        lines, (pdo, score, odds), is_event = _optbinning.lines_of(card)
+        _optbinning.require_same_scores(card, X, Rows(X, y), lines, (pdo, score, odds), is_event)
         tool = tool_text("optbinning", "Scorecard")
         closed = "left"
         labels = [label_text(label) for label in np.unique(np.asarray(y)).tolist()]
@@ -113,7 +115,17 @@ def from_ebm(
         lines += _term_lines(str(ebm.feature_names_in_[j]), ebm.bins_[j][0], np.asarray(scores, dtype=float))
     if len(lines) > _MOST_BINS:
         raise ValueError(f"it has {len(lines) - 1} bins in all, more than {_MOST_BINS}; fit with max_bins=32")
+    if str(getattr(ebm, "link_", "logit")) != "logit":
+        raise ValueError(f'the {type(ebm).__name__} has the link "{ebm.link_}"; supported is "logit"')
+    import pandas as pd
+
     rows = Rows(X, y, ebm.feature_names_in_)
+    for line in lines[1:]:
+        if "level" in line and getattr(getattr(rows.columns[line["feature"]], "dtype", None), "kind", "") == "b":
+            line["level"] = {"0": "False", "1": "True"}.get(line["level"], line["level"])  # nominal booleans
+    places = checked_rows(rows.columns, checked_lines(lines))
+    table = pd.DataFrame({name: np.asarray(rows_at(values, places)) for name, values in rows.columns.items()})
+    require_close(ebm.decision_function(rows_at(X, places)), points_of(table, lines), table, f"the {type(ebm).__name__}'s score")
     wanted = classes[1] if favourable is None else label_text(favourable)
     if wanted not in classes:
         raise ValueError(f"favourable = {favourable!r} is none of the classes, {', '.join(classes)}")
@@ -145,43 +157,15 @@ def _of_table(card: Any) -> list[dict[str, Any]]:
         unknown = sorted(set(line) - set(_COLUMNS))
         if unknown:
             raise ValueError(f'card: row {place} has a column "{unknown[0]}"; expected {", ".join(_COLUMNS)}')
-        lines.append({name: None if _is_nothing(value) else value for name, value in line.items()})
+        cells = {name: None if _is_nothing(value) else value for name, value in line.items()}
+        if cells.get("level") is not None:
+            cells["level"] = _cell("level", place, plain(cells["level"]))  # as the rows spell it: 1, not 1.0
+        lines.append(cells)
     return lines
 
 
 def _is_nothing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and not math.isfinite(value))
-
-
-def _of_optbinning(card: Any) -> tuple[list[dict[str, Any]], tuple[float, float, float], bool]:
-    """Lines, (pdo, score, odds), and whether points speak for the event, which is the second label."""
-    method = card.scaling_method
-    if method not in (None, "pdo_odds"):
-        raise ValueError(f'the scaling "{method}" of the scorecard does not say what its points mean; supported is "pdo_odds"')
-    table = card.table(style="detailed")
-    if method is None:
-        scale = (math.log(2), 0.0, 1.0)
-        base = float(np.ravel(card.estimator_.intercept_)[0]) + float(card.intercept_)
-    else:
-        given = card.scaling_method_params
-        scale = (float(given["pdo"]), float(given["scorecard_points"]), float(given["odds"]))
-        base = float(card.intercept_)
-    lines: list[dict[str, Any]] = [{"feature": "base", "points": base}]
-    for name in dict.fromkeys(table["Variable"]):
-        binned = card.binning_process_.get_binned_variable(name)
-        of_feature = table[table["Variable"] == name]
-        points = [float(value) for value in of_feature["Points"]]
-        feature = str(name)
-        if binned.dtype == "categorical":
-            for levels, given_points in zip(of_feature["Bin"], points, strict=True):
-                if isinstance(levels, str):
-                    continue  # special and missing
-                lines += [{"feature": feature, "level": _cell(feature, 0, level), "points": given_points} for level in levels]
-        else:
-            ends = [None, *(float(split) for split in binned.splits), None]
-            lines += [{"feature": feature, "from": a, "to": b, "points": p} for a, b, p in zip(ends, ends[1:], points, strict=False)]
-    # Points of "pdo_odds" grow as the event becomes less likely, unless the scorecard is reversed.
-    return lines, scale, method is None or bool(getattr(card, "reverse_scorecard", False))
 
 
 def _of_lines(lines: list[dict[str, Any]], rows: Rows, *how: Any, **given: Any) -> Model:
@@ -196,25 +180,49 @@ def _of_lines(lines: list[dict[str, Any]], rows: Rows, *how: Any, **given: Any) 
             writer = csv.DictWriter(file, _COLUMNS, restval="")
             writer.writeheader()
             for line in lines:
-                writer.writerow({k: "" if v is None else repr(float(v)) if k in ("from", "to", "points") else v for k, v in line.items()})
+                cells = {name: line.get(name) for name in _COLUMNS}
+                writer.writerow({k: "" if v is None else repr(float(v)) if k in ("from", "to", "points") else v for k, v in cells.items()})
         try:
-            return _of_file(str(path), rows, *how, levels=_levels_of(lines), **given)
+            return _of_file(str(path), rows, *how, levels=_levels_of(lines, rows), **given)
         except ValueError as error:
             raise ValueError(str(error).replace(str(path), "scorecard")) from None
 
 
-def _levels_of(lines: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The kinds of the features, as the lines tell them."""
+def _levels_of(lines: list[dict[str, Any]], rows: Rows) -> dict[str, dict[str, Any]]:
+    """The kinds of the features, as the lines and the columns tell them; lines for empty cells tell nothing."""
+    numbers = {str(line["feature"]) for line in lines if line.get("from") is not None or line.get("to") is not None}
     kinds: dict[str, dict[str, Any]] = {}
     for line in lines:
         name = str(line["feature"])
         if name == "base":
             continue
-        if line.get("level") is not None and line.get("from") is None and line.get("to") is None:
-            kinds.setdefault(name, {"kind": "categorical", "levels": []})["levels"].append(str(line["level"]))
-        else:
-            kinds[name] = {"kind": "numeric"}
+        level = line.get("level")
+        if name in numbers or level is None:
+            grid = grid_of(name, rows.columns[name])
+            kinds[name] = {"kind": "integer" if grid else "numeric", **grid}
+        elif str(level).lower() not in MISSING or level in _texts(name, rows.columns[name]):
+            kind = kinds.setdefault(name, {"kind": "categorical", "levels": []})
+            kind["levels"].append(str(level))
+            if not line.get("is_code"):
+                kind.setdefault("allowed", []).append(str(level))
+    for name, kind in kinds.items():
+        if len(kind.get("allowed", [])) == len(kind.get("levels", [])):
+            kind.pop("allowed", None)  # codes alone are no value that a plan may have
+        if kind.get("levels") == ["False", "True"]:
+            kind["kind"] = "binary"
     return kinds
+
+
+def _in_order(label: str) -> tuple[bool, float, str]:
+    """Labels that are numbers by number, before all others."""
+    try:
+        return (False, float(label), label)
+    except ValueError:
+        return (True, 0.0, label)
+
+
+def _texts(name: str, values: Any) -> set[str]:
+    return {_cell(name, row, plain(value)) for row, value in enumerate(values)}
 
 
 def _of_file(
@@ -222,12 +230,12 @@ def _of_file(
     *, favourable: Any, target: str, schema: Schema | None, constraints: dict[str, Any], levels: dict[str, dict[str, Any]] | None = None,
     cut_off: float | None = None,
 ) -> Model:  # fmt: skip
-    classes = [label_text(label) for label in np.unique(rows.labels).tolist()]
+    classes = sorted(set(rows.labels), key=_in_order)
     if len(classes) != 2:
         raise ValueError(f"y has {len(classes)} different labels; supported are two")
     kinds = {name: feature_of_values(name, values) for name, values in rows.columns.items() if levels is None or name in levels}
     for name, entry in (levels or {}).items():
-        if entry["kind"] == "categorical" or kinds[name]["kind"] not in ("numeric", "integer"):
+        if "levels" in entry or kinds[name]["kind"] not in ("numeric", "integer"):
             kinds[name] = entry
     wanted = finish_schema(kinds, rows, classes, favourable=favourable, target=target, schema=schema, constraints=constraints)
     callback, close = callback_of(progress)
