@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from . import _core
 from ._model import Model, Schema, constrain, label_text, schema_text
 from ._progress import Progress, callback_of
-from ._tables import frame_of
+from ._tables import _cell, frame_of, plain
 
 
 def from_statsmodels(
@@ -49,6 +50,10 @@ def from_statsmodels(
                 raise ValueError(f'the term "{term}" is no column of data; transformed columns and products do not fit')
         columns = [column for column in data.columns if any(_speaks_of(term, column) for term in names)]
         schema = schema_of_frame(data[columns], target, label_text(favourable))
+        for column in columns:  # numbers of which the formula makes levels, C(grade)
+            entry = schema["features"][str(column)]
+            if entry["kind"] in ("numeric", "integer") and any(_speaks_of(term, column) and term.endswith("]") for term in names):
+                schema["features"][str(column)] = {"kind": "categorical", "levels": _levels_of_numbers(str(column), data[column])}
     wanted = json.loads(schema_text(schema))
     constrain(wanted, constraints)
     document: dict[str, Any] = {
@@ -91,12 +96,21 @@ def _require_plain_likelihood(results: Any, model: Any) -> None:
 
 
 def _term(name: str) -> str:
-    return "(Intercept)" if name in ("const", "Intercept") else name
+    quoted = _QUOTED.fullmatch(name)
+    return "(Intercept)" if name in ("const", "Intercept") else quoted[2] if quoted else name
 
 
-def _speaks_of(term: str, column: str) -> bool:
-    bare = term[2:] if term.startswith("C(") else term
-    return bare == column or bare.startswith((column + "[", column + ")", column + ","))
+# How a formula writes a column whose name is no plain word.
+_QUOTED = re.compile(r"""Q\((["'])(.*?)\1\)""")
+
+
+def _speaks_of(term: str, column: Any) -> bool:
+    bare = _QUOTED.sub(lambda found: found[2], term[2:] if term.startswith("C(") else term, count=1)
+    return bare == str(column) or bare.startswith((f"{column}[", f"{column})", f"{column},"))
+
+
+def _levels_of_numbers(name: str, values: Any) -> list[str]:
+    return [_cell(name, row, plain(value)) for row, value in enumerate(sorted(values.dropna().unique().tolist()))]
 
 
 def tool_text(package: str, kind: str) -> str:

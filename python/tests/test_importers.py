@@ -36,6 +36,23 @@ def test_statsmodels_needs_no_rows(kind, loans):
     assert (reached["debt"] >= 0).all() and answers.verify()
 
 
+@pytest.mark.parametrize("type_of_grade", ["int64", "float64"])
+def test_numbers_that_a_formula_takes_as_levels_are_levels(type_of_grade, loans):
+    rng = np.random.default_rng(1)
+    table = loans.assign(grade=pd.Series(rng.choice([1, 2, 10], len(loans))).astype(type_of_grade), owner=rng.integers(0, 2, len(loans)))
+    table = table.rename(columns={"debt": "debt now"})
+    table["approved"] = (table.income / 1500 - table["debt now"] / 1200 + (table.grade == 2) + table.owner + rng.logistic(size=len(loans)) > 0.9).astype(int)
+    fit = smf.logit("approved ~ income + Q('debt now') + C(grade) + C(owner)", table).fit(disp=False)
+    model = el.from_statsmodels(fit, data=table)
+    assert model.schema["features"]["grade"]["levels"] == ["1", "2", "10"]
+    assert np.allclose(model.predict_proba(table[model.features])[:, 1], fit.predict(table), atol=1e-9)
+    declined = table[fit.predict(table) < 0.5][model.features].head(40)
+    answers = el.Explainer(model).explain(declined)
+    reached = answers.counterfactuals(like=declined)
+    assert len(reached) > 30 and (fit.predict(reached) >= 0.5).all() and answers.verify()
+    assert reached.dtypes["grade"] == declined.dtypes["grade"]
+
+
 def test_statsmodels_says_why_not(loans):
     robust = smf.logit("approved ~ income", loans).fit(disp=False, cov_type="HC1")
     with pytest.raises(ValueError, match='"HC1"'):
