@@ -25,6 +25,7 @@ class Rows:
 
     def __init__(self, X: Any, y: Any, names: Any = None, one_hot: Mapping[str, Sequence[str]] | None = None) -> None:
         self.columns = in_fitted_order(columns_of(X, names), names)
+        self.types = {name: number_type(values) for name, values in self.columns.items()}
         self.groups = {group: [str(column) for column in columns] for group, columns in (one_hot or {}).items()}
         for group, columns in self.groups.items():
             for column in columns:
@@ -166,13 +167,14 @@ def grid_of(column: str, values: Any) -> dict[str, Any]:
 
 def precision_of(rows: Rows, terms: list[Term], read: Any) -> str:
     """The precision in which a program of numpy scores rows such as these, behind whose transformers it reads ``read``."""
-    is_single = _number_type(read) == "float32"
+    is_single = number_type(read) == "float32"
     for term in terms:
-        own = "" if term.is_raw else _number_type(rows.columns.get(term.feature))  # what reads it as it is may widen it
+        column = term.level if term.feature in rows.groups else term.feature
+        own = "" if term.is_as_read else rows.types[str(column)]  # what reads it as it is may widen it
         if own == "float16":
             raise ValueError(f'X: column "{term.feature}" is in half precision (float16), in which it is scaled; give it in float32 or float64')
         is_single = is_single or own == "float32"
-    if _number_type(read) == "float16":
+    if number_type(read) == "float16":
         raise ValueError("the classifier reads half precision (float16); give X, and have its encoders write, float32 or float64")
     for term in terms:
         if is_single and term.steps > 1:  # the bound of what rounding does knows one step
@@ -183,7 +185,7 @@ def precision_of(rows: Rows, terms: list[Term], read: Any) -> str:
     return "float32" if is_single else "float64"
 
 
-def _number_type(table: Any) -> str:
+def number_type(table: Any) -> str:
     """The floating-point type of a column or table as numpy takes it, or nothing."""
     found = list(table.dtypes) if getattr(table, "ndim", 0) == 2 and hasattr(table, "dtypes") else [getattr(table, "dtype", None)]
     names = {str(dtype).lower() for dtype in found}

@@ -25,6 +25,11 @@ class Term:
     steps: int = 0  # how many have shifted or scaled it
 
     @property
+    def is_as_read(self) -> bool:
+        """Whether no step has done arithmetic on it."""
+        return self.steps == 0
+
+    @property
     def is_raw(self) -> bool:
         """Whether it is the column itself."""
         return self.level is None and self.offset == 0 and self.scale == 1

@@ -192,6 +192,14 @@ def test_single_precision_is_said(name):
         assert json.loads(el.from_sklearn(fit, table.astype(float), Y).to_json())["deployed"].get("precision", "float64") == "float64"
 
 
+def test_single_precision_of_one_hot_columns_is_said():
+    table = pd.get_dummies(X[["income", "purpose"]], dtype="float32")
+    columns = [name for name in table if name != "income"]
+    fit = behind(("n", StandardScaler(), ["income"]), ("c", MinMaxScaler(), columns)).fit(table, Y)
+    model = el.from_sklearn(fit, table, Y, one_hot={"purpose": columns})
+    assert json.loads(model.to_json())["deployed"]["precision"] == "float32"
+
+
 def test_half_precision_and_chains_in_single_precision_are_named():
     half, single = X[NUMBERS].astype("float16"), X[NUMBERS].astype("float32")
     with pytest.raises(ValueError, match='"income" is in half precision'):
