@@ -73,11 +73,11 @@ def _codes(special: Any) -> list[tuple[str, list[Any]]]:
 def _code_line(feature: str, text: str, code: Any, is_one_of_several: bool, is_number: bool) -> Line:
     code = plain(code)
     if not is_number:
-        return {"feature": feature, "level": _cell(feature, 0, code), "is_code": True}
+        return {"feature": feature, "level": _cell(feature, 0, code), "code": code}
     if isinstance(code, str) or not math.isfinite(float(code)):
         raise ValueError(f'the scorecard has the special code {code!r} of "{feature}", a number; expected a finite number')
     meaning = f"{text} {_cell(feature, 0, code)}" if is_one_of_several else text
-    return {"feature": feature, "from": float(code), "to": float(code), "level": meaning}
+    return {"feature": feature, "from": float(code), "to": float(code), "level": meaning, "code": float(code)}
 
 
 def require_same_scores(card: Any, X: Any, rows: Rows, lines: list[Line], scale: tuple[float, float, float], is_event: bool) -> None:
@@ -102,6 +102,8 @@ def _with_codes(table: Any, lines: list[Line]) -> Any:
 
     more = []
     for line in lines[1:]:
-        if line.get("from") is not None and line.get("from") == line.get("to"):
-            more.append(table.iloc[[0]].astype({line["feature"]: float}).assign(**{line["feature"]: line["from"]}))
+        if "code" in line:
+            row, feature = table.iloc[[0]].copy(), line["feature"]
+            row[feature] = pd.Series([line["code"]], index=row.index, dtype=float if "from" in line else object)
+            more.append(row)
     return pd.concat([table, *more], ignore_index=True)

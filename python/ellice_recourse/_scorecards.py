@@ -203,7 +203,7 @@ def _levels_of(lines: list[dict[str, Any]], rows: Rows) -> dict[str, dict[str, A
         elif str(level).lower() not in MISSING or level in _texts(name, rows.columns[name]):
             kind = kinds.setdefault(name, {"kind": "categorical", "levels": []})
             kind["levels"].append(str(level))
-            if not line.get("is_code"):
+            if "code" not in line:
                 kind.setdefault("allowed", []).append(str(level))
     for name, kind in kinds.items():
         if len(kind.get("allowed", [])) == len(kind.get("levels", [])):

@@ -132,6 +132,10 @@ def test_codes_of_a_category_are_levels_that_no_plan_has():
     card.features["job"][0].special_codes = ["?"]
     model = el.from_scorecard(card, table, Y)
     assert model.schema["features"]["job"]["allowed"] == ["a", "b", "c"]
+    card.features["job"][0].places = lambda values: np.where(np.asarray(values) == "?", 0, Binned.places(card.features["job"][0], values))
+    with pytest.raises(ValueError, match=r"row \(.*job = \?\)"):
+        el.from_scorecard(card, table[table.job != "?"], Y[table.job != "?"])
+    del card.features["job"][0].places
     assert np.array_equal(model.predict(table[model.features]) == np.array("1"), card.predict(table) == 1)
 
 
