@@ -33,8 +33,8 @@ class Check {
                   "the log-likelihood it lies between {} and {}; is it the covariance of the "
                   "estimates (not their correlation, nor a robust one), the log-likelihood of the "
                   "same model, and were it {} rows?",
-                  coefficients_->source, number_text(found), number_text(least), number_text(most),
-                  coefficients_->rows);
+                  coefficients_->place_of_covariance(), number_text(found), number_text(least),
+                  number_text(most), coefficients_->rows);
   }
 
   /// Σwη² of the rows' logits η, weighted by w = p(1 − p), cannot be larger than w itself allows.
@@ -52,8 +52,8 @@ class Check {
         "of {} where p(1 - p) is large, and its mean, {}, could not be more than {}; do "
         "estimates and covariance name their terms alike, are both in the same units, and "
         "were it {} rows?",
-        coefficients_->source, number_text(square), number_text(whole), number_text(most),
-        coefficients_->rows);
+        coefficients_->place_of_covariance(), number_text(square), number_text(whole),
+        number_text(most), coefficients_->rows);
   }
 
   /// x² = x for an indicator, and of one feature two are never 1 together.
@@ -63,8 +63,8 @@ class Check {
         std::abs(at(matched_->intercept, term) - own) <= identity_tolerance * own,
         "{}: by this covariance \"{}\" is no column of 0 and 1 (its mean is {}, that of its "
         "square {}); {}",
-        coefficients_->source, name(term), mean_text(at(matched_->intercept, term)), mean_text(own),
-        advice);
+        coefficients_->place_of_covariance(), name(term), mean_text(at(matched_->intercept, term)),
+        mean_text(own), advice);
     for (std::size_t other = 0; other < term; ++other) {
       if (!matched_->reference_of[term] ||
           matched_->reference_of[other] != matched_->reference_of[term])
@@ -72,7 +72,7 @@ class Check {
       require_input(
           std::abs(at(term, other)) <= identity_tolerance * std::sqrt(own * at(other, other)),
           "{}: by this covariance \"{}\" and \"{}\" are 1 in the same rows; {}",
-          coefficients_->source, name(other), name(term), advice);
+          coefficients_->place_of_covariance(), name(other), name(term), advice);
     }
   }
 
@@ -86,14 +86,16 @@ class Check {
         "{}: by this covariance \"{}\" has a mean of {}, and its range goes from {} to {}; "
         "do covariance and estimates name their terms alike, and is that the range of the "
         "rows?",
-        coefficients_->source, name(term), number_text(mean), number_text(min), number_text(max));
+        coefficients_->place_of_covariance(), name(term), number_text(mean), number_text(min),
+        number_text(max));
     const double most = std::max(min * min, max * max) * (1 + written_tolerance);
     require_input(at(term, term) / whole <= most,
                   "{}: by this covariance the mean square of \"{}\" is {}, and in its range, {} to "
                   "{}, no value has more than {}; do covariance and estimates name their terms "
                   "alike?",
-                  coefficients_->source, name(term), number_text(at(term, term) / whole),
-                  number_text(min), number_text(max), number_text(most));
+                  coefficients_->place_of_covariance(), name(term),
+                  number_text(at(term, term) / whole), number_text(min), number_text(max),
+                  number_text(most));
   }
 
  private:

@@ -180,6 +180,7 @@ Coefficients read_coefficients(const std::string& path) {
 
 void read_covariance(const std::string& path, Coefficients& coefficients) {
   CsvReader file(path, detected(path));
+  coefficients.covariance_source = file.name();
   read_square(file, coefficients);
   coefficients.sha256 = sha256_hex(coefficients.sha256 + file.sha256());
 }

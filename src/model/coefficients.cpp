@@ -165,16 +165,16 @@ Matrix ordered(const Coefficients& coefficients, const Schema& schema,
   require_input(given.rows() == p && given.cols() == p,
                 "{}: the covariance has {} rows and {} columns, expected {} of each, one for every "
                 "term",
-                coefficients.source, given.rows(), given.cols(), p);
+                coefficients.place_of_covariance(), given.rows(), given.cols(), p);
   if (coefficients.covariance_terms.empty()) return given;
-  const MatchedTerms other =
-      match_terms(coefficients.covariance_terms, schema, coefficients.source + ": covariance");
+  const MatchedTerms other = match_terms(coefficients.covariance_terms, schema,
+                                         coefficients.place_of_covariance() + ": covariance");
   std::vector<Index> place;
   for (std::size_t t = 0; t < matched.column.size(); ++t) {
     const auto found = std::find(other.column.begin(), other.column.end(), matched.column[t]);
     require_input(found != other.column.end(),
                   "{}: the covariance has nothing for \"{}\": another level is its reference",
-                  coefficients.source, coefficients.terms[t].term);
+                  coefficients.place_of_covariance(), coefficients.terms[t].term);
     place.push_back(found - other.column.begin());
   }
   return given(place, place);
@@ -186,18 +186,18 @@ Matrix symmetric(const Coefficients& coefficients, const Matrix& given) {
   const auto name = [&](Index i) { return coefficients.terms[static_cast<std::size_t>(i)].term; };
   for (Index i = 0; i < p; ++i) {
     require_input(given(i, i) > 0 && std::isfinite(given(i, i)),
-                  "{}: the variance of \"{}\" is {}, expected a number > 0", coefficients.source,
-                  name(i), given(i, i));
+                  "{}: the variance of \"{}\" is {}, expected a number > 0",
+                  coefficients.place_of_covariance(), name(i), given(i, i));
     for (Index j = 0; j < i; ++j) {
       const double scale = std::sqrt(given(i, i) * given(j, j));
       require_input(
           std::abs(given(i, j) - given(j, i)) <= symmetry_tolerance * scale,
           "{}: the covariance of \"{}\" and \"{}\" is {} in one place and {} in the other",
-          coefficients.source, name(i), name(j), given(i, j), given(j, i));
+          coefficients.place_of_covariance(), name(i), name(j), given(i, j), given(j, i));
       require_input(std::abs(given(i, j)) < scale,
                     "{}: the covariance of \"{}\" and \"{}\", {}, is not smaller than their "
                     "standard errors allow",
-                    coefficients.source, name(i), name(j), given(i, j));
+                    coefficients.place_of_covariance(), name(i), name(j), given(i, j));
     }
   }
   return (given + given.transpose()) / 2;
@@ -336,7 +336,8 @@ Model model_of(const Coefficients& coefficients, const Schema& schema) {
   const MatchedTerms matched = match_terms(names, schema, source);
   const LongMatrix given =
       symmetric(coefficients, ordered(coefficients, schema, matched)).cast<long double>();
-  const LongMatrix curvature = inverse_of(given, coefficients.rows, source);
+  const LongMatrix curvature =
+      inverse_of(given, coefficients.rows, coefficients.place_of_covariance());
   Model model{.encoder = encoder_of(coefficients, schema, matched, curvature)};
   const Encoder& encoder = model.encoder;
   check_curvature(curvature, loss, coefficients, matched, encoder);
@@ -344,8 +345,8 @@ Model model_of(const Coefficients& coefficients, const Schema& schema) {
   const std::string& favourable = schema.target.favourable;
   const bool turned = is_reversed(coefficients, favourable);
   const auto [change, head] = standardised(coefficients, matched, encoder, turned ? -1 : 1);
-  const LongMatrix reduced =
-      inverse_of(change * given * change.transpose(), coefficients.rows, source);
+  const LongMatrix reduced = inverse_of(change * given * change.transpose(), coefficients.rows,
+                                        coefficients.place_of_covariance());
 
   model.network.kind = NetworkKind::logistic;
   model.network.layers = {{.weights = head.head(columns).transpose(),

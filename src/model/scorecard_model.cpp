@@ -146,7 +146,7 @@ Model model_of(const Scorecard& card, const ScoreScale& scale, std::optional<dou
   given.sha256 = sha256_hex(card.sha256 + known.sha256);
   given.covariance_terms.clear();
   const MatchedTerms matched =
-      match_terms(known.covariance_terms, binned, card.source + ": covariance");
+      match_terms(known.covariance_terms, binned, given.place_of_covariance() + ": covariance");
   double initial = points.initial;
   std::vector<double> estimates(known.covariance_terms.size());
   Index first = 0;

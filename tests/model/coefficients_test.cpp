@@ -474,6 +474,28 @@ TEST_F(CoefficientFiles, OfCsvAreMatchedByTheirNames) {
   EXPECT_EQ(read.sha256.size(), 64);
 }
 
+// Two files were read: what is wrong with the one is not looked for in the other.
+TEST_F(CoefficientFiles, FaultsOfTheCovarianceNameItsFile) {
+  const std::string estimates = write("e2.csv", "term,estimate\nconst,1\nx,2\n");
+  Schema schema{.target = {.column = "y", .favourable = "yes"}};
+  schema.features = {{.name = "x", .min = 0, .max = 1}};
+  const auto refuses = [&](const std::string& numbers,
+                           std::initializer_list<std::string_view> words) {
+    SCOPED_TRACE(numbers);
+    Coefficients read = with_covariance(estimates, write("cov2.csv", "t,const,x\n" + numbers));
+    read.rows = 100;
+    read.log_likelihood = -50;
+    expect_input_error([&] { return model_of(read, schema); }, words);
+  };
+  refuses("const,-1,0\nx,0,1\n", {"cov2.csv: the variance of \"const\""});
+  refuses("const,1,0.5\nx,0.1,1\n", {"cov2.csv: the covariance of \"x\" and \"const\""});
+  refuses("const,9,0\nx,0,9\n", {"cov2.csv: by this covariance"});
+  Coefficients other = with_covariance(estimates, write("cov2.csv", "t,a,b\na,1,0\nb,0,1\n"));
+  other.rows = 100;
+  other.log_likelihood = -50;
+  expect_input_error([&] { return model_of(other, schema); }, {"cov2.csv: covariance: "});
+}
+
 TEST_F(CoefficientFiles, AsPandasWritesThemAreUnderstood) {
   const Coefficients read = with_covariance(write("p.csv", ",0\nconst,1\nx,2\n"),
                                             write("q.csv", ",const,x\nconst,1,0.5\nx,0.5,1\n"));

@@ -32,11 +32,16 @@ struct Coefficients {
   /// What its rows and columns are called, by the same or another program; empty: as the terms, in
   /// their order.
   std::vector<std::string> covariance_terms = {};
-  Index rows = 0;             // 0: unknown
-  double log_likelihood = 0;  // of all rows; 0: unknown
-  std::string event = {};     // the label whose log-odds they give; empty: the favourable one
-  std::string tool = {};      // which made them, for the record
-  std::string sha256 = {};    // of what was read
+  std::string covariance_source = {};  // for messages, where it is another one
+  Index rows = 0;                      // 0: unknown
+  double log_likelihood = 0;           // of all rows; 0: unknown
+  std::string event = {};   // the label whose log-odds they give; empty: the favourable one
+  std::string tool = {};    // which made them, for the record
+  std::string sha256 = {};  // of what was read
+
+  [[nodiscard]] const std::string& place_of_covariance() const {
+    return covariance_source.empty() ? source : covariance_source;
+  }
 };
 
 /// Reads what a file holds of them (docs/import.md):
