@@ -7,7 +7,6 @@
 #include <pugixml.hpp>
 
 #include "ellice/core/error.hpp"
-#include "ellice/data/csv.hpp"
 #include "model/pmml_document.hpp"
 
 namespace ellice {
@@ -64,12 +63,10 @@ class Pmml {
   }
 
   [[nodiscard]] double number(xml_node node, const char* name) const {
-    const std::string text = attribute(node, name);
-    double value = 0;
-    require_input(parse_number(text, value) && std::isfinite(value),
-                  "{}: <{}>: {}: found \"{}\", expected a number", *source_, node.name(), name,
-                  text);
-    return value;
+    return pmml_number(node, name, fmt::format("{}: <{}>", *source_, node.name()));
+  }
+  [[nodiscard]] double number_or(xml_node node, const char* name, double otherwise) const {
+    return pmml_number_or(node, name, otherwise, fmt::format("{}: <{}>", *source_, node.name()));
   }
 
   void refuse_derived(const std::string& field) const {
@@ -98,7 +95,7 @@ class Pmml {
     std::size_t tables = 0;
     for (const xml_node child : model.children("RegressionTable")) {
       ++tables;
-      if (child.first_child().empty() && child.attribute("intercept").as_double() == 0) continue;
+      if (child.first_child().empty() && number_or(child, "intercept", 0) == 0) continue;
       require_input(
           table.empty() && (method != "logit" || tables == 1),
           "{}: found coefficients in <RegressionTable> number {}, expected them in the first alone",
@@ -124,7 +121,7 @@ class Pmml {
     refuse_derived(field);
     const double coefficient = number(predictor, "coefficient");
     if (kind == "NumericPredictor") {
-      require_input(predictor.attribute("exponent").as_double(1) == 1,
+      require_input(number_or(predictor, "exponent", 1) == 1,
                     "{}: \"{}\" enters by its power {}; powers cannot be imported", *source_, field,
                     predictor.attribute("exponent").value());
       result.terms.push_back({.term = field, .estimate = coefficient});
@@ -177,7 +174,7 @@ class Pmml {
     std::map<std::string, std::string> terms;
     for (const xml_node parameter : model.child("ParameterList").children("Parameter")) {
       terms.emplace(attribute(parameter, "name"), "(Intercept)");
-      require_input(parameter.attribute("referencePoint").as_double() == 0,
+      require_input(number_or(parameter, "referencePoint", 0) == 0,
                     "{}: <Parameter name=\"{}\">: referencePoint: found \"{}\", expected 0",
                     *source_, attribute(parameter, "name"),
                     parameter.attribute("referencePoint").value());

@@ -1,11 +1,14 @@
 #include "model/pmml_document.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <set>
 
 #include "core/utf8.hpp"
 #include "data/csv_encoding.hpp"
 #include "ellice/core/error.hpp"
+#include "ellice/data/csv.hpp"
 
 namespace ellice {
 
@@ -26,6 +29,25 @@ void drop_prefix(pugi::xml_document& document) {
   if (colon == std::string::npos) return;
   Walker walker;
   walker.prefix = root.substr(0, colon + 1);
+  document.traverse(walker);
+}
+
+/// XML has no attribute twice in one element; the parser takes both, and readers the first.
+void refuse_repeated_attributes(pugi::xml_document& document, const std::string& source) {
+  struct Walker : pugi::xml_tree_walker {
+    const std::string* source = nullptr;
+    bool for_each(pugi::xml_node& node) override {
+      std::set<std::string_view> seen;
+      for (const pugi::xml_attribute one : node.attributes()) {
+        require_input(seen.insert(one.name()).second,
+                      "{}: <{}>: the attribute {} stands twice, expected each once", *source,
+                      node.name(), one.name());
+      }
+      return true;
+    }
+  };
+  Walker walker;
+  walker.source = &source;
   document.traverse(walker);
 }
 
@@ -68,13 +90,19 @@ std::string place_of(const pugi::xml_node& node, const char* key) {
 /// Attributes that are not read may change what the model says.
 void check_attributes(const pugi::xml_node& node,
                       std::initializer_list<std::string_view> attributes,
-                      const std::string& source) {
+                      const std::string& place) {
   for (const pugi::xml_attribute one : node.attributes()) {
     const std::string_view name = one.name();
     const bool is_known = std::find(attributes.begin(), attributes.end(), name) != attributes.end();
-    require_input(is_known || name.starts_with("x-") || name.starts_with("xmlns"),
-                  "{}: <{}>: {}=\"{}\" cannot be imported", source, node.name(), name, one.value());
+    require_input(
+        is_known || name.starts_with("x-") || name.starts_with("xmlns"),
+        "{}: {}=\"{}\" cannot be imported, since it may change what the model says; leave "
+        "it out if it does not",
+        place, name, one.value());
   }
+}
+
+void check_scores(const pugi::xml_node& node, const std::string& source) {
   require_input(node.attribute("isScorable").as_bool(true),
                 "{}: <{}>: isScorable: found \"{}\", expected a model that scores", source,
                 node.name(), node.attribute("isScorable").value());
@@ -112,22 +140,49 @@ void check_values(const pugi::xml_node& field, const std::string& treatment,
   }
 }
 
+/// Whether a model is given the field: neither what it predicts nor what it leaves alone.
+bool is_active(const pugi::xml_node& mining_field) {
+  const std::string_view usage = mining_field.attribute("usageType").as_string("active");
+  return usage != "target" && usage != "predicted" && usage != "supplementary";
+}
+
+/// Of MiningField: known are those that say nothing of a value, or that are checked here. How empty
+/// cells were replaced (missingValueTreatment) is a remark beside missingValueReplacement.
+void check_mining_field(const pugi::xml_node& field, const std::string& source) {
+  const std::string place = source + ": " + place_of(field, "name");
+  check_attributes(
+      field,
+      {"name", "usageType", "optype", "importance", "outliers", "lowValue", "highValue",
+       "missingValueReplacement", "missingValueTreatment", "invalidValueTreatment"},
+      place);
+  const std::string outliers = field.attribute("outliers").as_string("asIs");
+  require_input(outliers == "asIs",
+                "{}: outliers: found \"{}\", expected \"asIs\": the model scores other numbers "
+                "than people have; fit it to the columns themselves",
+                place, outliers);
+  const pugi::xml_attribute replacement = field.attribute("missingValueReplacement");
+  require_input(replacement.empty() || !is_active(field),
+                "{}: missingValueReplacement: found \"{}\", expected none: the model scores other "
+                "values than the empty cells that people have; leave it out, and fill empty cells "
+                "in the rows",
+                place, replacement.value());
+}
+
 void check_fields(const pugi::xml_node& root, const pugi::xml_node& model,
                   const std::string& source) {
   const pugi::xml_node mining = model.child("MiningSchema");
+  std::set<std::string> names;
   for (const pugi::xml_node field : mining.children("MiningField")) {
-    const std::string outliers = field.attribute("outliers").as_string("asIs");
-    require_input(
-        outliers == "asIs",
-        "{}: {}: outliers: found \"{}\", expected \"asIs\": the model scores other numbers "
-        "than people have; fit it to the columns themselves",
-        source, place_of(field, "name"), outliers);
+    check_mining_field(field, source);
+    require_input(names.insert(field.attribute("name").value()).second,
+                  "{}: {} stands twice, expected each field once", source, place_of(field, "name"));
   }
   for (const pugi::xml_node field : root.child("DataDictionary").children("DataField")) {
+    check_attributes(field, {"name", "displayName", "optype", "dataType", "isCyclic"},
+                     source + ": " + place_of(field, "name"));
     const pugi::xml_node used =
         mining.find_child_by_attribute("MiningField", "name", field.attribute("name").value());
-    const std::string usage = used.attribute("usageType").as_string("active");
-    if (usage == "target" || usage == "predicted") continue;
+    if (!is_active(used)) continue;
     check_values(field, used.attribute("invalidValueTreatment").as_string("returnInvalid"), source);
   }
 }
@@ -138,9 +193,12 @@ void check_targets(const pugi::xml_node& model, const std::string& source) {
     const std::string place = place_of(target, "field");
     for (const pugi::xml_attribute one : target.attributes()) {
       const std::string_view name = one.name();
+      const auto is = [&](double neutral) {
+        return pmml_number(target, one.name(), source + ": " + place) == neutral;
+      };
       const bool is_neutral = name == "field" || name == "optype" ||
-                              (name == "rescaleConstant" && one.as_double(1) == 0) ||
-                              (name == "rescaleFactor" && one.as_double(0) == 1);
+                              (name == "rescaleConstant" && is(0)) ||
+                              (name == "rescaleFactor" && is(1));
       require_input(is_neutral,
                     "{}: {}: {}=\"{}\" changes the score and cannot be imported; write the model "
                     "without <Targets>",
@@ -169,7 +227,8 @@ void check_targets(const pugi::xml_node& model, const std::string& source) {
 void check_pmml_surroundings(const pugi::xml_node& root, const pugi::xml_node& model,
                              std::initializer_list<std::string_view> attributes,
                              const std::string& source) {
-  check_attributes(model, attributes, source);
+  check_attributes(model, attributes, fmt::format("{}: <{}>", source, model.name()));
+  check_scores(model, source);
   check_fields(root, model, source);
   check_targets(model, source);
 }
@@ -184,10 +243,25 @@ pugi::xml_node load_pmml(pugi::xml_document& document, const std::string& text,
   require_input(static_cast<bool>(parsed), "{}: no XML: {} at byte {}", source,
                 parsed.description(), parsed.offset);
   drop_prefix(document);
+  refuse_repeated_attributes(document, source);
   const pugi::xml_node root = document.child("PMML");
   require_input(!root.empty(), "{}: found <{}>, expected <PMML>", source,
                 document.document_element().name());
   return root;
+}
+
+double pmml_number(const pugi::xml_node& node, const char* name, const std::string& place) {
+  const pugi::xml_attribute found = node.attribute(name);
+  require_input(!found.empty(), "{}: no {}", place, name);
+  double value = 0;
+  require_input(parse_number(found.value(), value) && std::isfinite(value),
+                "{}: {}: found \"{}\", expected a number", place, name, found.value());
+  return value;
+}
+
+double pmml_number_or(const pugi::xml_node& node, const char* name, double otherwise,
+                      const std::string& place) {
+  return node.attribute(name).empty() ? otherwise : pmml_number(node, name, place);
 }
 
 std::string pmml_tool(const pugi::xml_node& root) {

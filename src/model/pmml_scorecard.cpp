@@ -37,9 +37,8 @@ class PmmlScorecard {
         {"functionName", "modelName", "algorithmName", "initialScore", "useReasonCodes",
          "reasonCodeAlgorithm", "baselineScore", "baselineMethod", "isScorable"},
         *source_);
-    Scorecard card{.source = *source_, .tool = pmml_tool(root_)};
-    if (!model.attribute("initialScore").empty())
-      card.initial = number(model, "initialScore", "<Scorecard>");
+    Scorecard card{.source = *source_, .first_decides = true, .tool = pmml_tool(root_)};
+    card.initial = pmml_number_or(model, "initialScore", 0, *source_ + ": <Scorecard>");
     std::size_t count = 0;
     for (const xml_node child : model.child("Characteristics").children("Characteristic"))
       card.characteristics.push_back(read_characteristic(child, ++count));
@@ -48,16 +47,6 @@ class PmmlScorecard {
   }
 
  private:
-  [[nodiscard]] double number(xml_node node, const char* name, const std::string& place) const {
-    const pugi::xml_attribute found = node.attribute(name);
-    require_input(!found.empty(), "{}: {}: no {}", *source_, place, name);
-    double value = 0;
-    require_input(parse_number(found.value(), value) && std::isfinite(value),
-                  "{}: {}: {}: found \"{}\", expected a number", *source_, place, name,
-                  found.value());
-    return value;
-  }
-
   Characteristic read_characteristic(xml_node node, std::size_t count) {
     const std::string name = node.attribute("name").value();
     Characteristic result;
@@ -66,17 +55,53 @@ class PmmlScorecard {
         name.empty() ? fmt::format("> number {}", count) : fmt::format(" name=\"{}\"", name));
     std::size_t attributes = 0;
     for (const xml_node child : node.children("Attribute")) {
-      const std::string place =
-          fmt::format("<Characteristic name=\"{}\">: <Attribute> number {}", name, ++attributes);
-      ScorecardBin bin{.points = number(child, "partialScore", place),
-                       .place = fmt::format("{}: {}", *source_, place)};
+      const std::string place = fmt::format(
+          "{}: <Characteristic name=\"{}\">: <Attribute> number {}", *source_, name, ++attributes);
+      ScorecardBin bin{.points = pmml_number(child, "partialScore", place), .place = place};
       bin.reason = child.attribute("reasonCode").value();
       if (bin.reason.empty()) bin.reason = node.attribute("reasonCode").value();
       for (ScorecardBin& one : read_predicate(child, bin, result.feature))
         result.bins.push_back(std::move(one));
     }
     require_input(!result.bins.empty(), "{}: no <Attribute>", result.place);
+    check_order(result);
+    check_empty_cells(result);
     return result;
+  }
+
+  /// The first attribute that is true decides, and bins know no order: a number of its own stands
+  /// before the interval around it. Intervals that overlap are refused where bins are made.
+  static void check_order(const Characteristic& one) {
+    for (std::size_t k = 0; k < one.bins.size(); ++k) {
+      if (!one.bins[k].is_single()) continue;
+      const double number = *one.bins[k].from;
+      for (std::size_t before = 0; before < k; ++before) {
+        const ScorecardBin& other = one.bins[before];
+        const bool is_interval = (other.from || other.to) && !other.is_single();
+        const bool is_above =
+            !other.from || number > *other.from || (number == *other.from && other.has_from);
+        const bool is_below =
+            !other.to || number < *other.to || (number == *other.to && other.has_to);
+        require_input(
+            !(is_interval && is_above && is_below) || other.place == one.bins[k].place,
+            "{}: {} never gets these points, since {} holds for it as well and the first attribute "
+            "that is true decides; write it before that one, or leave it out",
+            one.bins[k].place, one.bins[k].spelled, other.place);
+      }
+    }
+  }
+
+  /// Points of empty cells that get no score at all are nobody's.
+  void check_empty_cells(const Characteristic& one) const {
+    const xml_node field = root_.first_element_by_path("Scorecard/MiningSchema")
+                               .find_child_by_attribute("MiningField", "name", one.feature.c_str());
+    const std::string_view treatment = field.attribute("missingValueTreatment").value();
+    for (const ScorecardBin& bin : one.bins) {
+      require_input(!bin.is_missing || treatment != "returnInvalid",
+                    "{}: isMissing is never true: <MiningField name=\"{}\"> has "
+                    "missingValueTreatment=\"returnInvalid\"; leave one of them out",
+                    bin.place, one.feature);
+    }
   }
 
   /// The bins for which the predicate of an attribute holds: one, or one for each level of a set.

@@ -40,6 +40,9 @@ struct Scorecard {
   std::string source = "scorecard";  // for messages
   std::vector<Characteristic> characteristics = {};
   double initial = 0;  // points that everybody has
+  /// Of several rows that are about a value the first decides, as in PMML; else a single number
+  /// stands before the interval around it.
+  bool first_decides = false;
   std::string tool = {};
   std::string sha256 = {};
 };

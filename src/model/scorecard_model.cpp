@@ -44,8 +44,8 @@ double points_of(const Scorecard& card, const Schema& schema, std::span<const do
     const ScorecardBin* found = nullptr;
     for (const ScorecardBin& bin : one.bins) {
       if (!is_about(bin, schema.features[j], raw[j])) continue;
-      // A single number stands before the interval around it.
-      if (found == nullptr || bin.is_single() || !(bin.from || bin.to)) found = &bin;
+      const bool stands_before = bin.is_single() || !(bin.from || bin.to);
+      if (found == nullptr || (stands_before && !card.first_decides)) found = &bin;
     }
     if (found != nullptr) points += found->points;
   }

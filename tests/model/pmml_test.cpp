@@ -145,12 +145,20 @@ TEST(Pmml, ThatChangesValuesOrScoresIsRefusedByElement) {
             {"<MiningField name=\"income\">", "outliers", outliers});
   }
   refuses(with_field("", interval), {"<DataField name=\"income\">", "<Interval>", "0 to 9"});
-  refuses(with_field("invalidValueTreatment=\"asMissing\" missingValueReplacement=\"3\"", interval),
-          {"<Interval>", "asMissing"});
-  refuses(with_field("missingValueReplacement=\"3\"", "<Value value=\"-9\" property=\"missing\"/>"),
+  refuses(with_field("invalidValueTreatment=\"asMissing\"", interval), {"<Interval>", "asMissing"});
+  refuses(with_field("", "<Value value=\"-9\" property=\"missing\"/>"),
           {"<Value value=\"-9\">", "missing"});
   refuses(with_field("invalidValueTreatment=\"asMissing\"", "<Value value=\"a\"/>"),
           {"invalidValueTreatment", "asMissing"});
+  refuses(
+      with_field("missingValueTreatment=\"asMean\" missingValueReplacement=\"3\""),
+      {"<MiningField name=\"income\">", "missingValueReplacement", "found \"3\"", "leave it out"});
+  refuses(with_field("invalidValueReplacement=\"3\""),
+          {"<MiningField name=\"income\">", "invalidValueReplacement=\"3\" cannot be imported"});
+  refuses(with(with_field(""), "dataType=\"double\"", "dataType=\"double\" unitOfTime=\"day\""),
+          {"<DataField name=\"income\">", "unitOfTime=\"day\" cannot be imported"});
+  refuses(with(with_field(""), mining, mining + "<MiningField name=\"income\"/>"),
+          {"<MiningField name=\"income\">", "stands twice"});
   const auto with_targets = [&](const std::string& target) {
     return with(regression, "</MiningSchema>", "</MiningSchema><Targets>" + target + "</Targets>");
   };
@@ -173,11 +181,52 @@ TEST(Pmml, ThatChangesValuesOrScoresIsRefusedByElement) {
           {"<Predictor name=\"purpose\">", "contrasts"});
   // Without effect.
   const std::vector<std::string> harmless = {
-      with_field("outliers=\"asIs\" missingValueReplacement=\"3\""),
+      with_field("outliers=\"asIs\" lowValue=\"0\" highValue=\"9\" importance=\"0.5\" "
+                 "usageType=\"active\" missingValueTreatment=\"asMean\" optype=\"continuous\""),
+      with_field("missingValueReplacement=\"3\" usageType=\"supplementary\""),
       with_field("invalidValueTreatment=\"asIs\"", interval),
       with_targets("<Target field=\"approved\" rescaleConstant=\"0\" rescaleFactor=\"1\"/>")};
   for (const std::string& text : harmless)
     EXPECT_EQ(parse_pmml(text, "m.pmml").terms.size(), 3U) << text;
+}
+
+// A number that is none is refused wherever it stands, not read as 0 or up to its comma.
+TEST(Pmml, NumbersThatAreNoneAreRefusedWhereverTheyStand) {
+  const auto refuses = [](const std::string& text, std::initializer_list<std::string_view> words) {
+    SCOPED_TRACE(text);
+    expect_input_error([&] { return parse_pmml(text, "m.pmml"); }, words);
+  };
+  const std::string other = R"(intercept="0" targetCategory="no")";
+  for (const char* text : {"0,75", "none", "", "0x", "nan"}) {
+    refuses(
+        with(regression, other, fmt::format(R"(intercept="{}" targetCategory="no")", text)),
+        {"<RegressionTable>", "intercept", fmt::format("found \"{}\", expected a number", text)});
+    refuses(with(regression, "coefficient=\"0.25\"",
+                 fmt::format("coefficient=\"0.25\" exponent=\"{}\"", text)),
+            {"<NumericPredictor>", "exponent", fmt::format("found \"{}\"", text)});
+    refuses(with(general, "label=\"income\"",
+                 fmt::format("label=\"income\" referencePoint=\"{}\"", text)),
+            {"<Parameter>", "referencePoint", fmt::format("found \"{}\"", text)});
+    for (const char* name : {"rescaleFactor", "rescaleConstant"}) {
+      refuses(with(regression, "</MiningSchema>",
+                   fmt::format(
+                       "</MiningSchema><Targets><Target field=\"approved\" {}=\"{}\"/></Targets>",
+                       name, text)),
+              {"<Target field=\"approved\">", name, fmt::format("found \"{}\"", text)});
+    }
+  }
+  refuses(with(regression, "coefficient=\"0.25\"", "coefficient=\"0.25\" exponent=\"1,5\""),
+          {"exponent", "\"1,5\""});
+}
+
+TEST(Pmml, AttributesThatStandTwiceAreRefused) {
+  expect_input_error(
+      [&] {
+        return parse_pmml(
+            with(regression, "coefficient=\"0.25\"", "coefficient=\"0.25\" coefficient=\"0\""),
+            "m.pmml");
+      },
+      {"m.pmml", "<NumericPredictor>", "coefficient stands twice"});
 }
 
 TEST(Pmml, OfOtherEncodingsIsReadOrRefusedByThem) {

@@ -8,6 +8,7 @@
 #include "core/random.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/core/json.hpp"
+#include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
 #include "model/score_points.hpp"
 #include "support/messages.hpp"
@@ -499,15 +500,23 @@ TEST(ScorecardPmml, EmptyCellsMayHaveAnAttributeOfTheirOwn) {
   EXPECT_EQ(cut_of(card), Cut({12}, {-15, 30}));
 }
 
+TEST(ScorecardPmml, EmptyCellsThatTheModelDeclinesHaveNoPoints) {
+  std::string text = months_of(is("isMissing", ""), is("greaterOrEqual", "12"));
+  text.insert(text.find("<Characteristics>"),
+              "<MiningSchema><MiningField name=\"months\" missingValueTreatment=\"returnInvalid\"/>"
+              "</MiningSchema>");
+  expect_input_error([&] { return parse_scorecard_pmml(text, "m.pmml"); },
+                     {"<Attribute> number 1", "isMissing", "\"months\"", "returnInvalid"});
+}
+
 TEST(ScorecardPmml, SetsAndPairsOfPredicatesAreRead) {
   const Scorecard card = parse_scorecard_pmml(
-      std::string(pmml_head) + "<Characteristic name=\"m\"><Attribute partialScore=\"1\">" +
-          is("lessThan", "6") +
+      std::string(pmml_head) + "<Characteristic name=\"m\"><Attribute partialScore=\"4\">" +
+          is("equal", "-9") + "</Attribute><Attribute partialScore=\"1\">" + is("lessThan", "6") +
           "</Attribute><Attribute partialScore=\"2\"><CompoundPredicate booleanOperator=\"and\">" +
           is("greaterOrEqual", "6") + is("lessThan", "12") +
           "</CompoundPredicate></Attribute><Attribute partialScore=\"3\">" +
-          is("greaterOrEqual", "12") + "</Attribute><Attribute partialScore=\"4\">" +
-          is("equal", "-9") +
+          is("greaterOrEqual", "12") +
           "</Attribute></Characteristic><Characteristic name=\"h\"><Attribute partialScore=\"5\">"
           "<SimpleSetPredicate field=\"housing\" booleanOperator=\"isIn\"><Array "
           "type=\"string\">own "
@@ -520,6 +529,62 @@ TEST(ScorecardPmml, SetsAndPairsOfPredicatesAreRead) {
   const ScorePoints points = points_of(card, {}, {}, schema);
   EXPECT_EQ(points.characteristics[0].points, (std::vector<double>{1, 2, 3, 4}));
   EXPECT_EQ(points.characteristics[1].points, (std::vector<double>{5, 5}));
+}
+
+/// Attributes of «months» in this order, with 1, 2, 3, … points.
+std::string attributes_of(const std::vector<std::string>& predicates) {
+  std::string text = std::string(pmml_head) + "<Characteristic name=\"m\">";
+  for (std::size_t k = 0; k < predicates.size(); ++k)
+    text += fmt::format("<Attribute partialScore=\"{}\">{}</Attribute>", k + 1, predicates[k]);
+  return text + "</Characteristic>" + pmml_tail;
+}
+
+const std::string codes =
+    "<SimpleSetPredicate field=\"months\" booleanOperator=\"isIn\"><Array type=\"int\">-8 "
+    "-9</Array></SimpleSetPredicate>";
+
+TEST(ScorecardPmml, NumbersAfterAnIntervalThatHasThemAreRefused) {
+  const auto refused = [](const std::vector<std::string>& predicates,
+                          std::initializer_list<std::string_view> words) {
+    const std::string text = attributes_of(predicates);
+    SCOPED_TRACE(text);
+    expect_input_error([&] { return parse_scorecard_pmml(text, "m.pmml"); }, words);
+  };
+  const std::string upper = is("greaterThan", "30");
+  refused({is("lessOrEqual", "30"), is("equal", "-9"), upper},
+          {"<Attribute> number 2", "-9", "<Attribute> number 1", "write it before"});
+  refused({is("lessOrEqual", "30"), codes, upper}, {"<Attribute> number 2", "-8"});
+  refused({is("lessThan", "30"), is("greaterOrEqual", "30"), is("equal", "30")},
+          {"<Attribute> number 3", "30", "<Attribute> number 2"});
+  refused({upper, is("lessOrEqual", "30"),
+           "<CompoundPredicate booleanOperator=\"or\">" + is("isMissing", "") + is("equal", "0") +
+               "</CompoundPredicate>"},
+          {"<Attribute> number 3", "0", "<Attribute> number 2"});
+  // Before it, or within the same attribute, they have the points that the file gives them.
+  const auto read = [](const std::vector<std::string>& predicates) {
+    return cut_of(parse_scorecard_pmml(attributes_of(predicates), "m.pmml")).second;
+  };
+  EXPECT_EQ(read({is("equal", "-9"), is("lessOrEqual", "30"), upper}),
+            (std::vector<double>{2, 3, 1}));
+  EXPECT_EQ(read({"<CompoundPredicate booleanOperator=\"or\">" + is("lessOrEqual", "30") +
+                      is("equal", "-9") + "</CompoundPredicate>",
+                  upper}),
+            (std::vector<double>{1, 2, 1}));
+}
+
+// The order is read twice: what the reader let pass the table's own points would show.
+TEST(ScorecardPmml, TheSelfCheckTakesTheFirstThatIsTrue) {
+  Scorecard card = parse_scorecard_pmml(
+      attributes_of({is("equal", "3"), is("lessThan", "12"), is("greaterOrEqual", "12")}),
+      "m.pmml");
+  const auto model = [&] {
+    const Dataset data = rows_of(schema_of(card, card_schema()), 200);
+    return model_of(card, {.pdo = 1, .score = 402, .odds = 1}, {}, data, 1e-3, false);
+  };
+  EXPECT_LT(*model().origin->self_check, 1e-12);
+  std::vector<ScorecardBin>& bins = card.characteristics.front().bins;
+  std::swap(bins[0], bins[1]);
+  expect_input_error(model, {"m.pmml", "another score by the program's own operators"});
 }
 
 TEST(ScorecardPmml, LevelsThatAreTheSameNumberAreToldApartByTheirText) {
@@ -560,6 +625,9 @@ TEST(ScorecardPmml, ThatChangesValuesOrPointsIsRefusedByElement) {
       "<MiningSchema><MiningField name=\"months\" outliers=\"asExtremeValues\" lowValue=\"0\" "
       "highValue=\"9\"/></MiningSchema>",
       {"<MiningField name=\"months\">", "asExtremeValues"});
+  refused(
+      "<MiningSchema><MiningField name=\"months\" missingValueReplacement=\"3\"/></MiningSchema>",
+      {"<MiningField name=\"months\">", "missingValueReplacement", "\"3\""});
   refused("<Targets><Target rescaleConstant=\"-30\"/></Targets>",
           {"<Target field=\"\">", "rescaleConstant=\"-30\""});
   refused("<Targets><Target field=\"score\" max=\"500\"/></Targets>",
