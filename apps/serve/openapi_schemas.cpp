@@ -106,7 +106,7 @@ Json value_schema(const Feature& feature, bool may_be_empty) {
   if (!feature.is_number()) {
     schema = one_of(feature.levels);
   } else {
-    schema = typed(feature.kind == FeatureKind::integer ? "integer" : "number");
+    schema = typed(feature.is_whole() ? "integer" : "number");
   }
   if (may_be_empty) schema = {{"anyOf", Json::array({schema, typed("null")})}};
   if (!feature.description.empty()) schema["description"] = feature.description;

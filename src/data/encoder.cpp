@@ -75,7 +75,7 @@ double raw_of(const Feature& feature, const Value& value) {
                   feature.name, number == nullptr ? std::get<std::string>(value) : "");
     require_input(std::isfinite(*number), "feature \"{}\": found {}, expected a finite number",
                   feature.name, *number);
-    require_input(feature.kind != FeatureKind::integer || *number == std::nearbyint(*number),
+    require_input(!feature.is_whole() || *number == std::nearbyint(*number),
                   "feature \"{}\": found {}, expected a whole number", feature.name, *number);
     return *number;
   }

@@ -18,7 +18,7 @@ Value value_from_json(const Feature& feature, JsonObject& object) {
   if (feature.is_number()) {
     const double value = object.number(feature.name);
     if (!std::isfinite(value)) object.wrong(feature.name, "a finite number");
-    if (feature.kind == FeatureKind::integer && value != std::nearbyint(value)) {
+    if (feature.is_whole() && value != std::nearbyint(value)) {
       object.wrong(feature.name, "a whole number");
     }
     return value;

@@ -93,7 +93,7 @@ double usual_bin_step(const Bins& bins) {
 
 void read_bins(const YamlRecord& record, Feature& feature) {
   if (!feature.is_binned()) {
-    for (const char* key : {"edges", "closed", "special", "values"}) {
+    for (const char* key : {"edges", "closed", "special", "values", "whole"}) {
       if (const YamlEntry* const entry = record.find(key))
         entry->fault("a feature of kind {} has no {}; only binned ones do", enum_name(feature.kind),
                      key);
@@ -111,7 +111,7 @@ void read_bins(const YamlRecord& record, Feature& feature) {
     edges.fault("found {} bins, expected at most {}", bins.count(), most_bins);
   if (const YamlEntry* const values = record.find("values"))
     bins.values = read_values(*values, bins);
-  if (!feature.step) feature.step = usual_bin_step(bins);
+  if (!feature.step) feature.step = bins.are_whole ? 1 : usual_bin_step(bins);
   if (const YamlEntry* const allowed = record.find("allowed")) check_allowed(*allowed, feature);
 }
 
@@ -121,6 +121,7 @@ void bins_to_json(const Bins& bins, Json& feature) {
   for (const Bins::Code& code : bins.special)
     feature["special"][number_text(code.number)] = code.text;
   if (!bins.values.empty()) feature["values"] = bins.values;
+  if (bins.are_whole) feature["whole"] = true;
 }
 
 }  // namespace ellice

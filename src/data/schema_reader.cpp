@@ -37,7 +37,7 @@ std::vector<std::string> distinct_texts(const YamlEntry& entry, std::string_view
 
 double number_of_kind(const YamlEntry& entry, const Feature& feature) {
   const double value = entry.number();
-  if (feature.kind == FeatureKind::integer && value != std::nearbyint(value)) {
+  if (feature.is_whole() && value != std::nearbyint(value)) {
     entry.wrong("a whole number, as the feature is an integer");
   }
   return value;
@@ -195,14 +195,17 @@ void read_freedom(const YamlRecord& record, Feature& feature) {
 Feature read_feature(const std::string& name, const YamlEntry& entry,
                      std::vector<std::string> one_hot, bool merge) {
   static const std::vector<std::string> keys = {
-      "kind",      "levels",      "min",       "max",    "step",    "allowed",
-      "direction", "immutable",   "protected", "slow",   "weight",  "unit",
-      "label",     "description", "edges",     "closed", "special", "values"};
+      "kind",      "levels",    "min",     "max",    "step", "allowed", "direction",
+      "immutable", "protected", "slow",    "weight", "unit", "label",   "description",
+      "edges",     "closed",    "special", "values", "whole"};
   const YamlRecord record(entry, keys, "a map such as {kind: numeric}");
   Feature feature;
   feature.name = name;
   feature.one_hot = std::move(one_hot);
   feature.kind = read_kind(record, feature);
+  if (const YamlEntry* const whole = record.find("whole")) {  // of ranges and grids as well
+    feature.bins.are_whole = whole->boolean();
+  }
   read_levels(record, merge, feature);
   read_range(record, feature);
   read_allowed(record, merge, feature);

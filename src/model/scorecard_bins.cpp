@@ -8,6 +8,7 @@
 #include "core/number_text.hpp"
 #include "core/utf8.hpp"
 #include "ellice/core/error.hpp"
+#include "ellice/core/json.hpp"
 #include "ellice/data/csv.hpp"
 #include "model/score_points.hpp"
 #include "model/scorecard.hpp"
@@ -16,12 +17,20 @@ namespace ellice {
 
 namespace {
 
-// How far apart, in steps, two numbers of one grid may be by rounding.
-constexpr double same_number = 1e-9;
-
 std::string text_of(const ScorecardBin& bin) {
   return fmt::format("{} to {}", bin.from ? number_text(*bin.from) : "the lowest",
                      bin.to ? number_text(*bin.to) : "the highest");
+}
+
+/// A number that an interval has; of whole numbers the one at its end, if it has any.
+double number_within(const ScorecardBin& bin, bool is_whole) {
+  if (is_whole) {
+    if (bin.from) return bin.has_from ? std::ceil(*bin.from) : std::floor(*bin.from) + 1;
+    return !bin.to ? 0 : bin.has_to ? std::floor(*bin.to) : std::ceil(*bin.to) - 1;
+  }
+  if (bin.from && bin.to) return *bin.from + (*bin.to - *bin.from) / 2;
+  if (bin.from) return std::nextafter(*bin.from, infinity);
+  return bin.to ? std::nextafter(*bin.to, -infinity) : 0;
 }
 
 /// The rows of a number: intervals in order, and codes apart from them.
@@ -33,10 +42,10 @@ struct NumberRows {
 
 class NumberReader {
  public:
-  NumberReader(const Characteristic& one, const Feature& feature) : one_(&one) {
-    if (feature.kind == FeatureKind::integer) step_ = 1;
-    if (feature.step) step_ = feature.step;
-  }
+  /// A grid binds answers and never people: numbers of theirs that are not whole are between any
+  /// two bins, whatever the step.
+  NumberReader(const Characteristic& one, const Feature& feature)
+      : one_(&one), feature_(&feature), is_whole_(feature.is_whole()) {}
 
   NumberRows read() {
     for (const ScorecardBin& row : one_->bins) take(row);
@@ -46,27 +55,57 @@ class NumberReader {
     require_input(!rows_.intervals.empty(),
                   "{}: feature \"{}\": found codes alone, expected intervals", one_->place,
                   one_->feature);
-    for (std::size_t a = 0; a < rows_.codes.size(); ++a) {
-      for (std::size_t b = 0; b < a; ++b) {
-        require_input(*rows_.codes[b].from != *rows_.codes[a].from,
-                      "{}: feature \"{}\": the code {} stands twice, first at {}",
-                      rows_.codes[a].place, one_->feature, number_text(*rows_.codes[a].from),
-                      rows_.codes[b].place);
-      }
-    }
+    check_codes();
     set_edges();
-    for (const ScorecardBin& code : rows_.codes) {
-      rows_.bins.special.push_back(
-          {.number = *code.from,
-           .text = code.level.empty() ? "code " + number_text(*code.from) : code.level});
-    }
+    for (const ScorecardBin& code : rows_.codes)
+      rows_.bins.special.push_back({.number = *code.from, .text = meaning_of(code)});
+    rows_.bins.are_whole = is_whole_;
     return std::move(rows_);
   }
 
  private:
+  /// What the card says of a code, or else the schema.
+  [[nodiscard]] std::string meaning_of(const ScorecardBin& code) const {
+    if (!code.level.empty()) return code.level;
+    const Bins::Code* const known = known_code(*code.from);
+    return known != nullptr ? known->text : "code " + number_text(*code.from);
+  }
+
+  [[nodiscard]] const Bins::Code* known_code(double number) const {
+    return feature_->is_binned() ? feature_->bins.code(number) : nullptr;
+  }
+
+  /// Codes stand once, mean something of their own, and are all of those that the schema knows:
+  /// with its bins gone, one that has no points would become a number like any other.
+  void check_codes() const {
+    const std::vector<ScorecardBin>& codes = rows_.codes;
+    for (std::size_t a = 0; a < codes.size(); ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        require_input(*codes[b].from != *codes[a].from,
+                      "{}: feature \"{}\": the code {} stands twice, first at {}", codes[a].place,
+                      one_->feature, number_text(*codes[a].from), codes[b].place);
+        require_input(meaning_of(codes[b]) != meaning_of(codes[a]),
+                      "{}: feature \"{}\": the code {} has the text \"{}\", which {} has at {}; "
+                      "expected another",
+                      codes[a].place, one_->feature, number_text(*codes[a].from),
+                      meaning_of(codes[a]), number_text(*codes[b].from), codes[b].place);
+      }
+    }
+    if (!feature_->is_binned()) return;
+    for (const Bins::Code& known : feature_->bins.special) {
+      require_input(
+          std::any_of(codes.begin(), codes.end(),
+                      [&](const ScorecardBin& code) { return *code.from == known.number; }),
+          "{}: feature \"{}\": the schema has the code {} ({}), and the card no points for it; add "
+          "a row for it, or take it out of the schema",
+          one_->place, one_->feature, number_text(known.number), known.text);
+    }
+  }
+
   void take(ScorecardBin row) {
-    const bool is_whole = step_ && *step_ == std::nearbyint(*step_);
-    require_input(row.doubtful.empty() || !is_whole,
+    const bool has_whole_steps =
+        is_whole_ || (feature_->step && *feature_->step == std::nearbyint(*feature_->step));
+    require_input(row.doubtful.empty() || !has_whole_steps,
                   "{}: feature \"{}\" has whole numbers, and \"{}\" may be two of them; write it "
                   "without a mark",
                   row.place, one_->feature, row.doubtful);
@@ -87,31 +126,31 @@ class NumberReader {
     require_input(!row.from || !row.to || *row.from < *row.to,
                   "{}: feature \"{}\": from {} is not below to {}", row.place, one_->feature,
                   number_text(row.from.value_or(0)), number_text(row.to.value_or(0)));
+    const double own = number_within(row, is_whole_);
+    require_input(!is_whole_ || !row.to || (row.has_to ? own <= *row.to : own < *row.to),
+                  "{}: feature \"{}\": no whole number lies in the bin {}", row.place,
+                  one_->feature, text_of(row));
     rows_.intervals.push_back(std::move(row));
   }
 
   /// A single whole number next to an interval is one more of them, «0» beside «1 to 3», unless it
   /// has a meaning of its own or is the only negative one. True where the last code became one.
   bool join(ScorecardBin& code) {
-    if (!step_ || !code.level.empty()) return false;
+    if (!is_whole_ || !code.level.empty()) return false;
     const double number = *code.from;
     const bool is_below_all = std::all_of(
         rows_.intervals.begin(), rows_.intervals.end(),
         [](const ScorecardBin& bin) { return bin.from.value_or(bin.to.value_or(0)) >= 0; });
-    if (number < 0 && is_below_all) return false;
+    if ((number < 0 && is_below_all) || known_code(number) != nullptr) return false;
     const auto touches = [&](const ScorecardBin& bin) {
-      return (bin.from && same(*bin.from, bin.has_from ? number + *step_ : number)) ||
-             (bin.to && same(*bin.to, bin.has_to ? number - *step_ : number));
+      return (bin.from && *bin.from == (bin.has_from ? number + 1 : number)) ||
+             (bin.to && *bin.to == (bin.has_to ? number - 1 : number));
     };
     if (std::none_of(rows_.intervals.begin(), rows_.intervals.end(), touches)) return false;
     code.has_from = code.has_to = true;
     rows_.intervals.push_back(code);
     rows_.codes.erase(rows_.codes.begin() + (&code - rows_.codes.data()));
     return true;
-  }
-
-  [[nodiscard]] bool same(double a, double b) const {
-    return a == b || std::abs(a - b) <= same_number * step_.value_or(0);
   }
 
   /// From where on numbers belong to the bin above, after checks that every one has one place.
@@ -132,14 +171,15 @@ class NumberReader {
     }
     const bool is_mixed =
         std::adjacent_find(closed.begin(), closed.end(), std::not_equal_to()) != closed.end();
-    require_input(!is_mixed || step_,
-                  "{}: feature \"{}\": ends belong to the bin below them here and to the one above "
-                  "elsewhere; expected the same of all bins of a number without a step",
-                  one_->place, one_->feature);
+    require_input(
+        !is_mixed || is_whole_,
+        "{}: feature \"{}\": ends belong to the bin below them here and to the one above "
+        "elsewhere; expected the same of all bins, or whole numbers alone (kind: integer)",
+        one_->place, one_->feature);
     rows_.bins.closed = closed.empty() || is_mixed ? Bins::Closed::left : closed.front();
     for (std::size_t k = 0; k < edges.size(); ++k) {
-      // Of a grid: above 12 is from 13 on.
-      if (is_mixed && closed[k] == Bins::Closed::right) edges[k] += *step_;
+      // Of whole numbers: above 12 is from 13 on.
+      if (is_mixed && closed[k] == Bins::Closed::right) edges[k] = std::floor(edges[k]) + 1;
     }
     rows_.bins.edges = std::move(edges);
   }
@@ -161,19 +201,24 @@ class NumberReader {
       return;
     }
     // 0 to 11, 12 to 23: whole numbers have none between.
-    const bool is_next = step_ && below.has_to && above.has_from && same(end + *step_, begin);
-    require_input(is_next,
+    const bool is_next =
+        begin == end + 1 && end == std::floor(end) && below.has_to && above.has_from;
+    require_input(is_whole_ && is_next,
                   "{}: feature \"{}\": numbers between {} and {} have no points (a gap to the bin "
                   "at {}){}",
                   above.place, one_->feature, number_text(end), number_text(begin), below.place,
-                  !step_                      ? ""
-                  : same(end + *step_, begin) ? "; if both ends belong to a bin, say so "
-                                                "(closed: both)"
-                                              : "");
+                  gap_advice(begin - end, is_next));
+  }
+
+  [[nodiscard]] const char* gap_advice(double width, bool is_next) const {
+    if (width != 1) return "";
+    if (is_next) return "; if people have whole numbers alone, say `kind: integer` in the schema";
+    return is_whole_ ? "; if both ends belong to a bin, say so (closed: both)" : "";
   }
 
   const Characteristic* one_;
-  std::optional<double> step_ = {};
+  const Feature* feature_;
+  bool is_whole_;
   NumberRows rows_ = {};
 };
 
@@ -191,7 +236,12 @@ void take_bins(const Characteristic& one, Feature& feature) {
                 "`max: {}` in the schema",
                 last.place, one.feature, number_text(last.to.value_or(0)),
                 number_text(last.to.value_or(0)));
-  if (rows.bins.count() == 1) return;  // one bin for all: everybody's points, see points_of()
+  const bool is_everybodys = rows.bins.count() == 1;  // one bin for all, see points_of()
+  if (is_everybodys) {
+    if (feature.is_binned()) feature.kind = FeatureKind::numeric;
+    feature.bins = {};
+    return;
+  }
   if (feature.kind == FeatureKind::integer && !feature.step) feature.step = 1;
   feature.kind = FeatureKind::binned;
   feature.bins = rows.bins;
@@ -206,9 +256,7 @@ std::size_t place_of(const ScorecardBin& bin, const Bins& bins) {
   if (bin.is_single()) return bins.of(*bin.from);
   Bins plain = bins;  // a code may lie within an interval
   plain.special.clear();
-  return plain.of(bin.from && bin.to ? *bin.from + (*bin.to - *bin.from) / 2
-                  : bin.from         ? *bin.from + 1
-                                     : *bin.to - 1);
+  return plain.of(number_within(bin, bins.are_whole));
 }
 
 /// The level that a row of a category is about; a number stands for the level that is spelled as it
@@ -302,8 +350,9 @@ Schema schema_of(const Scorecard& card, const Schema& schema) {
       check_levels(one, feature);
     }
   }
-  // What the reader of schemas adds and checks, it adds and checks here as well.
-  return parse_schema(to_yaml(result), fmt::format("the schema with the bins of {}", card.source));
+  // What the reader of schemas adds and checks, it adds and checks here as well; of no line, since
+  // nobody has written this schema.
+  return schema_from_json(to_json(result), card.source + ": the schema with its bins");
 }
 
 ScorePoints points_of(const Scorecard& card, const ScoreScale& scale, std::optional<double> cut_off,

@@ -116,8 +116,10 @@ std::string some_of(const std::vector<std::size_t>& rows) {
 
 /// Whole numbers as any numbers.
 Schema without_whole_numbers(Schema schema) {
-  for (Feature& feature : schema.features)
+  for (Feature& feature : schema.features) {
     if (feature.kind == FeatureKind::integer) feature.kind = FeatureKind::numeric;
+    feature.bins.are_whole = false;
+  }
   return schema;
 }
 

@@ -34,6 +34,26 @@ TEST(Binned, SchemaIsReadAndWrittenBack) {
   EXPECT_EQ(schema_of("edges: [10, 20], step: 5").features.front().step, 5);
 }
 
+TEST(Binned, MayHaveWholeNumbersAlone) {
+  const Schema schema = schema_of(R"(edges: [2.5], whole: true, special: {"-9": no record})");
+  const Feature& feature = schema.features.front();
+  EXPECT_TRUE(feature.is_whole());
+  EXPECT_EQ(feature.step, 1);
+  EXPECT_EQ(parse_schema(to_yaml(schema), "again"), schema);
+  EXPECT_EQ(schema_from_json(to_json(schema), "again"), schema);
+  EXPECT_FALSE(schema_of("edges: [2]").features.front().is_whole());
+  for (const char* range : {"min: 0.5", "step: 0.5", "allowed: [1.5]"}) {
+    expect_input_error([&] { return schema_of(fmt::format("edges: [2], whole: true, {}", range)); },
+                       {"s.yaml:3", "a whole number"});
+  }
+  expect_input_error(
+      [] {
+        return parse_schema(
+            "target: {column: y, favourable: 1}\nfeatures: {a: {kind: numeric, whole: true}}", "s");
+      },
+      {"a feature of kind numeric has no whole"});
+}
+
 TEST(Binned, ANumberIsInOneBin) {
   Bins bins{.edges = {0.3, 0.6}, .special = {{-9, "no record"}}};
   const auto of = [&](double number) { return bins.name(bins.of(number)); };

@@ -329,6 +329,116 @@ TEST_F(ScorecardFile, SingleNumbersAreBinsBesideOthersAndCodesApart) {
             (std::vector<Bins::Code>{{-1, "code -1"}, {-9, "never"}}));
 }
 
+// A grid binds answers, never people: 11.5 is nobody's number only where all are whole.
+TEST_F(ScorecardFile, OnlyWholeNumbersCloseGapsAndMoveEdges) {
+  const std::string mixed =
+      "feature,bin,points\nmonths,\"(-inf,12]\",1\nmonths,\"(12,24)\",2\nmonths,\"[24,inf)\",3\n";
+  const std::string both = "feature,from,to,points\nmonths,,11,1\nmonths,12,23,2\nmonths,24,,3\n";
+  const std::string single = "feature,from,to,points\nmonths,,0,1\nmonths,0,0,2\nmonths,1,,3\n";
+  Schema schema = card_schema();
+  schema.features[1].kind = FeatureKind::numeric;
+  for (const double step : {1.0, 0.5}) {
+    schema.features[1].step = step;
+    expect_input_error([&] { return schema_of(read(mixed), schema); },
+                       {":2", "the bin below them here", "kind: integer"});
+    expect_input_error([&] { return schema_of(read(both, CardEnds::both), schema); },
+                       {":3", "numbers between 11 and 12 have no points", "kind: integer"});
+    expect_input_error([&] { return schema_of(read(single), schema); }, {"between 0 and 1"});
+  }
+  // Answers in fives; people are whole numbers all the same.
+  schema.features[1].kind = FeatureKind::integer;
+  for (const double step : {1.0, 5.0}) {
+    schema.features[1].step = step;
+    EXPECT_EQ(schema_of(read(mixed), schema).features[1].bins.edges, (std::vector<double>{13, 24}));
+    EXPECT_EQ(schema_of(read(both, CardEnds::both), schema).features[1].bins.edges,
+              (std::vector<double>{12, 24}));
+  }
+  // The points are those of the whole numbers that a bin has.
+  const Scorecard narrow = read(
+      "feature,bin,points\nmonths,\"(-inf,12]\",1\nmonths,\"(12,13]\",2\nmonths,\"(13,24)\",3\n"
+      "months,\"[24,inf)\",4\n");
+  EXPECT_EQ(cut_of(narrow), Cut({13, 14, 24}, {1, 2, 3, 4}));
+  const std::string empty =
+      "feature,bin,points\nmonths,\"(-inf,12]\",1\nmonths,\"(12,13)\",2\nmonths,\"[13,inf)\",3\n";
+  expect_input_error([&] { return schema_of(read(empty), card_schema()); },
+                     {":3", "no whole number lies in the bin 12 to 13"});
+  const std::string halves = "feature,from,to,points\nmonths,,11.5,1\nmonths,12.5,,2\n";
+  expect_input_error([&] { return schema_of(read(halves, CardEnds::both), card_schema()); },
+                     {":3", "numbers between 11.5 and 12.5 have no points"});
+  const std::string fives = "feature,from,to,points\nmonths,,10,1\nmonths,15,,2\n";
+  expect_input_error([&] { return schema_of(read(fives, CardEnds::both), schema); },
+                     {":3", "numbers between 10 and 15 have no points"});
+}
+
+TEST_F(ScorecardFile, PeopleOffTheWholeNumbersOfACardAreRefused) {
+  const Scorecard card =
+      read("feature,from,to,points\nmonths,,11,1\nmonths,12,,2\n", CardEnds::both);
+  const Schema schema = schema_of(card, card_schema());
+  EXPECT_TRUE(schema.features[1].bins.are_whole);
+  EXPECT_EQ(parse_schema(to_yaml(schema), "s.yaml"), schema);
+  EXPECT_FALSE(schema_of(read(card_text), card_schema()).features[0].bins.are_whole);
+  const std::string head = "utilisation,months,housing,phone,other,paid\n";
+  expect_input_error(
+      [&] {
+        CsvReader file(write(head + "0.1,11.5,own,no,1,yes\n"));
+        return read_dataset(file, schema);
+      },
+      {":2", "months", "11.5", "a whole number"});
+  const Dataset data = rows_of(schema, 50);
+  const Model model = model_of(card, {.pdo = 2, .score = 2, .odds = 1}, {}, data, 1e-3, false);
+  const Encoder& encoder = model.encoder;
+  expect_input_error(
+      [&] {
+        return encoder.raw({0.1, 11.5, "own", "no", 1.0});
+      },
+      {"\"months\"", "11.5", "a whole number"});
+  EXPECT_EQ(to_text(to_json(model_from_json(to_json(model), "m.json"))), to_text(to_json(model)));
+}
+
+TEST_F(ScorecardFile, CodesOfTheSchemaHavePointsOrAreRefused) {
+  Schema schema = parse_schema(
+      "target: {column: paid, favourable: yes}\n"
+      "features:\n"
+      "  months: {kind: binned, edges: [5], special: {-9: no record}}\n",
+      "s.yaml");
+  const std::string head = "feature,from,to,points,level\nmonths,,12,1,\nmonths,12,,2,\n";
+  expect_input_error([&] { return schema_of(read(head), schema); },
+                     {":2", "\"months\"", "-9", "no record", "take it out of the schema"});
+  expect_input_error(
+      [&] { return schema_of(read("feature,from,to,points\nmonths,,,1\n"), schema); },
+      {":2", "\"months\"", "-9", "no record"});
+  const auto codes = [&](const std::string& row) {
+    return schema_of(read(head + row), schema).features[0].bins.special;
+  };
+  using Codes = std::vector<Bins::Code>;
+  EXPECT_EQ(codes("months,-9,-9,3,\n"), (Codes{{-9, "no record"}}));
+  EXPECT_EQ(codes("months,-9,-9,3,never asked\n"), (Codes{{-9, "never asked"}}));
+  // Bins of the schema give way to those of the card: one for all has everybody's points.
+  schema.features[0].bins.special.clear();
+  const Scorecard one = read("feature,from,to,points\nmonths,,,7\n");
+  EXPECT_EQ(points_of(one, {}, {}, schema_of(one, schema)).initial, 7);
+}
+
+TEST_F(ScorecardFile, FaultsOfItsSchemaNameNoLineThatNobodyWrote) {
+  const std::string head = "feature,from,to,points,level\nmonths,,12,1,\nmonths,12,,2,\n";
+  expect_input_error(
+      [&] {
+        return schema_of(read(head + "months,-8,-8,3,no\nmonths,-9,-9,3,no\n"), card_schema());
+      },
+      {":5: feature \"months\": the code -9 has the text \"no\"", ":4"});
+  Schema schema = card_schema();
+  schema.features[1].allowed = {-9.0, 3.0};
+  try {
+    (void)schema_of(read(head + "months,-9,-9,3,no\n"), schema);
+    ADD_FAILURE() << "expected an error";
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("csv: the schema with its bins: features.months.allowed: -9 is a code"),
+              std::string::npos)
+        << message;
+  }
+}
+
 TEST_F(ScorecardFile, OneBinForAllIsEverybodys) {
   const Scorecard card = read(
       "feature,from,to,points\nbase,,,100\nmonths,,,7\nutilisation,,0.5,1\nutilisation,0.5,,2\n");

@@ -75,6 +75,7 @@ struct Bins {
   Closed closed = Closed::right;
   std::vector<Code> special = {};
   std::vector<double> values = {};  // what the model sees of each bin; none: one 0/1 column per bin
+  bool are_whole = false;           // whether there are whole numbers alone, as of kind integer
 
   [[nodiscard]] std::size_t intervals() const { return edges.size() + 1; }
   [[nodiscard]] std::size_t count() const { return intervals() + special.size(); }
@@ -122,6 +123,10 @@ struct Feature {
   [[nodiscard]] const std::string& title() const { return label.empty() ? name : label; }
   /// What people read for a level: its display text, or else the level.
   [[nodiscard]] const std::string& level_text(const std::string& level) const;
+  /// Whether rows and people have whole numbers alone.
+  [[nodiscard]] bool is_whole() const {
+    return kind == FeatureKind::integer || (is_binned() && bins.are_whole);
+  }
   [[nodiscard]] bool is_number() const {
     return kind == FeatureKind::numeric || kind == FeatureKind::integer || is_binned();
   }
