@@ -12,6 +12,7 @@
 #include "ellice/model/loss.hpp"
 #include "explain/answer_block.hpp"
 #include "explain/fewer_changes.hpp"
+#include "model/deciding.hpp"
 #include "report/verification_file.hpp"
 #include "request/problem.hpp"
 #include "request/query_reader.hpp"
@@ -124,7 +125,7 @@ Prediction predict(const Model& model, const Query& query) {
   Vector z(model.encoder.columns());
   model.encoder.encode({query.raw.data(), static_cast<std::size_t>(query.raw.size())}, z);
   if (model.network.outputs() == 1) {
-    const double logit = model.logit(z);
+    const double logit = deciding_logit(model, z);
     return {.accepted = logit >= model.decision.threshold, .probability = sigmoid(logit)};
   }
   const Vector scores = model.network.scores(z);

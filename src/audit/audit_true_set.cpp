@@ -63,7 +63,7 @@ TrueModels::TrueModels(const Model& model, const StoredRows& rows, double epsilo
                 "on them, is not that of its file; give the data that it was trained on");
   require_input(objective().objective_fits(),
                 "the model file contradicts itself: its training.objective, {}, is not the one on "
-                "the rows of its training; it was altered after training: train it again",
+                "the rows of its training; it was altered since: train or import it again",
                 model.training.objective);
   const LongVector gradient = least_slopes(objective(), center());
   const long double above = gradient.dot(center_inverse() * gradient) / 2;  // the minimum

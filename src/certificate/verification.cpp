@@ -310,7 +310,7 @@ SetChoice Verifier::choice_of(const Certificate& certificate) const {
     require_input(
         objective_->objective_fits(),
         "the model file contradicts itself: its training.objective, {}, is not the one on "
-        "the rows of its training; it was altered after training: train it again",
+        "the rows of its training; it was altered since: train or import it again",
         model_->training.objective);
   }
   return choice;

@@ -187,6 +187,13 @@ std::string why_unsupported(const Method& method, const Problem& problem,
         "each of the classes {}",
         method.name, fmt::join(problem.model->decision.classes, ", "));
   }
+  if (method.is_baseline() && problem.model->deployed) {
+    return fmt::format(
+        "`method: {}` searches with the parameters at the minimum of the model's objective, and "
+        "what decides is the deployed model, which may decline what it finds; `method: auto` holds "
+        "every plan against the deployed model as well",
+        method.name);
+  }
   const std::string binned = method.name == "exact" ? "" : movable_binned(problem);
   if (!binned.empty()) {
     return fmt::format(

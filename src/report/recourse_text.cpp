@@ -10,6 +10,7 @@
 #include "core/utf8.hpp"
 #include "data/spelling.hpp"
 #include "ellice/report/sentence.hpp"
+#include "model/deciding.hpp"
 #include "report/display.hpp"
 #include "report/text_table.hpp"
 #include "request/enumeration.hpp"
@@ -98,8 +99,17 @@ std::string standings(const Answer& answer, const Appraiser& appraiser) {
   const Appraisal now = appraiser.before(answer), then = appraiser.after(answer);
   TextTable table({left, right, right});
   table.header({appraiser.scale_name(), "now", "after"});
-  table.row(
-      {"base model", appraiser.display_score(now.logit), appraiser.display_score(then.logit)});
+  // Of a model that decides elsewhere nobody uses the parameters at the minimum.
+  const Model& model = appraiser.model();
+  if (model.deployed) {
+    const auto decided = [&](const RawRow& row) {
+      return appraiser.display_score(deciding_logit(model, model.encoder.encode(row)));
+    };
+    table.row({"deployed model", decided(answer.query),
+               decided(answer.counterfactual.value_or(answer.query))});
+  }
+  table.row({model.deployed ? "minimum of its objective" : "base model",
+             appraiser.display_score(now.logit), appraiser.display_score(then.logit)});
   table.row({fmt::format("worst model, ε = {}", rounded(appraiser.epsilon_of(answer))),
              appraiser.display_score(now.robust_logit()),
              appraiser.display_score(then.robust_logit())});

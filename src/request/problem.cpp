@@ -5,6 +5,7 @@
 
 #include "core/infinity.hpp"
 #include "ellice/core/error.hpp"
+#include "model/deciding.hpp"
 #include "model/score_points.hpp"
 #include "request/farthest.hpp"
 #include "request/model_rules.hpp"
@@ -30,6 +31,14 @@ std::string why_uncertified(const Evaluation& found, double threshold) {
       "not certified: the worst model's logit is {:.6g}, but the row lies on a kink of the network "
       "or within rounding of {}",
       found.robust_logit, threshold);
+}
+
+/// Of a model that decides elsewhere the search sees the minimiser of its objective, and a row
+/// without a certificate was not held against what decides (theory.md, Result 56).
+bool is_accepted_by_deployed(const Problem& problem, const Vector& z) {
+  const Model& model = *problem.model;
+  if (!model.deployed) return true;
+  return deciding_logit(model, z) >= std::min(problem.threshold, model.decision.threshold);
 }
 
 }  // namespace
@@ -185,6 +194,12 @@ void Assembler::take(Answer& answer, VectorArg raw, const FeasibleSet& feasible)
   if (!found || !std::isfinite(found->logit) || !std::isfinite(found->robust_logit)) {
     answer.status = Status::not_found;
     answer.message = "the row that was found is too far from the training rows to compute with";
+    return;
+  }
+  if (!is_accepted_by_deployed(*problem_, row.z)) {
+    answer.status = Status::not_found;
+    answer.message =
+        "the row that was found is declined by the deployed model, which decides about people";
     return;
   }
   measure(answer, std::move(row), feasible, *found);

@@ -27,6 +27,9 @@ void validate_full(const Model& model) {
   require(model.network.layers.size() > 1,
           "the full set is for networks with hidden layers, and this model has none: use the "
           "last-layer set, which covers all its parameters");
+  require(model.curvature.full || !model.origin,
+          "the full set needs the curvature of all parameters, which only networks that were "
+          "trained here have, and this one was imported: use the last-layer or the isotropic set");
   require(model.curvature.full.has_value(),
           "the model has no stored curvature of all its parameters, which the full set needs: "
           "train it again, or use the isotropic or the last-layer set");

@@ -391,7 +391,7 @@ void require_rows_of(const Model& model, const StoredRows& rows) {
   require_input(
       std::abs(objective - training.objective) <= 1e-9 * std::max(training.objective, 1e-6),
       "the model file contradicts itself: its training.objective is {}, but on the rows of its "
-      "training the objective is {}; it was altered after training: train it again",
+      "training the objective is {}; it was altered since: train or import it again",
       training.objective, objective);
 }
 

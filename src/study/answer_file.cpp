@@ -10,6 +10,7 @@
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
+#include "model/deciding.hpp"
 #include "request/farthest.hpp"
 #include "request/query_reader.hpp"
 #include "request/recourse_file.hpp"
@@ -246,7 +247,8 @@ void complete_answers(AnswerFile& file, const std::vector<Query>& queries, const
     Answer nothing{
         .query_index = query.index,
         .query = model.encoder.values({query.raw.data(), model.schema().features.size()})};
-    const bool is_accepted = model.logit(model.encoder.encode(nothing.query)) >= threshold;
+    const bool is_accepted =
+        deciding_logit(model, model.encoder.encode(nothing.query)) >= threshold;
     if (rows == ExplainedRows::all || !is_accepted) lacking.push_back(query.index);
     file.answers.push_back(std::move(nothing));
   }

@@ -5,6 +5,7 @@
 
 #include "ellice/core/error.hpp"
 #include "ellice/data/schema.hpp"
+#include "model/deciding.hpp"
 #include "request/feasible_set.hpp"
 
 namespace ellice {
@@ -93,7 +94,7 @@ AnswerBatch answer_batch(const std::vector<Answer>& answers, const Model& model,
     require(i == 0 || kept[i - 1]->query_index != answer.query_index,
             "query {} has two answers of plan 0", answer.query_index);
     const Vector query = encoder.encode(answer.query);
-    if (rows == ExplainedRows::declined && model.logit(query) >= threshold) {
+    if (rows == ExplainedRows::declined && deciding_logit(model, query) >= threshold) {
       ++batch.accepted;
       continue;
     }
@@ -146,7 +147,7 @@ std::optional<double> MeasuredAnswer::value(Measure measure) const {
 std::vector<MeasuredAnswer> measure_answers(const AnswerBatch& batch, const Model& model,
                                             double threshold, const OutlierFactor* plausibility,
                                             const Execution& execution) {
-  const Vector logits = model.network.logits(batch.points);
+  const Vector logits = deciding_network(model).logits(batch.points);
   const Vector factors =
       plausibility != nullptr ? plausibility->factors(batch.points, execution) : Vector();
   std::vector<MeasuredAnswer> result;

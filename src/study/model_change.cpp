@@ -10,6 +10,7 @@
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/sets/set_choice.hpp"
+#include "model/deciding.hpp"
 #include "report/text_table.hpp"
 
 namespace ellice {
@@ -82,14 +83,15 @@ class Pair {
     return now_.encoder.encode(reordered);
   }
   [[nodiscard]] static std::size_t decision(const Model& model, VectorArg z) {
-    if (model.network.has_one_output()) return model.logit(z) >= model.decision.threshold ? 1 : 0;
+    if (model.network.has_one_output())
+      return deciding_logit(model, z) >= model.decision.threshold ? 1 : 0;
     Index best = 0;
     model.network.scores(z).maxCoeff(&best);
     return static_cast<std::size_t>(best);
   }
   [[nodiscard]] static double margin(const Model& model, VectorArg z,
                                      const std::vector<std::size_t>& wanted) {
-    if (model.network.has_one_output()) return model.logit(z) - model.decision.threshold;
+    if (model.network.has_one_output()) return deciding_logit(model, z) - model.decision.threshold;
     const Vector scores = model.network.scores(z);
     double best = -infinity;
     double rival = -infinity;

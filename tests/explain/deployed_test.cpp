@@ -235,6 +235,42 @@ TEST(Deployed, ReasonsAndRefusalsAreThoseOfWhatDecides) {
   EXPECT_GT(differs, 0);  // what is deployed is another model than the minimiser
 }
 
+// Searches of others see the minimiser alone, and nobody holds what they find against what decides.
+TEST(Deployed, RowsThatItDeclinesAreNoAnswers) {
+  const Dataset data = weighted_lending(200, 12);
+  Foreign foreign = fit_foreign(data, {.steps = 3});
+  foreign.model.store_rows = true;
+  const auto model = std::make_shared<const Model>(model_of(foreign.model, data));
+  for (const char* method : {"trex", "trex-i", "delta", "proplace", "roar"}) {
+    ExplainRequest request{.model = model, .method = method};
+    const bool has_tau = std::string_view(method).starts_with("trex");
+    (has_tau ? request.options.baseline.tau : request.options.baseline.delta) = 0.6;
+    const std::string reason = why_unsupported(request);
+    EXPECT_NE(reason.find("the deployed model, which may decline"), std::string::npos) << reason;
+    EXPECT_NE(reason.find(method), std::string::npos) << reason;
+  }
+  // The same of whatever else ends without a certificate.
+  Problem problem{.model = model.get(), .epsilon = 0.5, .threshold = model->decision.threshold};
+  const Assembler assembler(problem);
+  int declined = 0;
+  int accepted = 0;
+  for (const Query& one : people(150)) {
+    const FeasibleSet feasible(model->encoder, problem.constraints, one.index, one.raw);
+    const Vector raw = one.raw;
+    const bool own = own_score(foreign.model, data.schema, {raw.data(), raw.data() + raw.size()}) >=
+                     model->decision.threshold;
+    Answer answer = assembler.begin(one, feasible);
+    assembler.take(answer, one.raw, feasible);
+    EXPECT_EQ(answer.status, own ? Status::uncertified : Status::not_found);
+    EXPECT_EQ(answer.counterfactual.has_value(), own);
+    const bool says = answer.message.find("declined by the deployed model") != std::string::npos;
+    EXPECT_EQ(says, !own) << answer.message;
+    (own ? accepted : declined) += 1;
+  }
+  EXPECT_GT(declined, 0);
+  EXPECT_GT(accepted, 10);
+}
+
 TEST(Deployed, WhatWasAnsweredIsAskedAgainAlike) {
   const Dataset data = weighted_lending(200, 13);
   const Foreign foreign = fit_foreign(data, {.steps = 30, .precision = Precision::float32});

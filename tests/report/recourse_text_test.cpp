@@ -51,6 +51,21 @@ TEST(RecourseText, ShowsEveryChangedValueAndNoOther) {
   }
 }
 
+// Of a model that decides elsewhere the scores shown first are those that decide.
+TEST(RecourseText, ShowsWhatTheDeployedModelSays) {
+  auto example = lending_example(2, 0.03);
+  Vector head = example.model.network.head();
+  head(head.size() - 1) -= 1;
+  example.model.deployed = Deployed{.head = head};
+  const Answer& answer = first_with(example.answers, Status::certified);
+  const Appraiser appraiser(example.model, 0.03, 0);
+  const std::string text = recourse_text(answer, appraiser);
+  const double now = appraiser.before(answer).logit, then = appraiser.after(answer).logit;
+  expect_words(text, {"deployed model", appraiser.display_score(now - 1),
+                      appraiser.display_score(then - 1), "minimum of its objective"});
+  EXPECT_EQ(text.find("base model"), std::string::npos) << text;
+}
+
 TEST(RecourseText, DashesOrDimsWhatDoesNotChange) {
   const auto example = lending_example(2, 0.03);
   const Appraiser appraiser(example.model, 0.03, 0);

@@ -388,6 +388,8 @@ TEST(SetChoice, IsRefusedWithTheReason) {
   const Model network = network_model({5}, Activation::relu, 1);
   Model bare = network;
   bare.curvature.full.reset();
+  Model imported = bare;
+  imported.origin = Origin{.kind = "onnx"};
   Model renamed = network_model({5}, Activation::relu, 1, 5);  // five features
   Model singular = network;
   singular.curvature.hessian.setZero();
@@ -395,6 +397,7 @@ TEST(SetChoice, IsRefusedWithTheReason) {
   const std::vector<std::tuple<const Model*, SetChoice, std::string>> refused = {
       {&linear, {.kind = SetKind::full}, "hidden layers"},
       {&bare, {.kind = SetKind::full}, "train it again"},
+      {&imported, {.kind = SetKind::full}, "was imported: use the last-layer"},
       {&network, {.damping = 0.0}, "must be > 0"},
       {&network, {.damping = std::nan("")}, "must be > 0"},
       {&network, {.kind = SetKind::isotropic, .damping = 1.0}, "no damping"},
