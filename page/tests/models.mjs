@@ -1,5 +1,5 @@
 // Models that no golden file is of, made from rows drawn here: those that decide elsewhere, linear and with hidden
-// layers, in both precisions, and one whose numbers are seen by their bins.
+// layers, in both precisions, one whose numbers are seen by their bins, and one that is off the optimum.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { random } from './people.mjs';
@@ -62,6 +62,11 @@ export function makeModels(ellice, folder) {
     ellice('train', file(`${name}.csv`, table(600, 11, codes)), '--schema', file(`${name}.yaml`, schema(share)), '--model', name === 'bins' ? 'additive' : 'logistic', '--folds', '0', '--quiet', '-o', out);
     made.push({ name, file: out, codes, sets: [] });
   }
+  // One whose head is off its optimum, since monotone features keep their signs.
+  const monotone = ['income=increase', 'debt=decrease', 'share=increase', 'owner=decrease'].flatMap((one) => ['--monotone', one]);
+  const out = join(folder, 'monotone.json');
+  ellice('train', rows, '--schema', plain, '--model', 'nam', '--hidden', '4', '--epochs', '60', ...monotone, '--quiet', '-o', out);
+  made.push({ name: 'monotone', file: out, codes: [], sets: ['--set', 'last-layer'] });
   return made;
 }
 

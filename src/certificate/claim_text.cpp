@@ -5,15 +5,15 @@
 #include "ellice/certificate/certificate.hpp"
 #include "ellice/core/error.hpp"
 #include "sets/contest.hpp"
+#include "sets/off_optimum.hpp"
 
 namespace ellice {
 
 namespace {
 
-/// The sentence about a model that is not the minimiser of its objective, or nothing. Off the
-/// optimum the objective is not centred on θ̂; 1 % of ε is where that begins to matter.
+/// The sentence about a model that is not the minimiser of its objective, or nothing.
 std::string decrement_text(double decrement, double epsilon, std::string_view what) {
-  if (!(decrement > 0.01 * epsilon && decrement > 1e-15)) return "";
+  if (!is_off_optimum(decrement, epsilon)) return "";
   return fmt::format(" {} is {} above the minimum of the objective.", what, number_text(decrement));
 }
 
@@ -139,6 +139,10 @@ std::string set_text(const Model& model, const SetChoice& choice, double epsilon
     return one->training.loss_kind == LossKind::squared && one->curvature.shift == 0;
   });
   const std::string_view noun = has_hidden ? "head" : "model";
+  double shift = 0;
+  for (const Model* one : models) shift = std::max(shift, one->curvature.shift);
+  const double decrement = largest_decrement(model, choice);
+  const std::string_view center = is_ensemble ? "θ̂ of one of the models" : "θ̂ itself";
 
   std::string text;
   if (is_ensemble) {
@@ -161,6 +165,12 @@ std::string set_text(const Model& model, const SetChoice& choice, double epsilon
         " In H the damping {} stands in place of the objective's own l2: these are not the {}s "
         "whose training objective is within {} of the optimum.",
         number_text(*choice.damping), noun, e);
+  } else if (is_off_optimum(decrement, epsilon)) {
+    text += fmt::format(
+        " {} is {} above the minimum of the objective: these are not the {}s whose training "
+        "objective is within {} of the optimum, but an ellipsoid around θ̂ by the objective's "
+        "curvature; {}s outside it are not covered.",
+        center, number_text(decrement), noun, e, noun);
   } else if (is_exact) {
     text += fmt::format(
         " These are exactly the {}s whose training objective is within {} of the optimum.", noun,
@@ -172,20 +182,13 @@ std::string set_text(const Model& model, const SetChoice& choice, double epsilon
         noun, e, noun);
   }
   if (has_hidden) text += " Nor is any change of the hidden layers.";
-  double shift = 0;
-  double decrement = 0;
-  for (const Model* one : models) {
-    shift = std::max(shift, one->curvature.shift);
-    decrement = std::max(decrement, one->training.head_decrement);
-  }
   if (shift > 0) {
     text += fmt::format(
         " H contains a diagonal shift of {} that is not part of the objective: without it the set "
         "of near-optimal models is unbounded.",
         number_text(shift));
   }
-  return text +
-         decrement_text(decrement, epsilon, is_ensemble ? "θ̂ of one of the models" : "θ̂ itself");
+  return choice.damping ? text + decrement_text(decrement, epsilon, center) : text;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "ellice/core/error.hpp"
+#include "sets/off_optimum.hpp"
 
 namespace ellice {
 
@@ -116,10 +117,20 @@ std::string epsilon_meaning(const EpsilonRule& rule, const Problem& problem) {
             : "as many rows drawn again from the old ones";
     return fmt::format("accepted by {:.3g} of 100 models retrained on {}", 100 * *share, rows);
   }
+  const double share = 100 * problem.epsilon / training.objective;
+  const double decrement = largest_decrement(*problem.model, problem.set);
+  if ((is_ellipsoidal(problem.set.kind) || problem.set.kind == SetKind::full) &&
+      is_off_optimum(decrement, problem.epsilon)) {
+    return fmt::format(
+        "accepted by every model of an ellipsoid around the trained one, which by the objective's "
+        "curvature loses at most {:.3g} % against it; the trained one itself is {:.3g} % above the "
+        "best",
+        share, 100 * decrement / training.objective);
+  }
   return fmt::format(
       "accepted by every model of the set whose training objective is at most {:.3g} % above the "
       "best",
-      100 * problem.epsilon / training.objective);
+      share);
 }
 
 std::string title_of(const Schema& schema, const std::string& name) {

@@ -8,6 +8,7 @@
 #include "report/text_table.hpp"
 #include "request/cost_prices.hpp"
 #include "sets/contest.hpp"
+#include "sets/off_optimum.hpp"
 
 namespace ellice {
 
@@ -48,6 +49,16 @@ std::string promise(const Model& model, const PageOptions& options) {
         "nearly as good.",
         epsilon, who, linear ? "" : " that differs from it in the last layer only",
         number_text(*options.set.damping));
+  }
+  const double decrement = largest_decrement(model, options.set);
+  if (is_ellipsoidal(options.set.kind) && is_off_optimum(decrement, options.epsilon)) {
+    return fmt::format(
+        "Every plan is accepted by every model of the ellipsoid of size ε = {} around {}{}, by the "
+        "curvature of the objective there. {} is {} above the best: these are not all models that "
+        "are nearly as good.",
+        epsilon, who, part,
+        options.set.kind == SetKind::ensemble ? "One of them" : "The trained model itself",
+        rounded(decrement, 3));
   }
   const double objective = model.training.objective;
   const std::string share =

@@ -247,10 +247,32 @@ TEST(ClaimText, SaysWhatIsExactAndWhatIsNot) {
   model.curvature.shift = 1e-8;
   EXPECT_NE(claim_text(model, {.kind = SetKind::last_layer}, 0.01, 0).find("shift of 1e-08"),
             std::string::npos);
-  model.training.head_decrement = 0.005;
-  EXPECT_NE(
-      claim_text(model, {.kind = SetKind::last_layer}, 0.01, 0).find("0.005 above the minimum"),
-      std::string::npos);
+}
+
+// Off the optimum the ellipsoid is not of the models within ε of it, to no order.
+TEST(ClaimText, OffTheOptimumSpeaksOfNoModelsNearIt) {
+  Model model = issue().model;
+  for (const LossKind loss : {LossKind::logistic, LossKind::squared}) {
+    model.training.loss_kind = loss;
+    model.training.head_decrement = 0.005;
+    const std::string text = claim_text(model, {.kind = SetKind::last_layer}, 0.01, 0);
+    EXPECT_NE(text.find(" θ̂ itself is 0.005 above the minimum of the objective: these are not the "
+                        "models whose training objective is within 0.01 of the optimum, but an "
+                        "ellipsoid around θ̂ by the objective's curvature; models outside it are "
+                        "not covered."),
+              std::string::npos)
+        << text;
+    for (const char* words : {"To second order", "exactly", "the objective."})
+      EXPECT_EQ(text.find(words), std::string::npos) << text;
+    const std::string damped =
+        claim_text(model, {.kind = SetKind::last_layer, .damping = 0.5}, 0.01, 0);
+    EXPECT_NE(damped.find("these are not the models"), std::string::npos) << damped;
+    EXPECT_NE(damped.find(" θ̂ itself is 0.005 above the minimum of the objective."),
+              std::string::npos);
+    model.training.head_decrement = 0.0001;  // of ε a hundredth
+    EXPECT_EQ(claim_text(model, {.kind = SetKind::last_layer}, 0.01, 0).find("above the minimum"),
+              std::string::npos);
+  }
 }
 
 class CertificateOnPaperData : public testing::TestWithParam<std::string> {};

@@ -16,6 +16,25 @@ TEST(StatusWords, AreDifferentForEveryStatus) {
   EXPECT_EQ(words.size(), count);
 }
 
+TEST(EpsilonMeaning, OffTheOptimumIsNotCountedFromTheBest) {
+  Model model;
+  model.network.layers = {{.weights = Matrix::Ones(1, 1), .bias = Vector::Zero(1)}};
+  model.training = {.objective = 0.5, .head_decrement = 0.00002};
+  Problem problem{.model = &model, .epsilon = 0.0025};
+  const EpsilonRule rule = parse_epsilon_rule("0.0025");
+  EXPECT_EQ(epsilon_meaning(rule, problem),
+            "accepted by every model of the set whose training objective is at most 0.5 % above "
+            "the best");
+  model.training.head_decrement = 0.0675;
+  for (const SetKind kind : {SetKind::last_layer, SetKind::ensemble, SetKind::full}) {
+    problem.set.kind = kind;
+    const std::string text = epsilon_meaning(rule, problem);
+    EXPECT_EQ(text.find("above the best"), text.rfind("above the best"));
+    EXPECT_NE(text.find("itself is 13.5 % above the best"), std::string::npos) << text;
+    EXPECT_NE(text.find("at most 0.5 % against it"), std::string::npos) << text;
+  }
+}
+
 TEST(Differences, AreTheFeaturesThatDiffer) {
   Schema schema;
   schema.features = {{.name = "a"}, {.name = "b"}};

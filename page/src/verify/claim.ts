@@ -21,10 +21,12 @@ function givenText(model: Model, { threshold, target, acceptable }: Certificate)
 }
 
 /** Which models these are, beside the ellipsoid. */
-function setText(models: Model[], { epsilon, damping }: Certificate, noun: string): string {
+function setText(models: Model[], { epsilon, damping }: Certificate, noun: string, above: string | null): string {
   const e = numberText(epsilon);
   if (damping !== undefined)
     return ` In H the damping ${numberText(damping)} stands in place of the objective's own l2: these are not the ${noun}s whose training objective is within ${e} of the optimum.`;
+  if (above !== null)
+    return `${above}: these are not the ${noun}s whose training objective is within ${e} of the optimum, but an ellipsoid around θ̂ by the objective's curvature; ${noun}s outside it are not covered.`;
   if (models.every((one) => one.lossKind === 'squared' && one.shift === 0))
     return ` These are exactly the ${noun}s whose training objective is within ${e} of the optimum.`;
   return ` To second order these are the ${noun}s whose training objective is within ${e} of the optimum; ${noun}s outside this ellipsoid are not covered.`;
@@ -41,11 +43,13 @@ export function claimText(model: Model, certificate: Certificate, members: Model
   const models = [model, ...members], isEnsemble = certificate.set === 'ensemble';
   const hasHidden = models.some((one) => one.hidden.length > 0), noun = hasHidden ? 'head' : 'model';
   const shift = Math.max(...models.map((one) => one.shift)), decrement = Math.max(...models.map((one) => one.headDecrement));
+  const above = decrement > 0.01 * certificate.epsilon && decrement > 1e-15
+    ? ` ${isEnsemble ? 'θ̂ of one of the models' : 'θ̂ itself'} is ${numberText(decrement)} above the minimum of the objective` : null;
   return (isEnsemble ? `For each of the ${models.length} models, this one and those under members: every ` : 'Every ') +
     `${noun} θ with ½(θ−θ̂)ᵀH(θ−θ̂) ≤ ${numberText(certificate.epsilon)} gives ${givenText(model, certificate)}, where θ̂ and H are the parameters and the Hessian${hasHidden ? ' of the head' : ''} in ${isEnsemble ? "that model's" : 'the model'} file${hasHidden ? ', and the hidden layers are fixed' : ''}.` +
-    setText(models, certificate, noun) +
+    setText(models, certificate, noun, above) +
     (hasHidden ? ' Nor is any change of the hidden layers.' : '') +
     (shift > 0 ? ` H contains a diagonal shift of ${numberText(shift)} that is not part of the objective: without it the set of near-optimal models is unbounded.` : '') +
-    (decrement > 0.01 * certificate.epsilon && decrement > 1e-15 ? ` ${isEnsemble ? 'θ̂ of one of the models' : 'θ̂ itself'} is ${numberText(decrement)} above the minimum of the objective.` : '') +
+    (above !== null && certificate.damping !== undefined ? `${above}.` : '') +
     deployedText(model, '') + members.map((one, k) => deployedText(one, ` of model ${k + 2}`)).join('');
 }
