@@ -31,7 +31,7 @@ HeadInputs inputs_of(const Model& model, std::size_t feature) {
 std::vector<double> numbers_of(const Encoder& encoder, std::size_t feature) {
   const ColumnStatistics statistics = encoder.statistics(feature);
   const double width = statistics.max - statistics.min;
-  const bool is_whole = encoder.schema().features[feature].kind == FeatureKind::integer;
+  const bool is_whole = encoder.schema().features[feature].is_whole();
   const int steps = is_whole && width < most_values - 1 ? static_cast<int>(width) : most_values - 1;
   std::vector<double> values;
   for (int k = 0; k <= (width > 0 ? steps : 0); ++k) {

@@ -154,9 +154,8 @@ void QueryReader::question_groups(std::size_t j, std::string_view cell, double v
   const std::optional<double> other = read_as_groups(cell, format, symbols_of(feature));
   if (!other) return;
   if (is_usual(j, value) && !is_usual(j, *other)) return;
-  const bool is_whole =
-      feature.kind == FeatureKind::integer ||
-      (feature.step && is_whole_number(*feature.step) && is_whole_number(feature.min.value_or(0)));
+  const bool is_whole = feature.is_whole() || (feature.step && is_whole_number(*feature.step) &&
+                                               is_whole_number(feature.min.value_or(0)));
   const std::string place =
       fmt::format("{}: column \"{}\": \"{}\"", source_->place(), feature.name, cell);
   const ColumnStatistics known = model_->encoder.statistics(j);

@@ -346,8 +346,7 @@ CommonGround common_ground(const Problem& problem, const LinearQuestion& questio
   for (std::size_t j = 0; j < features.size(); ++j) {
     if (!features[j].is_number()) continue;
     const double mean = encoder.statistics(j).mean;
-    middle(static_cast<Index>(j)) =
-        features[j].kind == FeatureKind::integer ? std::nearbyint(mean) : mean;
+    middle(static_cast<Index>(j)) = features[j].is_whole() ? std::nearbyint(mean) : mean;
   }
   FeasibleSet everybody(encoder, problem.constraints, std::numeric_limits<std::size_t>::max(),
                         middle);

@@ -14,6 +14,7 @@
 #include "ellice/data/lending.hpp"
 #include "ellice/explain/explainer.hpp"
 #include "ellice/model/model_file.hpp"
+#include "ellice/model/training.hpp"
 #include "request/problem.hpp"
 #include "support/foreign_model.hpp"
 #include "support/messages.hpp"
@@ -269,6 +270,29 @@ TEST(Deployed, RowsThatItDeclinesAreNoAnswers) {
   }
   EXPECT_GT(declined, 0);
   EXPECT_GT(accepted, 10);
+}
+
+// The row in the middle, from which it is shown that nobody has a plan, is one of whole numbers.
+TEST(Deployed, BinsOfWholeNumbersAreProvedToLeaveNoPlan) {
+  Dataset data{
+      .schema = parse_schema("target: {column: paid, favourable: yes}\nfeatures:\n"
+                             "  months: {kind: binned, edges: [5], whole: true}\n"
+                             "  debt: {kind: binned, edges: [3], whole: true, immutable: true}\n",
+                             "s.yaml")};
+  Random random(3);
+  data.raw.resize(200, 2);
+  for (Index i = 0; i < data.rows(); ++i) {
+    data.raw.row(i) << double(random.below(12)), double(random.below(9));
+    const double score = (data.raw(i, 0) > 5 ? 1 : -1) - (data.raw(i, 1) > 3 ? 2 : -2);
+    data.labels.push_back(random.uniform() < 1 / (1 + std::exp(-score)) ? 1 : 0);
+  }
+  data.classes = {"no", "yes"};
+  data.source = "rows";
+  data.sha256 = std::string(64, 'd');
+  const auto model = std::make_shared<const Model>(train(data, {}, {.folds = 0}).model);
+  const Explainer explainer({.model = model, .epsilon = "1%"});
+  const Query one{.index = 0, .raw = (Vector(2) << 2, 8).finished()};
+  EXPECT_EQ(explainer.explain({one}).front().status, Status::infeasible);
 }
 
 TEST(Deployed, WhatWasAnsweredIsAskedAgainAlike) {
