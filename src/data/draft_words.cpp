@@ -13,7 +13,7 @@ namespace ellice {
 
 namespace {
 
-constexpr std::string_view table =
+constexpr std::string_view words_by_kind =
 #include "data/draft_words.inc"
     ;
 
@@ -53,7 +53,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 std::vector<Entry> read_table() {
   std::vector<Entry> entries;
-  for (const std::string_view line : split(table, '\n')) {
+  for (const std::string_view line : split(words_by_kind, '\n')) {
     if (line.starts_with('#')) continue;
     if (line.starts_with("  ")) {
       std::vector<std::string_view> words = split(line, ' ');

@@ -44,7 +44,8 @@ double points_of(const Scorecard& card, const Schema& schema, std::span<const do
     const ScorecardBin* found = nullptr;
     for (const ScorecardBin& bin : one.bins) {
       if (!is_about(bin, schema.features[j], raw[j])) continue;
-      const bool stands_before = bin.is_single() || !(bin.from || bin.to);
+      // A code stands before the interval around it, which may be one without ends.
+      const bool stands_before = bin.is_single() || !(bin.from || bin.to || bin.level.empty());
       if (found == nullptr || (stands_before && !card.first_decides)) found = &bin;
     }
     if (found != nullptr) points += found->points;

@@ -204,11 +204,11 @@ class ScorecardTest(CliTestCase):
     def test_tables_are_read_as_banks_write_them(self):
         self.ellice(*self.importing())
         expected = self.read_json("m.json")["deployed"]
-        whole = "feature;from;to;level;points\nbase;;;;410\n"  # whole numbers, both ends in; decimal commas
-        whole += "utilisation;-9;-9;no record;20\nutilisation;;0,29;;35\nutilisation;0,30;0,59;;72\nutilisation;0,60;;;-20\n"
-        whole += "months;;11;;6\nmonths;12;35;;43\nmonths;36;;;62\nhousing;;;rent;0\nhousing;;;own;31,5\nhousing;;;parents;12\n"
-        self.write("whole.csv", whole)
-        self.ellice(*self.importing("whole.csv", "--closed", "both"))
+        commas = "feature;from;to;level;points\nbase;;;;410\nutilisation;-9;-9;no record;20\nutilisation;;0,3;;35\n"
+        commas += "utilisation;0,30;0,6;;72\nutilisation;0,60;;;-20\nmonths;;12;;6\nmonths;12;36;;43\nmonths;36;;;62\n"
+        commas += "housing;;;rent;0\nhousing;;;own;31,5\nhousing;;;parents;12\n"
+        self.write("commas.csv", commas)
+        self.ellice(*self.importing("commas.csv"))
         self.assertEqual(self.read_json("m.json")["deployed"], expected)
         bins = 'variable,bin,points\nbasepoints,,410\nutilisation,-9,20\nutilisation,"[-Inf,0.3)",35\nutilisation,"[0.3,0.6)",72\n'
         bins += 'utilisation,"[0.6,Inf)",-20\nmonths,"[-Inf,12)",6\nmonths,"[12,36)",43\nmonths,"[36,Inf)",62\nmonths,missing,0\n'
@@ -216,6 +216,20 @@ class ScorecardTest(CliTestCase):
         self.write("bins.csv", bins)
         self.ellice(*self.importing("bins.csv"))
         self.assertEqual(self.read_json("m.json")["deployed"], expected)
+
+    def test_both_ends_belong_to_bins_of_whole_numbers_alone(self):
+        head = "feature,from,to,level,points\nbase,,,,410\nhousing,,,rent,0\nhousing,,,own,31.5\nhousing,,,parents,12\n"
+        one = "utilisation,-9,-9,no record,20\nutilisation,,,,35\n"  # the same points for every share
+        self.write("half.csv", head + one + "months,,12,,6\nmonths,12,36,,43\nmonths,36,,,62\n")
+        self.ellice(*self.importing("half.csv"))
+        expected = self.read_json("m.json")["deployed"]
+        self.write("both.csv", head + one + "months,,11,,6\nmonths,12,35,,43\nmonths,36,,,62\n")
+        self.ellice(*self.importing("both.csv", "--closed", "both"))
+        self.assertEqual(self.read_json("m.json")["deployed"], expected)
+        shares = "utilisation,-9,-9,no record,20\nutilisation,,0.29,,35\nutilisation,0.3,0.59,,72\nutilisation,0.6,,,-20\n"
+        self.write("gap.csv", head + shares + "months,,11,,6\nmonths,12,35,,43\nmonths,36,,,62\n")
+        self.expect_failure(BAD_INPUT, ['gap.csv:8: feature "utilisation": numbers between 0.29 and 0.3 have no points'],
+                            *self.importing("gap.csv", "--closed", "both"))
 
     def test_rules_with_if_are_kept_and_linear_ones_refused(self):
         self.write("if.yaml", SCHEMA + 'constraints: ["if housing changes then months rises by at least 6", "if utilisation falls then months rises"]\n')
