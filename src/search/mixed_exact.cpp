@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "request/cost_prices.hpp"
-#include "search/allowed_row.hpp"
+#include "search/mixed_layout.hpp"
+#include "search/row_reach.hpp"
 #include "search/stated_gap.hpp"
 #include "search/tolerances.hpp"
 #include "solver/fewest_changes.hpp"
@@ -17,12 +18,6 @@ namespace {
 // Rounding for display: enough parts for a good row, whose gap says what it costs.
 constexpr std::size_t display_nodes = 200;
 
-// The solver counts moves from the query, and what it adds up has their squares. From this many
-// standard deviations on rounding may swallow a robust logit: what is found is certified apart, but
-// that nothing is found proves nothing. A search that begins at most `near_query` away is sound
-// again, for another query.
-constexpr double far_query = 1e6;
-constexpr double near_query = 1e4;
 constexpr std::string_view far_answer =
     "the query lies so far from the training rows that no cheaper answer is ruled out";
 constexpr std::string_view far_and_nothing =
@@ -41,80 +36,7 @@ constexpr std::string_view lost_and_nothing =
     "the Hessian is so ill-conditioned that rounding decides: nothing was found, and nothing is "
     "ruled out";
 
-/// What ½D·Δ² + c·|Δ| + charge stand for, per unit of a feature's weight.
-struct Prices {
-  double quadratic = 0;
-  double absolute = 0;
-};
-
-Prices prices(CostKind kind) {
-  const CostPrices own = prices_of(kind);
-  return {.quadratic = own.squares ? 2.0 : 0, .absolute = own.absolutes ? 1.0 : 0};
-}
-
-/// A category's change moves so many columns by one each.
-double category_price(CostKind kind, double columns) {
-  if (prices_of(kind).counts_categories) return 1;
-  const Prices each = prices(kind);
-  return columns * (each.quadratic / 2 + each.absolute);
-}
-
-/// The schema has no grid for it; only the output has.
-bool is_display_grid(const Feature& feature, const FeatureRange& range) {
-  return feature.kind == FeatureKind::numeric && !feature.step && range.allowed.empty() &&
-         range.step.has_value();
-}
-
-bool is_far(const MixedUnit& unit, const Vector& query) {
-  return !unit.is_group() && std::abs(query(unit.column)) > far_query;
-}
-
-/// Numbers of far queries begin and end near the training rows, where their ranges reach there.
-void bring_near(MixedProblem& mixed) {
-  for (MixedUnit& unit : mixed.units) {
-    if (!is_far(unit, mixed.query)) continue;
-    const double lower = std::max(unit.lower, -near_query);
-    const double upper = std::min(unit.upper, near_query);
-    if (lower > upper) continue;
-    // Outside the range, so that every value of it is a move.
-    mixed.query(unit.column) = mixed.query(unit.column) < 0 ? lower - 1 : upper + 1;
-    unit.lower = lower;
-    unit.upper = upper;
-    unit.stays = false;
-  }
-}
-
-/// Groups that must change begin where none of their options is: another number of the own bin is
-/// a change, too, and the solver tells changes by the columns.
-void begin_elsewhere(MixedProblem& mixed) {
-  for (const MixedUnit& unit : mixed.units) {
-    auto own = mixed.query.segment(unit.column, unit.width);
-    const bool is_there =
-        std::any_of(unit.options.begin(), unit.options.end(),
-                    [&](const MixedOption& option) { return option.values == own; });
-    if (unit.stays || !is_there) continue;
-    double least = 0;
-    for (const MixedOption& option : unit.options)
-      least = std::min(least, option.values.minCoeff());
-    own.setConstant(unit.width > 1 ? 0 : least - 1);
-  }
-}
-
-bool can_change(const FeatureRange& range) {
-  if (range.fixed) return false;
-  return range.has_grid() ? range.beyond(range.query, 1) || range.beyond(range.query, -1)
-                          : range.lower <= range.upper &&
-                                (range.lower != range.query || range.upper != range.query);
-}
-
 }  // namespace
-
-struct MixedExact::Layout {
-  std::vector<MixedUnit> units = {};
-  std::vector<std::size_t> features = {};        // by unit
-  std::vector<std::vector<double>> levels = {};  // by unit: what a group's options are, raw
-  bool display_grids = false;
-};
 
 struct MixedExact::Found {
   MixedResult result = {};
@@ -147,78 +69,14 @@ bool MixedExact::is_needed(const FeasibleSet& feasible) const {
   return false;
 }
 
-MixedExact::Layout MixedExact::lay_out(const FeasibleSet& feasible, bool display_grids) const {
-  const Encoder& encoder = problem_->model->encoder;
-  const double charge = problem_->cost.sparsity_weight;
-  const Prices each = prices(problem_->cost.kind);
-  Layout layout{.display_grids = display_grids};
-  for (std::size_t j = 0; j < feasible.ranges().size(); ++j) {
-    const FeatureRange& range = feasible.ranges()[j];
-    const Feature& feature = encoder.schema().features[j];
-    if (!can_change(range)) continue;
-    MixedUnit unit{.column = encoder.first_column(j), .width = encoder.column_count(j)};
-    std::vector<double> levels;
-    if (is_category(feature)) {
-      const double columns = feature.kind == FeatureKind::binary ? 1 : 2;
-      const double cost = feature.weight * category_price(problem_->cost.kind, columns) + charge;
-      for (std::size_t level = 0; level < feature.levels.size(); ++level) {
-        const auto value = static_cast<double>(level);
-        if (value == range.query || !range.contains(value)) continue;
-        levels.push_back(value);
-        unit.options.push_back(
-            {.values = feature.kind == FeatureKind::binary
-                           ? Vector(Vector::Constant(1, value))
-                           : Vector(Vector::Unit(unit.width, static_cast<Index>(level))),
-             .cost = cost});
-      }
-    } else if (feature.is_binned()) {
-      // theory.md, Result 60: of each bin its nearest number.
-      const double scale = encoder.statistics(j).scale;
-      for (const double value : range.allowed) {
-        const double move = std::abs(value - range.query) / scale;
-        levels.push_back(value);
-        unit.options.push_back(
-            {.values = encoder.columns_of(j, value),
-             .cost = feature.weight * (each.quadratic / 2 * move * move + each.absolute * move) +
-                     charge});
-      }
-    } else {
-      const double mean = encoder.mean()(unit.column);
-      const double scale = encoder.scale()(unit.column);
-      // At the query's own value a bound must be the query's own coordinate, to the last bit.
-      const auto coordinate = [&](double raw) {
-        return raw == range.query ? feasible.query()(unit.column) : (raw - mean) / scale;
-      };
-      unit.lower = coordinate(range.lower);
-      unit.upper = coordinate(range.upper);
-      unit.quadratic = feature.weight * each.quadratic;
-      unit.absolute = feature.weight * each.absolute;
-      unit.charge = charge;
-      if (!range.allowed.empty()) {
-        for (const double value : range.allowed) {
-          if (value != range.query && range.contains(value))
-            unit.values.push_back(coordinate(value));
-        }
-      } else if (range.step && (display_grids || !is_display_grid(feature, range))) {
-        unit.step = *range.step / scale;
-        unit.offset = (range.origin - mean) / scale;
-      }
-    }
-    unit.stays = range.contains(range.query);
-    layout.units.push_back(std::move(unit));
-    layout.features.push_back(j);
-    layout.levels.push_back(std::move(levels));
-  }
-  return layout;
-}
-
-MixedProblem MixedExact::problem_for(const Layout& layout, const FeasibleSet& feasible,
+MixedProblem MixedExact::problem_for(const MixedLayout& layout, const FeasibleSet& feasible,
                                      const Plans& earlier, double margin) const {
   MixedProblem mixed{.query = feasible.query(),
                      .units = layout.units,
                      .epsilon = question_->epsilon(),
                      .threshold = problem_->threshold,
                      .margin = margin,
+                     .cutoff = cutoff_,
                      .node_limit = static_cast<std::size_t>(
                          options_.node_limit.value_or(usual_node_limit(*problem_))),
                      .time_limit = options_.time_limit};
@@ -236,27 +94,6 @@ MixedProblem MixedExact::problem_for(const Layout& layout, const FeasibleSet& fe
   begin_elsewhere(mixed);
   if (starts_near_) bring_near(mixed);
   return mixed;
-}
-
-Vector MixedExact::row(const Layout& layout, const FeasibleSet& feasible,
-                       const Vector& point) const {
-  const Encoder& encoder = problem_->model->encoder;
-  Vector raw = feasible.decode(point);
-  for (std::size_t u = 0; u < layout.units.size(); ++u) {
-    const MixedUnit& unit = layout.units[u];
-    const auto j = static_cast<Index>(layout.features[u]);
-    const auto now = point.segment(unit.column, unit.width);
-    if (unit.stays && now == feasible.query().segment(unit.column, unit.width)) continue;
-    if (unit.is_group()) {
-      for (std::size_t k = 0; k < unit.options.size(); ++k) {
-        if (unit.options[k].values == now) raw(j) = layout.levels[u][k];
-      }
-    } else if (unit.has_grid()) {
-      raw(j) = feasible.ranges()[layout.features[u]].nearest(
-          point(unit.column) * encoder.scale()(unit.column) + encoder.mean()(unit.column));
-    }
-  }
-  return raw;
 }
 
 MixedExact::Found MixedExact::fewest(MixedProblem mixed) const {
@@ -325,10 +162,10 @@ MixedExact::Found MixedExact::search_branch(const FeasibleSet& unrounded,
     if (options_.sparse) return fewest(std::move(mixed));
     return Found{.result = solve(mixed)};
   };
-  const Layout layout = lay_out(unrounded, false);
+  const MixedLayout layout(*problem_, unrounded, false);
   Found found = search(problem_for(layout, unrounded, earlier, margin));
   if (!found.result.found) return found;
-  found.raw = row(layout, unrounded, found.result.point);
+  found.raw = layout.row(unrounded, found.result.point);
   if (feasible.violations(found.raw).empty() || !feasible.has_grid()) return found;
   // Other branches may have rows, and none of them is nearest if one between the grids is.
   const auto none_on_the_grids = [&](Found nothing) {
@@ -340,7 +177,7 @@ MixedExact::Found MixedExact::search_branch(const FeasibleSet& unrounded,
     return none_on_the_grids({.result = {.status = MixedStatus::infeasible}});
 
   // Numbers go to their display grids while everything else does what was found, or nothing.
-  Layout grids = lay_out(feasible, true);
+  MixedLayout grids(*problem_, feasible, true);
   for (std::size_t u = 0; u < grids.units.size(); ++u) {
     MixedUnit& unit = grids.units[u];
     const auto now = found.result.point.segment(unit.column, unit.width);
@@ -363,11 +200,11 @@ MixedExact::Found MixedExact::search_branch(const FeasibleSet& unrounded,
   rounding.node_limit = std::min(rounding.node_limit, display_nodes);
   Found rounded = search(rounding);
   if (!rounded.result.found) {
-    grids = lay_out(feasible, true);
+    grids = MixedLayout(*problem_, feasible, true);
     rounded = search(problem_for(grids, feasible, earlier, margin));
     if (!rounded.result.found) return none_on_the_grids(std::move(rounded));
   }
-  rounded.raw = row(grids, feasible, rounded.result.point);
+  rounded.raw = grids.row(feasible, rounded.result.point);
   rounded.result.lower_bound = std::min(found.result.lower_bound, rounded.result.objective);
   const auto changes = [&](const Vector& raw) {
     return (raw.array() != feasible.query_raw().array()).count();
@@ -391,6 +228,43 @@ MixedExact::Found MixedExact::search_surely(const FeasibleSet& feasible, const P
   return sure.search(feasible, earlier, margin);
 }
 
+bool MixedExact::answer_below_robust_row(Answer& result, const FeasibleSet& feasible,
+                                         const Plans& earlier, double bound) const {
+  std::optional<std::size_t> most_changes;
+  if (options_.max_changes) most_changes = static_cast<std::size_t>(*options_.max_changes);
+  const Reached reached = RowReach(*problem_, *question_).robust_row(feasible, most_changes);
+  if (reached.status != Reached::Status::found) return false;
+  const bool changes_a_plan = std::any_of(earlier.begin(), earlier.end(), [&](const auto& plan) {
+    return std::all_of(plan.begin(), plan.end(), [&](std::size_t j) {
+      const auto at = static_cast<Index>(j);
+      return reached.row(at) != feasible.query_raw()(at);
+    });
+  });
+  Answer cheaper = result;
+  if (changes_a_plan || !assembler_->accept(result, reached.row, feasible)) return false;
+  if (options_.sparse) {
+    result.message = limit_doubt;
+    return true;
+  }
+  const bool square_root = prices_of(problem_->cost.kind).is_root;
+  const double cost = result.distance.weighted;
+  MixedExact below = *this;
+  below.cutoff_ = square_root ? cost * cost : cost;
+  const Found found = below.search(feasible, earlier, exact_margins.front());
+  double proved = found.result.lower_bound;
+  if (question_->lost() > 0) {
+    proved = std::min(
+        proved, below.search_surely(feasible, earlier, exact_margins.front()).result.lower_bound);
+  } else {
+    proved = std::max(proved, bound);
+  }
+  if (found.result.found && assembler_->accept(cheaper, found.raw, feasible))
+    result = std::move(cheaper);
+  proved = std::max(proved, 0.0);
+  state_gap(result, square_root ? std::sqrt(proved) : proved, question_->lost());
+  return true;
+}
+
 MixedExact::Outcome MixedExact::answer(Answer& result, const FeasibleSet& feasible,
                                        const Plans& earlier) const {
   const bool is_far = feasible.query().cwiseAbs().maxCoeff() > far_query;
@@ -412,6 +286,8 @@ MixedExact::Outcome MixedExact::answer(Answer& result, const FeasibleSet& feasib
         if (!is_sure) result.message = lost_and_nothing;
         return is_sure ? Outcome::impossible : Outcome::blocked;
       }
+      if (answer_below_robust_row(result, feasible, earlier, found.result.lower_bound))
+        return Outcome::answered;
       result.message =
           fmt::format("nothing was found in {} parts of the search; `node_limit` allows more",
                       found.result.nodes);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "request/problem.hpp"
@@ -8,6 +9,8 @@
 #include "solver/branch_and_bound.hpp"
 
 namespace ellice {
+
+struct MixedLayout;
 
 /// The nearest certified row of one query under a linear model when whole numbers, levels,
 /// categories, grids, charges per change, a limit of changes, rules or several parts of a question
@@ -35,10 +38,8 @@ class MixedExact {
                                const Plans& earlier) const;
 
  private:
-  struct Layout;
   struct Found;
-  [[nodiscard]] Layout lay_out(const FeasibleSet& feasible, bool display_grids) const;
-  [[nodiscard]] MixedProblem problem_for(const Layout& layout, const FeasibleSet& feasible,
+  [[nodiscard]] MixedProblem problem_for(const MixedLayout& layout, const FeasibleSet& feasible,
                                          const Plans& earlier, double margin) const;
   /// The best of the feasible set's branches.
   [[nodiscard]] Found search(const FeasibleSet& feasible, const Plans& earlier,
@@ -54,14 +55,19 @@ class MixedExact {
   /// A search by which nothing is proved, for queries from which moves are too long to prove
   /// anything: they start, and end, near the training rows.
   [[nodiscard]] Found search_near(const FeasibleSet& feasible, const Plans& earlier) const;
-  [[nodiscard]] Vector row(const Layout& layout, const FeasibleSet& feasible,
-                           const Vector& point) const;
+
+  /// Where a limit ended the search before it had found anything, which near the largest ε it does:
+  /// the answer that is not dearer than a row which was looked for by its robustness alone. `bound`
+  /// is what the search has proved. False if there is no such row.
+  [[nodiscard]] bool answer_below_robust_row(Answer& result, const FeasibleSet& feasible,
+                                             const Plans& earlier, double bound) const;
 
   const Problem* problem_;
   const Assembler* assembler_;
   const LinearQuestion* question_;
   ExactOptions options_;
   bool starts_near_ = false;
+  double cutoff_ = std::numeric_limits<double>::infinity();  // only rows that cost less count
 };
 
 }  // namespace ellice

@@ -14,14 +14,17 @@ constexpr int share_rounds = 40;
 constexpr int most_idle_rounds = 3;
 constexpr double least_gain = 1e-4;      // of a bound, for a round not to be idle
 constexpr double settled_score = 1e-3;   // |g| in units of s: the multiplier is good enough
+constexpr double settled_share = 0.9;    // of the cost of the point: else sweeps do not settle
 constexpr double multiplier_growth = 8;  // of the multiplier in one round
 constexpr double price_step = 0.5;       // towards the price of a change that the bound asks for,
 constexpr double drift = 0.2;            // which moves the multiplier, and its bracket with it
 
 }  // namespace
 
-ShareRelaxation::ShareRelaxation(const SearchLayout& layout, SearchRecord& record, WorkLimit& limit)
-    : layout_(&layout),
+ShareRelaxation::ShareRelaxation(const BoxFactor& factor, const SearchLayout& layout,
+                                 SearchRecord& record, WorkLimit& limit)
+    : factor_(&factor),
+      layout_(&layout),
       record_(&record),
       limit_(&limit),
       gains_(layout.options()),
@@ -367,6 +370,15 @@ bool ShareRelaxation::solve(ShareNode& node) {
       m = low + std::clamp(share, 0.1, 0.9) * (high - low);
       if (high - low <= 1e-9 * high) break;
     }
+  }
+  needed_box_ = best_.value < settled_share * cost_at(node) && place_in_box(node);
+  if (needed_box_) {
+    if (!evaluate(node, node.multiplier, trial_)) return false;
+    if (trial_.value > best_.value) {
+      std::swap(best_, trial_);
+      best_multiplier_ = node.multiplier;
+    }
+    if (std::max(node.bound, best_.value) >= record_->enough()) return false;
   }
   node.multiplier = best_multiplier_ > 0 ? best_multiplier_ : m;
   node.bound = std::max(node.bound, best_.value);

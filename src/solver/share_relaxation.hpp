@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "solver/search_record.hpp"
@@ -32,11 +33,24 @@ struct ShareNode {
 /// worst model gives a bound (theory.md, Result 11), over the units' own discrete values.
 class ShareRelaxation {
  public:
-  ShareRelaxation(const SearchLayout& layout, SearchRecord& record, WorkLimit& limit);
+  /// The factor must outlive it, as all others must.
+  ShareRelaxation(const BoxFactor& factor, const SearchLayout& layout, SearchRecord& record,
+                  WorkLimit& limit);
 
   [[nodiscard]] ShareNode root() const;
   /// Raises the node's bound; false if that, or what the half-space reaches, rules the node out.
   [[nodiscard]] bool solve(ShareNode& node);
+  /// Where what is open lies on lines, one for each unit, the node's box, solved whole for a
+  /// threshold so much higher: moves, shares and multiplier are those of its answer. Near the
+  /// largest ε sweeps over single units get nowhere, since the cone's curvature couples them all.
+  /// False where the node is no such box.
+  bool place_in_box(ShareNode& node, double lift = 0);
+  /// How far above the threshold g gets there; 0 where the node is no box.
+  [[nodiscard]] double most_in_box(const ShareNode& node);
+  /// That box; nothing where the node is none.
+  [[nodiscard]] std::optional<BoxProblem> box_of(const ShareNode& node);
+  /// Whether sweeps did not settle what was solved last.
+  [[nodiscard]] bool needed_box() const { return needed_box_; }
 
   // After solve():
   /// No solution of the node that takes the option costs less.
@@ -89,12 +103,18 @@ class ShareRelaxation {
   [[nodiscard]] double bound_of_stay(std::size_t unit) const;
   void choose_changes(const ShareNode& node, Worths& worths);
   [[nodiscard]] double first_multiplier(ShareNode& node);
+  /// What the shares and moves of a node cost, without charges.
+  [[nodiscard]] double cost_at(const ShareNode& node) const;
+  [[nodiscard]] bool is_box(const ShareNode& node) const;
+  void make_box(const ShareNode& node, double lift);
+  void share_out(ShareNode& node, const ListUnit& list, double move) const;
   [[nodiscard]] static Hull hull(const NumberUnit& unit, double charge, bool upwards);
   [[nodiscard]] double charge(const ShareNode& node, const NumberUnit& unit) const {
     return unit.charge + node.change_price;
   }
   [[nodiscard]] double value() const { return linear_ - root_; }  // g − t
 
+  const BoxFactor* factor_;
   const SearchLayout* layout_;
   SearchRecord* record_;
   WorkLimit* limit_;
@@ -110,6 +130,8 @@ class ShareRelaxation {
   Worths best_;
   Worths trial_;
   double best_multiplier_ = 0;
+  BoxProblem box_;
+  bool needed_box_ = false;
   Vector slope_;  // by column: the half-space of the worst model,
   Vector pull_;   // and its slope in the bound, rules included
   std::vector<std::pair<double, std::size_t>> candidates_;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/infinity.hpp"
+#include "solver/first_row.hpp"
 
 namespace ellice {
 
@@ -15,15 +16,18 @@ constexpr double work_per_node = 4000;  // what a node of the limit stands for
 // time with a share of the work: the first that ends proves its gap.
 constexpr std::array<double, 4> gaps = {0.005, 0.01, 0.02, 0.05};
 constexpr double work_share = 0.25;
+// Of the work, for a first row where dives may find none.
+constexpr double first_share = 0.1;
 
 }  // namespace
 
 ValueSearch::ValueSearch(const BoxFactor& factor, const MixedProblem& problem, PointJudge* judge)
-    : problem_(&problem),
+    : factor_(&factor),
+      problem_(&problem),
       layout_(factor, problem),
       limit_(work_per_node * static_cast<double>(problem.node_limit), problem.time_limit),
       record_(layout_, limit_, judge),
-      relaxation_(layout_, record_, limit_),
+      relaxation_(factor, layout_, record_, limit_),
       lattice_(factor, layout_, record_, limit_, judge),
       place_of_(problem.units.size(), problem.units.size()) {
   const std::size_t lists = layout_.lists().size();
@@ -51,7 +55,7 @@ MixedResult ValueSearch::run() {
       record_.restart(0);
       search(most);
     }
-    if (record_.found() && record_.open() < record_.enough()) {
+    if (record_.is_bounded() && record_.open() < record_.enough()) {
       proved = std::max(proved, record_.open());
       for (const double gap : gaps) {
         record_.restart(gap);
@@ -213,6 +217,10 @@ void ValueSearch::node(std::size_t depth) {
     return;
   }
   if (!relaxation_.solve(node)) return;
+  if (depth == 0 && !record_.found() && relaxation_.needed_box()) {
+    const double work = work_per_node * static_cast<double>(problem_->node_limit);
+    FirstRow(*factor_, layout_, record_, limit_).seek(relaxation_, node, first_share * work);
+  }
   fix(node);
   if (!prepare(node)) return;  // what may no longer stay may be more than may change
   try_rounded(node);

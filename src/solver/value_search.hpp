@@ -49,6 +49,7 @@ class ValueSearch {
   void branch_on_number(std::size_t depth, std::size_t number);
   ShareNode& child_of(std::size_t depth);
 
+  const BoxFactor* factor_;
   const MixedProblem* problem_;
   SearchLayout layout_;
   WorkLimit limit_;

@@ -72,6 +72,61 @@ TEST(ValueSearch, EqualsEnumeration) {
   EXPECT_GT(none, 300);
 }
 
+/// Numbers on grids of which hardly any row is robust: the threshold lies the share `below` of the
+/// way from the most that the box reaches to what the query has.
+MixedProblem nearly_out_of_reach(const Instance& instance, Index columns, double below,
+                                 std::uint64_t seed) {
+  Random random(seed);
+  MixedProblem problem{.query = 0.5 * random.normal_vector(columns), .epsilon = 0.1};
+  Vector lower = problem.query;
+  Vector upper = problem.query;
+  for (Index column = 0; column < columns; ++column) {
+    MixedUnit unit{.column = column, .quadratic = 2 * std::exp(0.5 * random.normal())};
+    unit.step = 0.04 + 0.1 * random.uniform() + (random.below(3) == 0 ? 0.4 : 0);
+    unit.offset = problem.query[column];
+    lower[column] = unit.lower = problem.query[column] - 1 - random.uniform();
+    upper[column] = unit.upper = problem.query[column] + 1 + random.uniform();
+    problem.units.push_back(std::move(unit));
+  }
+  const BoxFactor factor(instance.theta, instance.hessian);
+  const double most = factor.maximize(lower, upper, problem.epsilon).logit;
+  const double own = Enumeration(instance, problem).robust_logit(problem.query);
+  problem.threshold = most - below * (most - own);
+  return problem;
+}
+
+TEST(ValueSearch, EqualsEnumerationNearTheLargestEpsilon) {
+  int found = 0;
+  for (const std::uint64_t seed : testing_support::seeds(0, 150)) {
+    SCOPED_TRACE(seed);
+    const Instance instance = random_instance(3, seed % 2 == 0 ? 1000 : 30, seed + 1);
+    const MixedProblem problem =
+        nearly_out_of_reach(instance, 3, seed % 3 == 0 ? 0.005 : 0.05, seed);
+    expect_best(instance, problem);
+    found += Enumeration(instance, problem).best(unclear) < infinity ? 1 : 0;
+  }
+  EXPECT_GT(found, 30);
+}
+
+// Dives alone found nothing there, and multipliers of sweeps proved next to nothing.
+TEST(ValueSearch, FindsRowsNearTheLargestEpsilon) {
+  for (const std::uint64_t seed : testing_support::seeds(0, 6)) {
+    SCOPED_TRACE(seed);
+    const Index columns = 18;
+    const Instance instance = random_instance(columns, 300, seed + 1);
+    MixedProblem problem = nearly_out_of_reach(instance, columns, 0.15, seed);
+    problem.node_limit = 1000;
+    const MixedResult result =
+        ValueSearch(BoxFactor(instance.theta, instance.hessian), problem).run();
+    ASSERT_TRUE(result.found);
+    EXPECT_GE(result.lower_bound, 0.4 * result.objective);
+    const Enumeration judge(instance, problem);
+    std::vector<bool> changed;
+    EXPECT_NEAR(judge.cost_of(result.point, changed), result.objective, 1e-9 * result.objective);
+    EXPECT_GE(judge.robust_logit(result.point), problem.threshold - 1e-12);
+  }
+}
+
 /// Larger problems, numbers without grid and infinite ranges among them.
 MixedProblem larger_problem(Index columns, std::uint64_t seed) {
   const auto shape = static_cast<mixed_problems::Shape>(seed % 3);
