@@ -27,9 +27,8 @@ namespace {
 
 // A page draws a curve for so many people.
 constexpr std::size_t most_curves = 200;
-// Answers that one thread turns into text at a time, and those whose text is held.
-constexpr std::size_t part_answers = 64;
-constexpr std::size_t text_answers = 2048;
+// Answers that one thread turns into text at a time.
+constexpr std::size_t text_answers = 64;
 // Of the ε that was asked for, which the plan itself shows; each takes a search.
 constexpr std::array<double, 4> curve_levels = {0, 0.5, 1.5, 2};
 // Where ε is 0: shares of the training objective.
@@ -144,18 +143,60 @@ AnswerSink::AnswerSink(const Explainer& explainer, SinkOptions options)
   }
 }
 
-void AnswerSink::count_protected(const Answer& answer) {
-  if (!answer.reasons || answer.plan > 0) return;
-  const std::vector<std::string> named =
-      protected_reasons(*answer.reasons, request_->problem.model->schema());
-  if (!named.empty()) ++protected_refusals_;
-  protected_.insert(named.begin(), named.end());
+AnswerSink::Part AnswerSink::part(std::vector<Answer> answers, int threads) const {
+  if (rounds_for_display(options_.format) || writer_.takes_turns())
+    return {.answers = std::move(answers)};
+  const StopShield shield;  // what is finished is written whole
+  Part part;
+  part.texts.resize((answers.size() + text_answers - 1) / text_answers);
+  parallel_for("writing", part.texts.size(), {.threads = threads}, [&](std::size_t k) {
+    const std::span<Answer> rest = std::span(answers).subspan(k * text_answers);
+    part.texts[k] = text(rest.first(std::min(text_answers, rest.size())));
+  });
+  return part;
 }
 
-void AnswerSink::count(const Answer& answer) {
-  summary_.add(answer);
-  held_.insert(answer.held.begin(), answer.held.end());
-  count_protected(answer);
+AnswerSink::Part::Text AnswerSink::text(std::span<Answer> answers) const {
+  const Schema& schema = request_->problem.model->schema();
+  Part::Text result{.guard = FormulaGuard(options_.table.spreadsheet_safe)};
+  JsonText lines(result.text, JsonText::Style::compact);
+  if (options_.format == AnswerFormat::json) result.records = writer_.records(answers);
+  for (Answer& answer : answers) {
+    result.tally.add(answer, schema);
+    if (options_.format == AnswerFormat::csv)
+      result.text += recourse_csv_row(answer, schema, columns(), result.guard);
+    if (options_.format == AnswerFormat::jsonl) write_line(lines, result.text, answer, schema);
+    answer = {};  // by the thread that is done with it
+  }
+  return result;
+}
+
+void AnswerSink::add(Part part) {
+  const StopShield shield;
+  for (const Part::Text& text : part.texts) write(text);
+  if (!rounds_for_display(options_.format)) {
+    if (!part.answers.empty()) write(text(part.answers));
+    return;
+  }
+  const std::vector<Answer>& answers = part.answers;
+  for (std::size_t first = 0; first < answers.size();) {
+    const std::size_t end = end_of_person(answers, first);
+    const std::span<const Answer> plans(answers.data() + first, end - first);
+    begin_curve(plans);
+    if (options_.trade_off && is_trade_off(plans)) {
+      write_trade_off({plans.begin(), plans.end()});
+    } else {
+      for (const Answer& answer : plans) write(answer);
+    }
+    first = end;
+  }
+}
+
+void AnswerSink::write(const Part::Text& text) {
+  file_.write(text.text);
+  file_.write(writer_.add(text.records));
+  guard_.add(text.guard);
+  tally_.add(text.tally);
 }
 
 void AnswerSink::write(const Answer& given) {
@@ -167,7 +208,8 @@ void AnswerSink::write(const Answer& given) {
     with_flags_named.message = with_flags(given.message);
   }
   const Answer& answer = names_fields ? with_flags_named : given;
-  count(answer);
+  tally_.add(answer, request_->problem.model->schema());
+  summary_.add(answer);
   if (options_.format == AnswerFormat::html) {
     recourse_ += writer_.answer(answer);
     return;
@@ -177,95 +219,33 @@ void AnswerSink::write(const Answer& given) {
   file_.write("\n");
 }
 
-void AnswerSink::write_records(std::span<Answer> answers) {
-  struct Part {
-    std::string text = {};
-    FormulaGuard guard = FormulaGuard();
-    std::vector<RecourseRecord> records = {};
-  };
-  const StopShield shield;  // what is finished is written whole
-  const Schema& schema = request_->problem.model->schema();
-  const int threads = writer_.takes_turns() ? 1 : options_.threads;
-  while (!answers.empty()) {
-    const std::span<Answer> some = answers.first(std::min(answers.size(), text_answers));
-    answers = answers.subspan(some.size());
-    std::vector<Part> parts((some.size() + part_answers - 1) / part_answers);
-    parallel_for("writing", parts.size(), {.threads = threads}, [&](std::size_t p) {
-      Part& part = parts[p];
-      part.guard = FormulaGuard(options_.table.spreadsheet_safe);
-      JsonText lines(part.text, JsonText::Style::compact);
-      const std::size_t first = p * part_answers;
-      for (Answer& answer : some.subspan(first, std::min(part_answers, some.size() - first))) {
-        if (options_.format == AnswerFormat::csv) {
-          part.text += recourse_csv_row(answer, schema, columns(), part.guard);
-        } else if (options_.format == AnswerFormat::json) {
-          part.records.push_back(writer_.record(answer));
-        } else {
-          write_line(lines, part.text, answer, schema);
-        }
-        answer = {};  // by the thread that is done with it
-      }
-    });
-    for (const Part& part : parts) {
-      file_.write(part.text);
-      guard_.add(part.guard);
-      for (const RecourseRecord& record : part.records) file_.write(writer_.add(record));
-    }
-  }
-}
-
-void AnswerSink::add(std::vector<Answer> found, std::vector<Answer> invalid) {
-  std::vector<Answer> answers = in_order(std::move(found), std::move(invalid));
-  if (!rounds_for_display(options_.format)) {
-    for (const Answer& answer : answers) count(answer);
-    write_records(answers);
-    return;
-  }
-  trace(answers);
-  for (std::size_t first = 0; first < answers.size();) {
-    const std::size_t end = end_of_person(answers, first);
-    const std::span<const Answer> plans(answers.data() + first, end - first);
-    if (options_.trade_off && is_trade_off(plans)) {
-      write_trade_off({plans.begin(), plans.end()});
-    } else {
-      for (const Answer& answer : plans) write(answer);
-    }
-    first = end;
-  }
-}
-
-void AnswerSink::trace(std::span<const Answer> answers) {
+void AnswerSink::begin_curve(std::span<const Answer> plans) {
   if (options_.format != AnswerFormat::html || !options_.answers_at) return;
+  if (curves_.size() == most_curves) return;
   const Problem& problem = request_->problem;
-  std::map<std::size_t, FrontierCurve> curves;  // by query
-  // By how many changes each may have: those of the plan that is shown.
-  std::map<std::optional<int>, std::vector<Query>> asked;
-  for (std::size_t first = 0;
-       first < answers.size() && curves_.size() + curves.size() < most_curves;) {
-    const std::size_t end = end_of_person(answers, first);
-    const std::span<const Answer> plans = answers.subspan(first, end - first);
-    first = end;
-    const bool trades_off = options_.trade_off && is_trade_off(plans);
-    const Answer& shown = plans[trades_off ? recommended(plans, options_.worth) : 0];
-    if (shown.query.empty() || shown.status == Status::already_robust) continue;
-    FrontierCurve& curve = curves[shown.query_index];
-    curve.query_index = shown.query_index;
-    curve.points.push_back({.epsilon = problem.epsilon,
-                            .feasible = is_certified(shown.status),
-                            .distance = shown.distance.l2,
-                            .cost = shown.distance.weighted});
-    const Query query{.index = shown.query_index, .raw = problem.model->encoder.raw(shown.query)};
-    asked[trades_off ? std::optional(shown.distance.changed) : std::nullopt].push_back(query);
-    if (!frontier_->is_solved_at_once()) continue;
-    const FrontierCurve whole = frontier_->trace(query, {problem.epsilon});
-    curve.max_epsilon = whole.max_epsilon;  // whatever grids and limits of changes leave
-    curve.is_max_proved = whole.is_max_proved;
-  }
-  for (const double level : levels_of(problem)) {
-    for (const auto& [most_changes, queries] : asked) {
+  const bool trades_off = options_.trade_off && is_trade_off(plans);
+  const Answer& shown = plans[trades_off ? recommended(plans, options_.worth) : 0];
+  if (shown.query.empty() || shown.status == Status::already_robust) return;
+  FrontierCurve& curve = curves_[shown.query_index];
+  curve.query_index = shown.query_index;
+  curve.points.push_back({.epsilon = problem.epsilon,
+                          .feasible = is_certified(shown.status),
+                          .distance = shown.distance.l2,
+                          .cost = shown.distance.weighted});
+  const Query query{.index = shown.query_index, .raw = problem.model->encoder.raw(shown.query)};
+  traced_[trades_off ? std::optional(shown.distance.changed) : std::nullopt].push_back(query);
+  if (!frontier_->is_solved_at_once()) return;
+  const FrontierCurve whole = frontier_->trace(query, {problem.epsilon});
+  curve.max_epsilon = whole.max_epsilon;  // whatever grids and limits of changes leave
+  curve.is_max_proved = whole.is_max_proved;
+}
+
+void AnswerSink::end_curves() {
+  for (const double level : levels_of(request_->problem)) {
+    for (const auto& [most_changes, queries] : traced_) {
       for (const Answer& answer : options_.answers_at(level, most_changes, queries)) {
         if (answer.plan > 0) continue;
-        FrontierCurve& curve = curves[answer.query_index];
+        FrontierCurve& curve = curves_[answer.query_index];
         curve.points.push_back({.epsilon = level,
                                 .feasible = is_certified(answer.status),
                                 .distance = answer.distance.l2,
@@ -273,23 +253,22 @@ void AnswerSink::trace(std::span<const Answer> answers) {
       }
     }
   }
-  for (auto& [index, curve] : curves) {
+  for (auto& [index, curve] : curves_) {
     std::sort(curve.points.begin(), curve.points.end(),
               [](const FrontierPoint& a, const FrontierPoint& b) { return a.epsilon < b.epsilon; });
-    curves_.push_back(std::move(curve));
   }
 }
 
 void AnswerSink::write_trade_off(std::vector<Answer> plans) {
-  for (Answer& plan : plans) {
-    plan.message = with_flags(plan.message);
-    held_.insert(plan.held.begin(), plan.held.end());
-  }
+  for (Answer& plan : plans) plan.message = with_flags(plan.message);
   Answer counted = plans[recommended(plans, options_.worth)];
   counted.plan = 0;  // what is recommended counts as the person's plan
   counted.status = Status::certified;
+  counted.reasons = plans.front().reasons;
+  for (const Answer& plan : plans)
+    counted.held.insert(counted.held.end(), plan.held.begin(), plan.held.end());
   summary_.add(counted);
-  count_protected(plans.front());
+  tally_.add(counted, request_->problem.model->schema());
   if (options_.format == AnswerFormat::table) {
     file_.write(trade_off_text(plans, appraiser_,
                                {.colour = options_.colour,
@@ -304,8 +283,8 @@ void AnswerSink::write_trade_off(std::vector<Answer> plans) {
 }
 
 bool AnswerSink::interrupt() {
-  if (options_.format == AnswerFormat::html) return false;
-  if (summary_.queries() == 0 && options_.output != "-") return false;
+  if (!keeps_finished()) return false;
+  if (tally_.queries() == 0 && options_.output != "-") return false;
   if (options_.format == AnswerFormat::json)
     file_.write(writer_.end(RecourseWriter::Ending::interrupted));
   file_.commit();
@@ -318,7 +297,10 @@ void AnswerSink::finish() {
   if (options_.format == AnswerFormat::json) file_.write(writer_.end());
   if (options_.format == AnswerFormat::html) {
     recourse_ += writer_.end();
-    file_.write(to_html(*file_model_, page_options(*request_, options_), recourse_, curves_));
+    end_curves();
+    std::vector<FrontierCurve> curves;
+    for (auto& [index, curve] : curves_) curves.push_back(std::move(curve));
+    file_.write(to_html(*file_model_, page_options(*request_, options_), recourse_, curves));
   }
   file_.commit();
 }

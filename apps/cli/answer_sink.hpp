@@ -7,12 +7,12 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "answer_tally.hpp"
 #include "ellice/core/fields.hpp"
 #include "ellice/core/file.hpp"
 #include "ellice/explain/explainer.hpp"
@@ -77,7 +77,6 @@ struct SinkOptions {
   bool all_features = false;
   bool colour = false;
   std::string output = "-";
-  int threads = 1;
   std::string title = "Recourse report";
   std::string date = {};                                          // of the page
   std::vector<std::pair<std::string, std::string>> options = {};  // of the run, for the page
@@ -92,34 +91,46 @@ class AnswerSink {
   /// `explainer`, whose answers these are, must outlive the sink.
   AnswerSink(const Explainer& explainer, SinkOptions options);
 
-  /// The answers of one block, which are merged with the rows that could not be read.
-  void add(std::vector<Answer> answers, std::vector<Answer> invalid);
+  /// Answers on their way: as text where that may be made out of turn, else as they are.
+  struct Part {
+    struct Text {
+      std::string text = {};
+      RecourseRecords records = {};
+      FormulaGuard guard = FormulaGuard();
+      AnswerTally tally = {};
+    };
+    std::vector<Text> texts = {};
+    std::vector<Answer> answers = {};
+  };
+  /// Several threads may ask at once; `threads` are those that share this part.
+  [[nodiscard]] Part part(std::vector<Answer> answers, int threads) const;
+  /// In the order of the rows.
+  void add(Part part);
   void finish();
   /// The work was stopped: keeps the answers so far where the format allows it, a page apart.
   /// Where there are none, a file that was to be replaced stays. Returns whether they are kept.
   bool interrupt();
+  /// Whether a stop leaves something to keep: a page is whole or it is not.
+  [[nodiscard]] bool keeps_finished() const { return options_.format != AnswerFormat::html; }
 
-  [[nodiscard]] const BatchSummary& summary() const { return summary_; }
+  [[nodiscard]] const AnswerTally& tally() const { return tally_; }
   [[nodiscard]] const FormulaGuard& guard() const { return guard_; }
-  /// Features that were kept because their kind is not searched.
-  [[nodiscard]] const std::set<std::string>& held() const { return held_; }
-  /// Protected features among principal reasons, by their titles, and of how many refusals.
-  [[nodiscard]] const std::set<std::string>& protected_titles() const { return protected_; }
-  [[nodiscard]] std::size_t protected_refusals() const { return protected_refusals_; }
 
  private:
   [[nodiscard]] CsvColumns columns() const {
     return {.has_id = options_.has_id, .has_certificates = options_.table.certificates};
   }
-  void count(const Answer& answer);
+  /// The text of rows or records; the answers are gone then.
+  [[nodiscard]] Part::Text text(std::span<Answer> answers) const;
+  void write(const Part::Text& text);
+  /// For people.
   void write(const Answer& answer);
-  /// Rows and records, which several threads turn into text; the answers are gone then.
-  void write_records(std::span<Answer> answers);
   /// The plans of one person, which are a trade-off, for people.
   void write_trade_off(std::vector<Answer> plans);
-  /// What more or less robustness would cost people whose plans these are.
-  void trace(std::span<const Answer> answers);
-  void count_protected(const Answer& answer);
+  /// Of the person whose plans these are, where a page has room for the curve.
+  void begin_curve(std::span<const Answer> plans);
+  /// What more or less robustness would cost these people.
+  void end_curves();
 
   const Request* request_;
   const Model* file_model_;  // as its file has it: without wishes of the run
@@ -128,13 +139,13 @@ class AnswerSink {
   FormulaGuard guard_;
   RecourseWriter writer_;
   Appraiser appraiser_;
-  BatchSummary summary_;
-  std::string recourse_;                // of a page: the recourse file that it holds
-  std::unique_ptr<Frontier> frontier_;  // beyond which ε no plan exists
-  std::vector<FrontierCurve> curves_;   // of a page
-  std::set<std::string> held_;
-  std::set<std::string> protected_;
-  std::size_t protected_refusals_ = 0;
+  AnswerTally tally_;
+  BatchSummary summary_;                         // of what people read
+  std::string recourse_;                         // of a page: the recourse file that it holds
+  std::unique_ptr<Frontier> frontier_;           // beyond which ε no plan exists
+  std::map<std::size_t, FrontierCurve> curves_;  // of a page, by query
+  /// Those who have one, by how many changes the plan that is shown may have.
+  std::map<std::optional<int>, std::vector<Query>> traced_;
 };
 
 }  // namespace ellice::cli

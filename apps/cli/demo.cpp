@@ -86,7 +86,7 @@ ExitStatus run_demo(const DemoArguments& arguments) {
                                   .has_id = true,
                                   .colour = ::isatty(STDOUT_FILENO) == 1,
                                   .trade_off = explainer.shows_trade_off()});
-  terminal.add(answers, {});
+  terminal.add(terminal.part(answers, 1));
   terminal.finish();
   AnswerSink page(explainer, {.format = AnswerFormat::html,
                               .has_id = true,
@@ -95,7 +95,7 @@ ExitStatus run_demo(const DemoArguments& arguments) {
                               .answers_at = answers_at(explainer, arguments.common.threads),
                               .trade_off = explainer.shows_trade_off(),
                               .rows = explainer.request().rows});
-  page.add(std::move(answers), {});
+  page.add(page.part(std::move(answers), 1));
   page.finish();
   write_file(arguments.people_csv, applicants.csv);
   console.info(fmt::format("\nwrote {}: the same people as cards, with pictures and certificates",

@@ -3,10 +3,9 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <set>
 
+#include "answer_run.hpp"
 #include "answer_sink.hpp"
-#include "block_reader.hpp"
 #include "core/utf8.hpp"
 #include "data/row_file.hpp"
 #include "ellice/core/error.hpp"
@@ -15,7 +14,6 @@
 #include "ellice/model/model_file.hpp"
 #include "ellice/model/training.hpp"
 #include "ellice/report/sentence.hpp"
-#include "id_check.hpp"
 #include "interruption.hpp"
 #include "letter_arguments.hpp"
 #include "methods/method_table.hpp"
@@ -132,12 +130,11 @@ std::vector<std::pair<std::string, std::string>> run_options(const ExplainArgume
 /// What is said when all is written, and the exit status.
 ExitStatus conclude(const ExplainArguments& arguments, const AnswerSink& sink,
                     const Console& console) {
-  const BatchSummary& summary = sink.summary();
-  const std::size_t certified = summary.count(Status::optimal) + summary.count(Status::certified) +
-                                summary.count(Status::already_robust);
+  const AnswerTally& tally = sink.tally();
+  const std::size_t certified = tally.certified();
   if (arguments.output != "-" && !arguments.letters.keeps_answers) {
     console.info(fmt::format("wrote {}: {} of {} queries certified", arguments.output, certified,
-                             summary.queries()));
+                             tally.queries()));
   }
   if (sink.guard().found() > 0 && !arguments.table.spreadsheet_safe) {
     console.warning(
@@ -146,64 +143,20 @@ ExitStatus conclude(const ExplainArguments& arguments, const AnswerSink& sink,
                     "--spreadsheet-safe puts an apostrophe before them",
                     sink.guard().found(), shortened(sink.guard().first(), 40)));
   }
-  if (!sink.held().empty()) {
+  if (!tally.held().empty()) {
     console.warning(fmt::format("kept at the query's value, because their kind is not searched: {}",
-                                fmt::join(sink.held(), ", ")));
+                                fmt::join(tally.held(), ", ")));
   }
-  if (sink.protected_refusals() > 0) {
+  if (tally.protected_refusals() > 0) {
     console.warning(fmt::format(
         "in {} of {} queries a principal reason is protected by the schema ({}): such a decision "
         "may be unlawful; have the model examined before these reasons are given to anybody",
-        sink.protected_refusals(), summary.queries(), fmt::join(sink.protected_titles(), ", ")));
+        tally.protected_refusals(), tally.queries(), fmt::join(tally.protected_titles(), ", ")));
   }
-  if (!arguments.strict || certified == summary.queries()) return done;
+  if (!arguments.strict || certified == tally.queries()) return done;
   console.error(fmt::format("--strict: {} of {} queries got no certified answer",
-                            summary.queries() - certified, summary.queries()));
+                            tally.queries() - certified, tally.queries()));
   return not_certified;
-}
-
-/// Whose row had empty cells.
-std::set<std::size_t> incomplete(const std::vector<Query>& queries) {
-  std::set<std::size_t> result;
-  for (const Query& query : queries)
-    if (!query.filled.empty()) result.insert(query.index);
-  return result;
-}
-
-/// Reads, answers and writes block by block. Stopped, it has written what was finished.
-void explain_all(const ExplainArguments& arguments, const Explainer& explainer, BlockReader& reader,
-                 TableProgress& progress, IdCheck& ids, AnswerSink& sink, LetterBatch* letters) {
-  const FinishedScope finished(true);
-  while (true) {
-    const auto [block, share] = reader.next();
-    if (reader.is_last(block)) {  // the last one: nothing of it is written yet
-      check_query_indices(arguments.problem, explainer.problem().constraints, arguments.queries,
-                          progress.rows() + block.size());
-    }
-    if (block.size() == 0) break;
-    ids.add(block);
-    progress.begin(block.size(), share);
-    std::vector<Answer> answers = explainer.explain(
-        block.queries, {.threads = arguments.common.threads, .progress = std::cref(progress)});
-    // Letters have one plan, and files that stand beside them the same.
-    if (explainer.shows_trade_off() && !rounds_for_display(arguments.format))
-      answers = recommended_alone(answers, parse_worth(arguments.worth));
-    if (is_stop_requested()) {  // some of the block may be missing
-      if (arguments.format != AnswerFormat::html) {
-        stop_was_heard();
-        const StopShield shield;
-        sink.add(std::move(answers), {});
-      }
-      check_stop();
-    }
-    if (letters != nullptr) {
-      letters->add(answers, incomplete(block.queries));
-      letters->add(block.invalid);
-    }
-    sink.add(std::move(answers), block.invalid);
-    progress.add(block.size());
-    if (reader.is_last(block)) break;
-  }
 }
 
 void keep_finished(const ExplainArguments& arguments, AnswerSink& sink, const Console& console) {
@@ -211,7 +164,7 @@ void keep_finished(const ExplainArguments& arguments, AnswerSink& sink, const Co
   if (arguments.letters.keeps_answers || !sink.interrupt()) return;
   console.warning(fmt::format("interrupted: {} holds the {} answers that were finished",
                               arguments.output == "-" ? "standard output" : arguments.output,
-                              sink.summary().queries()));
+                              sink.tally().queries()));
 }
 
 ExitStatus run_explain(ExplainArguments arguments) {
@@ -230,18 +183,26 @@ ExitStatus run_explain(ExplainArguments arguments) {
 
   CsvReader source = open_rows(arguments.queries, explainer.model().schema().format,
                                [&](const std::string& remark) { console.warning(remark); });
-  QueryReader reader(explainer.model(), source,
-                     arguments.id.empty() ? std::nullopt : std::optional(arguments.id),
-                     arguments.on_error == "skip" ? OnError::skip : OnError::stop);
   const bool trades_off = arguments.options.exact.trade_off || explainer.shows_trade_off();
   const double worth = parse_worth(arguments.worth);
+  // Letters have one plan, and files that stand beside them the same.
+  const bool has_one_plan = explainer.shows_trade_off() && !rounds_for_display(arguments.format);
+  AnswerRun run(explainer, source,
+                {.threads = arguments.common.threads,
+                 .id = arguments.id.empty() ? std::nullopt : std::optional(arguments.id),
+                 .on_error = arguments.on_error == "skip" ? OnError::skip : OnError::stop,
+                 .worth = has_one_plan ? std::optional(worth) : std::nullopt,
+                 .progress = console.progress(),
+                 .check_rows = [&](std::size_t rows) {
+                   check_query_indices(arguments.problem, explainer.problem().constraints,
+                                       arguments.queries, rows);
+                 }});
   AnswerSink sink(explainer, {.format = arguments.format,
                               .table = arguments.table,
                               .has_id = !arguments.id.empty(),
                               .all_features = arguments.all_features,
                               .colour = arguments.output == "-" && ::isatty(STDOUT_FILENO) == 1,
                               .output = arguments.output,
-                              .threads = arguments.common.threads,
                               .date = arguments.letters.date,
                               .options = run_options(arguments),
                               .answers_at = answers_at(explainer, arguments.common.threads),
@@ -249,26 +210,22 @@ ExitStatus run_explain(ExplainArguments arguments) {
                               .worth = worth,
                               .rows = explainer.request().rows});
   if (letters) letters->begin(explainer, trades_off ? std::optional(worth) : std::nullopt);
-  TableProgress progress(console.progress());
-  IdCheck ids;
   try {
-    BlockReader blocks(source, reader, arguments.common.threads);
-    explain_all(arguments, explainer, blocks, progress, ids, sink,
-                letters ? letters->batch() : nullptr);
+    run.write(sink, letters ? letters->batch() : nullptr);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) keep_finished(arguments, sink, console);
     throw;
   }
   sink.finish();
-  const std::size_t left_out = arguments.declined ? progress.rows() - sink.summary().queries() : 0;
+  const std::size_t left_out = arguments.declined ? run.rows() - sink.tally().queries() : 0;
   if (letters) letters->finish(left_out, console);
-  ids.warn(arguments.id, letters != nullptr, console);
-  for (const std::string& remark : reader.remarks()) console.warning(remark);
+  run.ids().warn(arguments.id, letters != nullptr, console);
+  for (const std::string& remark : run.remarks().texts()) console.warning(remark);
   console.info(fmt::format("epsilon {} ({}): a certified plan is {}",
                            rounded(explainer.epsilon(), 3), explainer.resolved().rule.text,
                            epsilon_meaning(explainer.resolved().rule, explainer.problem())));
   if (arguments.declined) {
-    const std::size_t rows = progress.rows();
+    const std::size_t rows = run.rows();
     console.info(fmt::format("--declined: {} of {} {} accepted as they are and left out", left_out,
                              rows, rows == 1 ? "person is" : "people are"));
   }

@@ -44,6 +44,11 @@ void IdCheck::add(const QueryBlock& block) {
   for (const Answer& answer : block.invalid) add(answer.query_index, answer.id);
 }
 
+void IdCheck::add(const IdCheck& later) {
+  empty_.insert(empty_.end(), later.empty_.begin(), later.empty_.end());
+  hashed_.insert(hashed_.end(), later.hashed_.begin(), later.hashed_.end());
+}
+
 void IdCheck::warn(const std::string& column, bool letters, const Console& console) {
   if (!empty_.empty()) {
     console.warning(fmt::format(

@@ -20,6 +20,8 @@ namespace ellice::cli {
 class IdCheck {
  public:
   void add(const QueryBlock& block);
+  /// What was remembered of rows that come later.
+  void add(const IdCheck& later);
   /// Says which rows have no identifier, and which one that another has; `letters` go by it.
   void warn(const std::string& column, bool letters, const Console& console);
 

@@ -66,6 +66,7 @@ void AnswerStream::next(std::size_t most, std::size_t total, const Execution& ex
   while (result.rows < most && !is_at_end_) {
     const std::size_t wanted = std::min(together, most - result.rows);
     QueryBlock block = reader_.next(wanted);
+    remarks_.add(block.remarks);
     is_at_end_ = block.size() < wanted;
     const std::size_t read = block.size();
     for (const Query& query : block.queries)
@@ -81,7 +82,7 @@ void AnswerStream::next(std::size_t most, std::size_t total, const Execution& ex
     // Work that is done may not have said so: it speaks now and then only.
     (void)execution.progress({.stage = "explaining", .done = done_, .total = total});
   }
-  result.remarks = reader_.remarks();
+  result.remarks = remarks_.texts();
 }
 
 std::string file_text(const Answers& answers, int threads) {

@@ -43,7 +43,7 @@ class AnswerStream {
   /// those that were finished. Throws Error{input} if there are no rows at all.
   void next(std::size_t most, std::size_t total, const Execution& execution, Answers& result);
   [[nodiscard]] bool is_at_end() const { return is_at_end_; }
-  [[nodiscard]] std::vector<std::string> remarks() const { return reader_.remarks(); }
+  [[nodiscard]] std::vector<std::string> remarks() const { return remarks_.texts(); }
   /// Nothing yet, but what is known before any row is read.
   [[nodiscard]] Answers none() const { return {.explainer = explainer_, .has_ids = has_ids_}; }
 
@@ -51,6 +51,7 @@ class AnswerStream {
   std::shared_ptr<const Explainer> explainer_;
   FrameSource source_;
   QueryReader reader_;
+  CellRemarks remarks_ = {};
   bool has_ids_;
   std::size_t done_ = 0;
   bool is_at_end_ = false;

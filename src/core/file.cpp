@@ -30,8 +30,12 @@ bool write_all(int descriptor, std::string_view text) {
   return true;
 }
 
-/// Text is handed to the system in pieces of this size.
+/// Text is handed to the system in pieces of this size, or of more.
 constexpr std::size_t buffer_size = 1 << 18;
+
+/// Of a file that will be synced the system begins to write so much at a time: the sync at the end
+/// has the less to wait for.
+constexpr std::size_t written_ahead = 1 << 23;
 
 /// The permissions of the file that is replaced, which may be private, or those of a new one.
 mode_t mode_of(const std::filesystem::file_status& replaced) {
@@ -113,14 +117,28 @@ void OutputFile::fail_to_write() const {
        path_ == "-" ? "standard output" : path_, std::strerror(errno));
 }
 
+void OutputFile::hand_over(std::string_view text) {
+  if (!write_all(descriptor_, text)) fail_to_write();
+  handed_over_ += text.size();
+  if (temporary_.empty() || handed_over_ - begun_ < written_ahead) return;
+  // Whether it can is its own affair.
+  (void)::sync_file_range(descriptor_, static_cast<off_t>(begun_),
+                          static_cast<off_t>(handed_over_ - begun_), SYNC_FILE_RANGE_WRITE);
+  begun_ = handed_over_;
+}
+
 void OutputFile::flush() {
-  if (!write_all(descriptor_, buffer_)) fail_to_write();
+  hand_over(buffer_);
   buffer_.clear();
 }
 
 void OutputFile::write(std::string_view text) {
-  buffer_ += text;
-  if (buffer_.size() >= buffer_size) flush();
+  if (buffer_.size() + text.size() < buffer_size) {
+    buffer_ += text;
+    return;
+  }
+  flush();
+  hand_over(text);
 }
 
 void OutputFile::commit() {

@@ -1,6 +1,7 @@
 #include "ellice/data/csv.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 
 #include "core/descriptor.hpp"
 #include "core/sha256.hpp"
+#include "core/stop.hpp"
 #include "data/csv_encoding.hpp"
 #include "data/csv_scanner.hpp"
 #include "ellice/core/error.hpp"
@@ -26,10 +28,12 @@ class HashedFile {
         file_(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     struct stat status = {};
     if (file_.get() < 0 || ::fstat(file_.get(), &status) != 0) fail_to_read();
-    if (S_ISREG(status.st_mode)) size_ = static_cast<std::size_t>(status.st_size);
+    is_regular_ = S_ISREG(status.st_mode);
+    if (is_regular_) size_ = static_cast<std::size_t>(status.st_size);
   }
 
   std::size_t read(char* into, std::size_t size) {
+    if (!is_regular_) wait();
     ssize_t got = 0;
     do {
       got = ::read(file_.get(), into, size);
@@ -52,6 +56,17 @@ class HashedFile {
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
+  /// Until there is something to read: of a pipe that may take for ever, and a stop is heard.
+  void wait() const {
+    constexpr int milliseconds = 50;
+    while (true) {
+      pollfd asked = {.fd = file_.get(), .events = POLLIN, .revents = 0};
+      const int ready = ::poll(&asked, 1, milliseconds);
+      if (ready > 0 || (ready < 0 && errno != EINTR)) return;  // reading says what is wrong
+      check_stop();
+    }
+  }
+
   [[noreturn]] void fail_to_read() const {
     fail(ErrorCode::input, "cannot read {}: {}; give a file that is there and may be read", name_,
          std::strerror(errno));
@@ -59,6 +74,7 @@ class HashedFile {
 
   std::string name_;
   Descriptor file_;
+  bool is_regular_ = false;
   std::size_t size_ = 0;
   std::size_t bytes_read_ = 0;
   Sha256 hash_;

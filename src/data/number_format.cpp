@@ -1,5 +1,6 @@
 #include "data/number_format.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "data/digit.hpp"
@@ -111,7 +112,12 @@ bool parse_formatted_number(std::string_view cell, const CsvFormat& format,
 
 std::optional<double> read_as_groups(std::string_view cell, const CsvFormat& format,
                                      std::span<const std::string> symbols) {
-  if (cell.find(format.decimal) == std::string_view::npos) return std::nullopt;
+  const std::size_t mark = cell.find(format.decimal);
+  if (mark == std::string_view::npos) return std::nullopt;
+  // Most cells are told by this alone, where no symbol has such a mark of its own.
+  const std::string_view behind = cell.substr(mark + 1);
+  const auto digits = std::find_if_not(behind.begin(), behind.end(), is_digit) - behind.begin();
+  if (symbols.empty() && digits != 3) return std::nullopt;
   CsvFormat other = format;
   other.thousands = format.decimal;
   other.decimal = format.decimal == '.' ? ',' : '.';

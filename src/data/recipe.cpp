@@ -121,7 +121,7 @@ bool contains(const std::vector<std::string>& texts, const std::string& text) {
 }
 
 /// The columns of a file that are features, in its order, their numbers row by row, and the target.
-struct Table {
+struct RecipeTable {
   std::vector<std::string> names = {};
   std::vector<std::string> dropped = {};
   std::vector<double> values = {};
@@ -140,13 +140,13 @@ double parse_cell(const CsvReader& reader, const std::string& column, std::strin
   return value;
 }
 
-Table read_table(CsvReader& reader, const Recipe& recipe) {
+RecipeTable read_table(CsvReader& reader, const Recipe& recipe) {
   const std::vector<std::string>& header = reader.header();
   const auto target = std::find(header.begin(), header.end(), recipe.target);
   require_input(target != header.end(),
                 "{}: column \"{}\" is missing, expected the file of data set {}", reader.name(),
                 recipe.target, recipe.name);
-  Table table;
+  RecipeTable table;
   std::vector<std::size_t> columns;
   for (std::size_t i = 0; i < header.size(); ++i) {
     if (header[i] == recipe.target) continue;
@@ -193,7 +193,7 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-std::vector<int> labels_of(const Table& table, const Recipe& recipe) {
+std::vector<int> labels_of(const RecipeTable& table, const Recipe& recipe) {
   std::vector<int> labels;
   labels.reserve(table.rows());
   if (recipe.label == Recipe::Label::by_class) {
@@ -224,7 +224,7 @@ std::vector<int> labels_of(const Table& table, const Recipe& recipe) {
 }
 
 /// Replaces missing values and returns the rows that have few enough of them.
-std::vector<std::size_t> treat_missing(Table& table, const Recipe& recipe) {
+std::vector<std::size_t> treat_missing(RecipeTable& table, const Recipe& recipe) {
   std::vector<std::size_t> kept;
   const std::size_t columns = table.names.size();
   for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -250,7 +250,7 @@ struct Source {
   std::vector<std::size_t> columns = {};
 };
 
-bool holds_one_in_every_row(const Table& table, const std::vector<std::size_t>& rows,
+bool holds_one_in_every_row(const RecipeTable& table, const std::vector<std::size_t>& rows,
                             const std::vector<std::size_t>& columns) {
   return std::all_of(rows.begin(), rows.end(), [&](std::size_t row) {
     std::size_t ones = 0;
@@ -263,7 +263,7 @@ bool holds_one_in_every_row(const Table& table, const std::vector<std::size_t>& 
   });
 }
 
-Feature single_feature(const Table& table, const std::vector<std::size_t>& rows,
+Feature single_feature(const RecipeTable& table, const std::vector<std::size_t>& rows,
                        std::size_t column) {
   Feature feature{.name = table.names[column]};
   bool whole = true;
@@ -285,7 +285,7 @@ Feature single_feature(const Table& table, const std::vector<std::size_t>& rows,
 }
 
 /// Columns that form an exact one-hot group become one feature, at the place of the first of them.
-std::vector<Source> sources_of(const Table& table, const std::vector<std::size_t>& rows,
+std::vector<Source> sources_of(const RecipeTable& table, const std::vector<std::size_t>& rows,
                                bool one_hot) {
   std::vector<Source> groups;
   for (std::size_t column = 0; column < table.names.size(); ++column) {
@@ -315,7 +315,7 @@ std::vector<Source> sources_of(const Table& table, const std::vector<std::size_t
   return result;
 }
 
-double raw_value(const Table& table, std::size_t row, const Source& source) {
+double raw_value(const RecipeTable& table, std::size_t row, const Source& source) {
   if (source.columns.size() == 1) return table.at(row, source.columns.front());
   const auto one = std::find_if(source.columns.begin(), source.columns.end(),
                                 [&](std::size_t column) { return table.at(row, column) == 1; });
@@ -324,7 +324,7 @@ double raw_value(const Table& table, std::size_t row, const Source& source) {
 
 Dataset prepare(const Recipe& recipe, const std::string& path) {
   CsvReader reader(path);
-  Table table = read_table(reader, recipe);
+  RecipeTable table = read_table(reader, recipe);
   const std::vector<int> labels = labels_of(table, recipe);
   const std::vector<std::size_t> rows = treat_missing(table, recipe);
   const std::vector<Source> sources = sources_of(table, rows, recipe.one_hot);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/number_text.hpp"
 #include "core/stop.hpp"
@@ -20,6 +21,7 @@ namespace {
 
 // Of cells of which the same is to be said.
 constexpr std::size_t most_named = 3;
+constexpr std::size_t most_doubts = 1;
 
 // Outside the training rows by more than so much of their range a number is far away.
 constexpr double far_share = 0.5;
@@ -94,12 +96,49 @@ class QueryReader::WithoutId final : public RowSource {
   std::vector<double> own_numbers_;  // without the place of the identifier
 };
 
+std::string CellRemarks::Kind::named() const {
+  const std::string text = fmt::format("{}", fmt::join(first, ", "));
+  return count > first.size()
+             ? fmt::format("{} (and {} more such cells)", text, count - first.size())
+             : text;
+}
+
+void CellRemarks::add(const CellRemarks& later) {
+  const auto join = [](Kind& kind, const Kind& more, std::size_t most) {
+    kind.count += more.count;
+    for (const std::string& what : more.first)
+      if (kind.first.size() < most) kind.first.push_back(what);
+  };
+  join(doubts, later.doubts, most_doubts);
+  join(filled, later.filled, most_named);
+  join(far, later.far, most_named);
+}
+
+std::vector<std::string> CellRemarks::texts() const {
+  std::vector<std::string> result;
+  if (doubts.count > 0) result.push_back(doubts.named());
+  if (filled.count > 0) {
+    result.push_back(fmt::format(
+        "empty cells are read as the median or the most frequent level of the training rows, which "
+        "need not be the person's: {}; complete these rows for answers that are theirs",
+        filled.named()));
+  }
+  if (far.count > 0) {
+    result.push_back(
+        fmt::format("numbers far outside the training rows, where nothing supports what the model "
+                    "says: {}; look whether they are right",
+                    far.named()));
+  }
+  return result;
+}
+
 QueryReader::QueryReader(const Model& model, RowSource& source,
                          std::optional<std::string> id_column, OnError on_error)
     : model_(&model),
       source_(std::make_unique<WithoutId>(source, id_column, model.schema())),
       parser_(std::make_unique<RowParser>(model.schema(), *source_, RowParser::Columns::exact)),
-      on_error_(on_error) {
+      on_error_(on_error),
+      format_(&source_->format()) {
   const std::vector<std::string>& header = source_->header();
   for (const Feature& feature : model.schema().features) {
     const auto found = std::find(header.begin(), header.end(), feature.name);
@@ -120,8 +159,8 @@ void QueryReader::require_near(std::size_t j, double value) const {
 }
 
 std::span<const std::string> QueryReader::symbols_of(const Feature& feature) const {
-  const auto symbols = source_->format().symbols.find(feature.name);
-  if (symbols == source_->format().symbols.end()) return {};
+  const auto symbols = format_->symbols.find(feature.name);
+  if (symbols == format_->symbols.end()) return {};
   return symbols->second;
 }
 
@@ -134,7 +173,7 @@ bool QueryReader::is_usual(std::size_t j, double value) const {
 
 void QueryReader::question_decimals(std::size_t j, std::string_view cell, double value) const {
   const Feature& feature = model_->schema().features[j];
-  const CsvFormat& format = source_->format();
+  const CsvFormat& format = *format_;
   const std::optional<double> other = read_as_decimals(cell, format, symbols_of(feature));
   if (!other) return;
   // No group of three digits follows a zero alone.
@@ -149,7 +188,7 @@ void QueryReader::question_decimals(std::size_t j, std::string_view cell, double
 
 void QueryReader::question_groups(std::size_t j, std::string_view cell, double value) {
   const Feature& feature = model_->schema().features[j];
-  const CsvFormat& format = source_->format();
+  const CsvFormat& format = *format_;
   if (cell.find(format.decimal) == std::string_view::npos) return;
   const std::optional<double> other = read_as_groups(cell, format, symbols_of(feature));
   if (!other) return;
@@ -164,10 +203,9 @@ void QueryReader::question_groups(std::size_t j, std::string_view cell, double v
                 "\"{}\"",
                 place, number_text(value), number_text(*other), number_text(known.min),
                 number_text(known.max), is_whole ? ", whole numbers" : "", format.decimal);
-  if (doubts_.count++ == 0) {
-    doubts_.first.push_back(
-        fmt::format("{} is read as {}, not as {}", place, number_text(value), number_text(*other)));
-  }
+  if (remarks_.doubts.count++ >= most_doubts) return;
+  remarks_.doubts.first.push_back(
+      fmt::format("{} is read as {}, not as {}", place, number_text(value), number_text(*other)));
 }
 
 double QueryReader::fill_of(std::size_t j) const {
@@ -182,13 +220,13 @@ double QueryReader::fill_of(std::size_t j) const {
 
 void QueryReader::note_filled(const Query& query) {
   for (const std::size_t j : query.filled) {
-    if (filled_.count++ >= most_named) continue;
+    if (remarks_.filled.count++ >= most_named) continue;
     const Feature& feature = model_->schema().features[j];
     const double value = query.raw(static_cast<Index>(j));
-    filled_.first.push_back(fmt::format("{}: column \"{}\" as {}", source_->place(), feature.name,
-                                        feature.is_number()
-                                            ? number_text(value)
-                                            : feature.levels[static_cast<std::size_t>(value)]));
+    remarks_.filled.first.push_back(
+        fmt::format("{}: column \"{}\" as {}", source_->place(), feature.name,
+                    feature.is_number() ? number_text(value)
+                                        : feature.levels[static_cast<std::size_t>(value)]));
   }
 }
 
@@ -203,36 +241,11 @@ void QueryReader::note_far(const Query& query) {
     const double room = far_share * (most - least);
     const bool has_new_sign = value < 0 && least >= 0;  // as no age and no income has
     if (value >= least - room && value <= most + room && !has_new_sign) continue;
-    if (far_.count++ >= most_named) continue;
-    far_.first.push_back(fmt::format("{}: column \"{}\" is {} (training rows: {} to {})",
-                                     source_->place(), feature.name, number_text(value),
-                                     number_text(least), number_text(most)));
+    if (remarks_.far.count++ >= most_named) continue;
+    remarks_.far.first.push_back(fmt::format("{}: column \"{}\" is {} (training rows: {} to {})",
+                                             source_->place(), feature.name, number_text(value),
+                                             number_text(least), number_text(most)));
   }
-}
-
-std::string QueryReader::Remarks::named() const {
-  const std::string text = fmt::format("{}", fmt::join(first, ", "));
-  return count > first.size()
-             ? fmt::format("{} (and {} more such cells)", text, count - first.size())
-             : text;
-}
-
-std::vector<std::string> QueryReader::remarks() const {
-  std::vector<std::string> result;
-  if (doubts_.count > 0) result.push_back(doubts_.named());
-  if (filled_.count > 0) {
-    result.push_back(fmt::format(
-        "empty cells are read as the median or the most frequent level of the training rows, which "
-        "need not be the person's: {}; complete these rows for answers that are theirs",
-        filled_.named()));
-  }
-  if (far_.count > 0) {
-    result.push_back(
-        fmt::format("numbers far outside the training rows, where nothing supports what the model "
-                    "says: {}; look whether they are right",
-                    far_.named()));
-  }
-  return result;
 }
 
 QueryBlock QueryReader::next(std::size_t most) {
@@ -279,7 +292,13 @@ QueryBlock QueryReader::next(std::size_t most) {
     }
   }
   require_input(next_index_ > 0, "{}: there are no rows below the header", source_->name());
+  block.remarks = std::exchange(remarks_, {});
   return block;
+}
+
+QueryBlock QueryReader::next(std::size_t most, std::size_t first_index) {
+  next_index_ = first_index;
+  return next(most);
 }
 
 std::optional<std::string> identifier_column(const RowSource& source, const Schema& schema) {

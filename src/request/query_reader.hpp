@@ -13,10 +13,30 @@
 
 namespace ellice {
 
+/// What of rows somebody should look at: cells that could mean another number, empty ones that were
+/// filled, numbers far outside the training rows.
+struct CellRemarks {
+  /// Cells of which the same is to be said: the first of them in words, all by number.
+  struct Kind {
+    std::size_t count = 0;
+    std::vector<std::string> first = {};
+    [[nodiscard]] std::string named() const;
+  };
+  Kind doubts = {};
+  Kind filled = {};
+  Kind far = {};
+
+  /// Those of rows that come later.
+  void add(const CellRemarks& later);
+  /// In words.
+  [[nodiscard]] std::vector<std::string> texts() const;
+};
+
 /// Some queries, and answers (status invalid) for the rows that could not be read.
 struct QueryBlock {
   std::vector<Query> queries = {};
   std::vector<Answer> invalid = {};
+  CellRemarks remarks = {};
   [[nodiscard]] std::size_t size() const { return queries.size() + invalid.size(); }
 };
 
@@ -37,19 +57,11 @@ class QueryReader {
   /// The next rows, at most `most`; an empty block at the end. Throws Error{input} if there are no
   /// rows at all.
   [[nodiscard]] QueryBlock next(std::size_t most);
-
-  /// What of the rows read so far somebody should look at, in words: cells that could mean another
-  /// number, empty ones that were filled, numbers far outside the training rows.
-  [[nodiscard]] std::vector<std::string> remarks() const;
+  /// The same of a source that goes on elsewhere in the table: its next row has this index.
+  [[nodiscard]] QueryBlock next(std::size_t most, std::size_t first_index);
 
  private:
   class WithoutId;
-  /// Cells of which the same is to be said: the first of them in words, all by number.
-  struct Remarks {
-    std::size_t count = 0;
-    std::vector<std::string> first = {};
-    [[nodiscard]] std::string named() const;
-  };
   /// Refuses a number that is finite but overflows in model space.
   void require_near(std::size_t feature, double value) const;
   /// Refuses "29.000" where the training rows show that it does not mean 29, counts it where they
@@ -72,11 +84,10 @@ class QueryReader {
   std::unique_ptr<WithoutId> source_;
   std::unique_ptr<RowParser> parser_;
   OnError on_error_;
+  const CsvFormat* format_;  // of the source
   std::size_t next_index_ = 0;
   std::vector<std::size_t> cells_;  // of features that are numbers
-  Remarks doubts_ = {};
-  Remarks filled_ = {};
-  Remarks far_ = {};
+  CellRemarks remarks_ = {};        // of the block that is being read
 };
 
 /// The only column of a table that the schema does not know, which is the identifier of people

@@ -80,31 +80,40 @@ std::string RecourseWriter::begin() const {
   return text + ",\n  \"results\": [";
 }
 
-RecourseRecord RecourseWriter::record(const Answer& answer) const {
+RecourseRecords RecourseWriter::records(std::span<const Answer> answers) const {
   const Schema& schema = request_->problem.model->schema();
-  const Json proof = prove_ ? prove_(to_json(answer, schema)) : Json();
-  RecourseRecord result{.is_first_plan = answer.plan == 0};
-  const auto write = [&](JsonText out) {
-    out.begin_object();
-    write_members(out, answer, schema);
-    if (!proof.empty()) {
-      out.key("optimality");
-      write_json(out, proof);
-    }
-    if (!result.sha256.empty()) out.put("sha256", result.sha256);
-    out.end_object();
-  };
-  std::string hashed = asked_;
-  write(JsonText(hashed, JsonText::Style::canonical));
-  result.sha256 = sha256_hex(hashed);
-  write(JsonText(result.text, JsonText::Style::indented, 2));
+  RecourseRecords result;
+  std::string hashed;
+  JsonText canonical(hashed, JsonText::Style::canonical);
+  JsonText indented(result.text, JsonText::Style::indented, 2);
+  for (const Answer& answer : answers) {
+    const Json proof = prove_ ? prove_(to_json(answer, schema)) : Json();
+    const auto write = [&](JsonText& out, std::string_view sha256) {
+      out.begin_object();
+      write_members(out, answer, schema);
+      if (!proof.empty()) {
+        out.key("optimality");
+        write_json(out, proof);
+      }
+      if (!sha256.empty()) out.put("sha256", sha256);
+      out.end_object();
+    };
+    hashed = asked_;
+    write(canonical, {});
+    const std::string sha256 = sha256_hex(hashed);
+    result.text += ",\n    ";
+    write(indented, sha256);
+    result.hashes += sha256;
+    result.explained += answer.plan == 0 ? 1 : 0;
+  }
   return result;
 }
 
-std::string RecourseWriter::add(const RecourseRecord& record) {
-  records_.update(record.sha256);
-  explained_ += record.is_first_plan ? 1 : 0;
-  return (std::exchange(first_, false) ? "\n    " : ",\n    ") + record.text;
+std::string_view RecourseWriter::add(const RecourseRecords& records) {
+  if (records.text.empty()) return {};
+  records_.update(records.hashes);
+  explained_ += records.explained;
+  return std::string_view(records.text).substr(std::exchange(first_, false) ? 1 : 0);
 }
 
 std::string RecourseWriter::end(Ending ending) {

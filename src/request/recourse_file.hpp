@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,11 +43,11 @@ struct Request {
 [[nodiscard]] std::vector<Json> parse_json_lines(const std::string& text,
                                                  const std::string& source);
 
-/// One record as the file holds it.
-struct RecourseRecord {
-  std::string text = {};
-  std::string sha256 = {};
-  bool is_first_plan = false;
+/// Records that follow one another, as the file holds them.
+struct RecourseRecords {
+  std::string text = {};      // each begins with the comma behind the one before
+  std::string hashes = {};    // one behind the other
+  std::size_t explained = 0;  // queries: each has one first plan
 };
 
 /// The file as pieces of text: begin, then answers (in order), then end. Every record has a hash of
@@ -56,11 +57,14 @@ class RecourseWriter {
  public:
   explicit RecourseWriter(const Request& request);
   [[nodiscard]] std::string begin() const;
-  /// What an answer's record is, wherever it will stand. Threads may ask for several at once, and
-  /// add them in order afterwards, unless each has a turn.
-  [[nodiscard]] RecourseRecord record(const Answer& answer) const;
-  [[nodiscard]] std::string add(const RecourseRecord& record);
-  [[nodiscard]] std::string answer(const Answer& recourse) { return add(record(recourse)); }
+  /// What the records of answers are, wherever they will stand. Threads may ask for several at
+  /// once, and add them in order afterwards, unless each has a turn.
+  [[nodiscard]] RecourseRecords records(std::span<const Answer> answers) const;
+  /// What the file holds of those that come next; a part of their text.
+  [[nodiscard]] std::string_view add(const RecourseRecords& records);
+  [[nodiscard]] std::string answer(const Answer& recourse) {
+    return std::string(add(records({&recourse, 1})));
+  }
   /// Proofs are found with what was learnt from those before.
   [[nodiscard]] bool takes_turns() const { return static_cast<bool>(prove_); }
   enum class Ending { whole, interrupted };
@@ -72,7 +76,7 @@ class RecourseWriter {
   std::function<Json(const Json& record)> prove_;  // may be empty
   Sha256 records_;
   bool first_ = true;
-  std::size_t explained_ = 0;  // queries: each has one first plan
+  std::size_t explained_ = 0;
 };
 
 }  // namespace ellice

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/parallel.hpp"
 #include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "request/cost_prices.hpp"
@@ -34,6 +35,14 @@ bool is_rounded_for_display(const FeasibleSet& feasible) {
 constexpr std::size_t block_queries = 256;
 // Costs that differ by less are the same but for rounding.
 constexpr double same_cost = 1e-9;
+
+/// How many queries a thread takes at a time: few where that leaves some to each.
+std::size_t shared_out(std::size_t queries, int threads) {
+  if (threads == 1) return block_queries;
+  constexpr std::size_t turns = 4;  // of each thread, since some queries take longer
+  return std::clamp<std::size_t>(queries / (turns * static_cast<std::size_t>(threads)), 1,
+                                 block_queries);
+}
 
 /// A trade-off begins with the fewest changes.
 ExactOptions first_search(ExactOptions options) {
@@ -83,7 +92,8 @@ std::vector<Answer> ExactSearch::generate(const std::vector<Query>& queries,
                                           const Execution& execution) const {
   std::vector<Answer> answers(queries.size());
   std::vector<std::vector<Answer>> plans(has_further() ? queries.size() : 0);
-  const std::size_t size = question_->is_conic() ? block_queries : 1;
+  const std::size_t size =
+      question_->is_conic() ? shared_out(queries.size(), thread_count(execution.threads)) : 1;
   const std::size_t blocks = (queries.size() + size - 1) / size;
   std::vector<char> is_done(queries.size());
   parallel_for_results("explaining", blocks, execution, [&](std::size_t block) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -30,12 +31,15 @@ class OutputFile {
  private:
   [[noreturn]] void fail_to_write() const;
   void flush();
+  void hand_over(std::string_view text);
 
   std::string path_;       // as the user named it
   std::string target_;     // what is replaced; empty when written to directly
   std::string temporary_;  // empty when written to directly
   int descriptor_ = -1;
   std::string buffer_;
+  std::size_t handed_over_ = 0;  // bytes
+  std::size_t begun_ = 0;        // of those: the system was told to begin with them
 };
 
 /// The whole text through an OutputFile.
