@@ -472,7 +472,10 @@ class Judge {
           fail_with("the row of the largest epsilon breaks a constraint", breach);
         Answer there = answer;
         there.attained_epsilon = *bounds.lower;
-        if (!problem.set.contest || !answer.target.empty())
+        // At 0 the minimiser alone accepts it: others that its objective cannot tell from it are
+        // no models of the true set.
+        const bool is_alone = problem.set.kind == SetKind::true_set && *bounds.lower == 0;
+        if (!is_alone && (!problem.set.contest || !answer.target.empty()))
           check_models(told, there, to, place + ", at the largest epsilon");
       }
       if (bounds.upper <= 1e-9 || bounds.upper >= told.explainer->epsilon()) continue;
