@@ -10,6 +10,8 @@ benchmarks are built with the library and see everything.
 The checker of answers (all of audit, and the verifier in certificate) reaches, through whatever it includes, nothing of solver, sets,
 certificate and request but what CHECKER_SEES names: what was asked, what was answered, and the verifier's own arithmetic. So nothing
 that finds answers or issues certificates takes part in checking them.
+
+The library writes to no standard stream: what it has to say it returns, and programs print.
 Prints file:line for each breach and exits with 1 if there is one.
 """
 import argparse
@@ -31,6 +33,7 @@ CHECKER_SEES = {
 VERIFIER = {"eliminated_hessian", "plain_corners", "plain_network", "plain_objective", "plain_true_set", "verification",
             "verification_heads"}
 INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]+)[">]')
+PRINTS = re.compile(r"\b(?:stderr\b|stdout\b|f?printf\(|f?puts\(|std::(?:cout|cerr|clog)\b)")
 
 
 def breach(place, target):
@@ -61,6 +64,13 @@ def includes(path):
         include = INCLUDE.match(line)
         if include:
             yield number, include[1]
+
+
+def prints(path):
+    """Numbers of the lines of a file that write to a standard stream."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if PRINTS.search(line.split("//")[0]):
+            yield number
 
 
 def room_of(place):
@@ -101,6 +111,9 @@ def main():
                 if reason:
                     print(f'{place}:{number}: "{target}": {reason}')
                     breaches += 1
+            for number in prints(path) if top in ("include", "src") else ():
+                print(f"{place}:{number}: the library does not print")
+                breaches += 1
     for text in checker_breaches(root):
         print(text)
         breaches += 1

@@ -8,6 +8,7 @@
 #include "audit/audit_hashes.hpp"
 #include "audit/audit_plans.hpp"
 #include "audit/auditor.hpp"
+#include "core/stop.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
 #include "model/deciding.hpp"
@@ -170,6 +171,7 @@ FileAudit audit_recourse_file(const Json& file, const Model& model, const std::s
   std::vector<AnswerAudit>& audits = result.answers;
   std::ptrdiff_t first = 0;  // plan of the query in work
   for (const JsonObject& answer : top.objects("results")) {
+    check_stop();
     const auto index = static_cast<std::size_t>(JsonObject(answer).integer("query_index"));
     const bool next_plan = !audits.empty() && audits.back().query_index == index;
     if (!next_plan) first = std::ssize(audits);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/infinity.hpp"
+#include "core/stop.hpp"
 
 namespace ellice::audit {
 
@@ -113,6 +114,7 @@ bool centre(const Barrier& barrier, double weight, Vector& y) {
   Vector gradient;
   Matrix hessian;
   for (int step = 0; step < most_steps; ++step) {
+    check_stop();
     barrier.derivatives(y, weight, gradient, hessian);
     // Scaled to a unit diagonal: near the end of the path its entries differ by many orders.
     const Vector scale = hessian.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "audit/audit_hint.hpp"
 #include "audit/audit_points.hpp"
 #include "core/infinity.hpp"
+#include "core/stop.hpp"
 #include "ellice/core/json.hpp"
 
 namespace ellice::audit {
@@ -44,7 +46,7 @@ class Enumeration {
         long double price = 1;
         add(best_bound(units_, part, theta, price));
       }
-      visit(part, nullptr);
+      search(std::move(part));
       if (result_ != Enumerated::proved) break;
     }
     record = std::move(record_);
@@ -52,6 +54,26 @@ class Enumeration {
   }
 
  private:
+  /// A part that is still to be looked at, and the point of the one that it is a part of, if any.
+  struct Open {
+    Part part = {};
+    std::shared_ptr<const Hint> from = {};
+  };
+
+  /// Depth first; what a log divides may lie deeper than calls do.
+  void search(Part whole) {
+    open_.clear();
+    open_.push_back({.part = std::move(whole)});
+    while (!open_.empty() && result_ == Enumerated::proved) {
+      check_stop();
+      Open next = std::move(open_.back());
+      open_.pop_back();
+      const auto children = static_cast<std::ptrdiff_t>(open_.size());
+      visit(std::move(next.part), next.from);
+      std::reverse(open_.begin() + children, open_.end());  // the first on top
+    }
+  }
+
   /// The most useful come first.
   void add(UnitBound bound) {
     if (bounds_.size() > 2 * most_bounds)
@@ -69,8 +91,7 @@ class Enumeration {
     return false;
   }
 
-  void visit(Part part, const Hint* from) {
-    if (result_ != Enumerated::proved) return;
+  void visit(Part part, const std::shared_ptr<const Hint>& from) {
     if (++parts_ > most_parts_) {
       result_ = Enumerated::open;
       return;
@@ -81,12 +102,12 @@ class Enumeration {
         if (!units_.may_stay(part, u)) continue;
         Part own = part;
         units_.keep(own, u);
-        visit(std::move(own), from);
+        open_.push_back({.part = std::move(own), .from = from});
       }
       return;
     }
     std::optional<Hint> hint;
-    if (find(part, from, hint)) return;
+    if (find(part, from.get(), hint)) return;
     if (is_decided(part)) {
       visit_leaf(part);
       return;
@@ -95,7 +116,7 @@ class Enumeration {
       result_ = Enumerated::open;
       return;
     }
-    split(part, hint ? &*hint : nullptr);
+    split(part, hint ? std::make_shared<const Hint>(std::move(*hint)) : nullptr);
   }
 
   /// Of the log, while it lasts, then one of one's own; nothing where there are no more.
@@ -163,7 +184,7 @@ class Enumeration {
                        [](const Choice& one) { return one.is_decided(); });
   }
 
-  void split(const Part& part, const Hint* hint) {
+  void split(const Part& part, const std::shared_ptr<const Hint>& hint) {
     std::size_t u = 0;
     int place = 0;
     if (hint != nullptr && hint->unit && !part[*hint->unit].is_decided()) {
@@ -179,7 +200,7 @@ class Enumeration {
       if (own.first > own.last && !own.range) return;
       Part next = part;
       next[u] = own;
-      visit(std::move(next), hint);
+      open_.push_back({.part = std::move(next), .from = hint});
     };
     if (choice.range) take({.range = true});
     if (!unit.is_ordered || choice.range) {
@@ -273,6 +294,7 @@ class Enumeration {
   Units units_;
   std::vector<Relaxation> relaxations_;
   std::vector<UnitBound> bounds_;
+  std::vector<Open> open_;   // the next one last
   std::vector<Hint> known_;  // of the log
   std::size_t next_ = 0;     // of these
   bool records_;

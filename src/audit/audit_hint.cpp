@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 #include "core/infinity.hpp"
 
@@ -55,9 +53,6 @@ Hint Relaxation::solve(const Part& part, const Hint* from) {
     long double price = price_;
     const UnitBound bound = best_bound(*units_, part, theta.cast<long double>(), price);
     const UnitBound::Least least = bound.over(part);
-    if (getenv("VPR"))
-      fprintf(stderr, "  R%d price_=%g price=%Lg value=%.8Lg charge=%g taken=%g out=%g\n", round,
-              price_, price, least.value, charge_, least.taken, least.left_out);
     const long double before = most;
     if (least.value > most) {
       most = least.value;
@@ -199,7 +194,7 @@ void Relaxation::sweep(const Part& part) {
   square_ = point_.dot(image_);
   for (std::size_t u = 0; u < part.size(); ++u) {
     if (units_->all()[u].is_ordered) {
-      if (ends_[u].lower < ends_[u].upper) move_number(u, part);
+      if (ends_[u].lower < ends_[u].upper) move_number(u);
     } else if (part[u].first < part[u].last) {
       move_shares(u, part);
     }
@@ -216,8 +211,7 @@ double Relaxation::slope_of_cost(std::size_t u, double move) const {
 
 // By the minimiser of a quadratic that lies above the function and touches it here:
 // s ≤ (s²/s₀ + s₀)/2. Costs between grid values are those of the curve through them.
-void Relaxation::move_number(std::size_t u, const Part& part) {
-  (void)part;
+void Relaxation::move_number(std::size_t u) {
   const Unit& unit = units_->all()[u];
   const Ends& ends = ends_[u];
   const Index i = unit.first;

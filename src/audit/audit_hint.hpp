@@ -39,7 +39,7 @@ class Relaxation {
   void begin(const Part& part, const Hint* from);
   void sweep(const Part& part);
   void set_ends(const Part& part);
-  void move_number(std::size_t unit, const Part& part);
+  void move_number(std::size_t unit);
   void move_shares(std::size_t unit, const Part& part);
   /// To where the cone just accepts, on the way between what too low and too high a price gave.
   void go_between();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/stop.hpp"
+
 namespace ellice::audit {
 
 namespace {
@@ -27,6 +29,7 @@ NearlyWorst::NearlyWorst(const TrueModels& models, LongVector around, LongMatrix
 }
 
 NearlyWorst::Seen NearlyWorst::see(LongVector model) const {
+  check_stop();
   PlainObjective::Value value = models_->objective().evaluate(model);
   return {.model = std::move(model), .value = std::move(value)};
 }

@@ -15,7 +15,7 @@ class NearlyWorst {
   NearlyWorst(const TrueModels& models, LongVector around, LongMatrix lift, double epsilon);
 
   /// θ over x̃ of a model that belongs to the set (theory.md, Result 31): its objective says so,
-  /// however it was found. Nothing where none was found that is better than the centre.
+  /// however it was found. Nothing where none was found.
   [[nodiscard]] std::optional<LongVector> at(const LongVector& x_tilde) const;
 
  private:

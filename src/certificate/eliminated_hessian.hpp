@@ -13,16 +13,18 @@ class EliminatedHessian {
   using LongVector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
   using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
 
-  explicit EliminatedHessian(LongMatrix hessian);
+  /// Where H is a sum that has more than 64 bits, `rest` has what rounding left out of `hessian`.
+  explicit EliminatedHessian(LongMatrix hessian, LongMatrix rest = {});
 
-  [[nodiscard]] const LongMatrix& hessian() const { return hessian_; }
-  [[nodiscard]] LongVector solve(const LongVector& b) const;  // refined by residuals
+  [[nodiscard]] const LongMatrix& hessian() const { return hessian_; }  // rounded
+  [[nodiscard]] LongVector solve(const LongVector& b) const;            // refined by residuals
 
  private:
   [[nodiscard]] LongVector eliminate(const LongVector& b) const;  // with the factors alone
 
   LongMatrix hessian_;
-  LongMatrix lu_;  // of the row- and column-permuted H
+  LongMatrix rest_;  // H − hessian_; empty for 0
+  LongMatrix lu_;    // of the row- and column-permuted H
   std::vector<Index> row_order_;
   std::vector<Index> column_order_;
 };

@@ -231,7 +231,7 @@ PlainObjective::LongMatrix PlainObjective::curvature_above(const LongVector& at,
 }
 
 PlainObjective::LongMatrix PlainObjective::with_gauge(LongMatrix hessian) const {
-  if (classes_ > 1) verification::add_gauge(hessian, rows_.rows());
+  if (classes_ > 1) (void)verification::add_gauge(hessian, rows_.rows());
   return hessian;
 }
 

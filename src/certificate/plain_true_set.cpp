@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "certificate/plain_corners.hpp"
+#include "core/stop.hpp"
 
 namespace ellice {
 
@@ -52,6 +53,7 @@ PlainTrueSet::Cheapest PlainTrueSet::cheapest(const LongVector& c, long double s
   PlainObjective::Value value = objective_->evaluate(theta);
   long double last = std::numeric_limits<long double>::infinity();
   for (int step = 0; step < most_steps; ++step) {
+    check_stop();
     // Newton's step within the plane cᵀθ = t.
     const LongVector full = -(inverse * value.gradient);
     LongVector move = full - c.dot(full) / c.dot(image) * image;
@@ -101,6 +103,7 @@ PlainTrueSet::Cheapest PlainTrueSet::cornered_cheapest(const LongVector& c, long
   long double before = nothing;
   bool is_own = false;  // the curvature is that of the model before the last step
   for (int step = 0; step < most_steps; ++step) {
+    check_stop();
     const LongVector next = lowest_of_picture(
         {.curvature = curvature, .gradient = value.gradient, .at = theta, .score = c},
         objective_->corners());

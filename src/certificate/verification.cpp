@@ -251,9 +251,8 @@ double check_member(const Certificate& certificate, std::size_t k, const Model& 
   own.logit = member.logit;
   own.robust_logit = member.robust_logit;
   const Vector z = encode(model, certificate.point);
-  const Recomputed one =
-      check_head(model, EliminatedHessian(hessian_of(model, certificate.damping)), z, own,
-                 member.worst_model, failures);
+  const Recomputed one = check_head(model, hessian_of(model, certificate.damping), z, own,
+                                    member.worst_model, failures);
   if (model.deployed) {
     own.threshold = std::max(own.threshold, model.decision.threshold);
     check_deployed(model, z, own, failures);

@@ -72,11 +72,14 @@ struct Recomputed {
   double robust_logit = 0;
 };
 
-[[nodiscard]] LongMatrix hessian_of(const Model& model, const std::optional<double>& damping);
+/// H, with the gauge of several classes.
+[[nodiscard]] EliminatedHessian hessian_of(const Model& model,
+                                           const std::optional<double>& damping);
 
 /// What several classes' parameters, p each, have in common changes no difference of two scores,
-/// and a curvature of its own makes H regular (theory.md, Result 37).
-void add_gauge(LongMatrix& hessian, Index p);
+/// and a curvature of its own makes H regular (theory.md, Result 37). Gives what rounding left out
+/// of the sum, whose rounding would couple what they have in common with what they differ by.
+LongMatrix add_gauge(LongMatrix& hessian, Index p);
 
 /// The head's parameters, class by class.
 [[nodiscard]] LongVector head_of(const Model& model);

@@ -82,7 +82,7 @@ Recomputed check_head(const LongVector& theta, const LongVector& a,
 
 }  // namespace
 
-LongMatrix hessian_of(const Model& model, const std::optional<double>& damping) {
+EliminatedHessian hessian_of(const Model& model, const std::optional<double>& damping) {
   LongMatrix result = model.curvature.hessian.cast<long double>();
   const Index outputs = model.network.layers.back().weights.rows();
   const Index p = result.rows() / outputs;  // parameters of each
@@ -93,20 +93,29 @@ LongMatrix hessian_of(const Model& model, const std::optional<double>& damping) 
     // The entry that the set is defined by is a double.
     result(i, i) = model.curvature.hessian(i, i) + (*damping - model.training.l2) * factor;
   }
-  if (outputs > 1) add_gauge(result, p);
-  return result;
+  if (outputs == 1) return EliminatedHessian(std::move(result));
+  LongMatrix rest = add_gauge(result, p);
+  return EliminatedHessian(std::move(result), std::move(rest));
 }
 
-void add_gauge(LongMatrix& hessian, Index p) {
+LongMatrix add_gauge(LongMatrix& hessian, Index p) {
   const auto outputs = static_cast<long double>(hessian.rows() / p);
+  LongMatrix rest = LongMatrix::Zero(hessian.rows(), hessian.rows());
   for (Index j = 0; j < p; ++j) {
     long double sum = 0;
     for (Index i = j; i < hessian.rows(); i += p) sum += hessian(i, i);
     // Of the size of what it is added to, so that no digits of that are lost.
-    const long double curvature = sum > 0 ? sum / outputs : 1;
-    for (Index i = j; i < hessian.rows(); i += p)
-      for (Index k = j; k < hessian.rows(); k += p) hessian(i, k) += curvature / outputs;
+    const long double added = (sum > 0 ? sum / outputs : 1) / outputs;
+    for (Index i = j; i < hessian.rows(); i += p) {
+      for (Index k = j; k < hessian.rows(); k += p) {
+        const long double entry = hessian(i, k);
+        hessian(i, k) += added;
+        const long double taken = hessian(i, k) - entry;
+        rest(i, k) = (entry - (hessian(i, k) - taken)) + (added - taken);
+      }
+    }
   }
+  return rest;
 }
 
 LongVector head_of(const Model& model) {

@@ -32,6 +32,8 @@ double residual(VectorArg h, const LongVector& s, long double b) {
   return static_cast<double>(static_cast<long double>(sum) + errors - tail);
 }
 
+// They end where they no longer gain anything; of the worst curvatures each gains little.
+constexpr int most_refinements = 100;
 // Of more parameters the inverse in pairs takes longer than many a refined solve.
 constexpr Index largest_inverse = 128;
 
@@ -93,7 +95,7 @@ LongVector Ellipsoid::refined_solve(const LongVector& a) const {
   LongVector solution = LongVector::Zero(a.size());
   Vector remainder = a.cast<double>();
   double last_correction = std::numeric_limits<double>::infinity();
-  for (int step = 0; step < 10; ++step) {
+  for (int step = 0; step < most_refinements; ++step) {
     const Vector correction = factor_.solve(remainder);
     const double size = correction.norm();
     if (!(size < last_correction)) break;  // as exact as it gets

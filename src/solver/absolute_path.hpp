@@ -27,6 +27,7 @@ class AbsolutePath {
   /// What comes next as ρ = 1/μ falls: coordinate −1 is the threshold.
   struct Event {
     double rho = 0;
+    double eta = 0;  // of the threshold
     Index coordinate = -1;
     double place = 0;  // where one that stops does
     double side = 0;   // of the query, of one that starts
@@ -34,12 +35,20 @@ class AbsolutePath {
   void prepare(const RobustLogit::State& state);
   [[nodiscard]] bool solve(const RobustLogit::State& state);
   [[nodiscard]] Event next_event() const;
-  /// The largest ρ below the present one where r(p + qρ) = e√Q, 0 if there is none.
-  [[nodiscard]] double root(double p, double q, double e, bool is_new) const;
+  struct Root {
+    double rho = 0;
+    double eta = 0;  // ρ − ρ₀
+  };
+  /// The largest ρ below the present one where r(p + qη) = e√Q, 0 if there is none.
+  [[nodiscard]] Root root(double p, double q, double e, bool is_new) const;
   void stops(Index position, Event& next) const;
   void starts(Index coordinate, Event& next) const;
   void change(const Event& event);
-  void arrive(RobustLogit::State& state) const;
+  [[nodiscard]] Event& last_of(Index i) { return last_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] const Event& last_of(Index i) const { return last_[static_cast<std::size_t>(i)]; }
+  /// At the present ρ, where several may change at once.
+  [[nodiscard]] bool has_just_changed(Index i) const;
+  void arrive(const Event& end, RobustLogit::State& state) const;
 
   const RobustLogit* logit_ = nullptr;
   const BoxCost* cost_ = nullptr;
@@ -52,10 +61,12 @@ class AbsolutePath {
   Vector with_s_, with_rho_, rest_;  // u, v and w of the free coordinates
   Vector image_with_s_, image_with_rho_, residue_;  // M times these, on all; image_ − M·w
   double squared_rest_ = 0;                         // r²
-  double alpha_ = 0, beta_ = 0, gamma_ = 0;
+  double middle_ = 0;                               // ρ₀
+  double left_ = 0;                                 // 1 − α
+  double gamma_ = 0;
   double level_ = 0;  // θᵀx̃ of the resting part and −w
   double rho_ = 0;
-  Event last_ = {};
+  std::vector<Event> last_;  // of each coordinate
   int events_ = 0;
 };
 

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/infinity.hpp"
-
 namespace ellice {
 
 namespace {
@@ -38,14 +36,6 @@ void RowMultipliers::descend(const Matrix& products, const Vector& constants,
   slack_ = constants;
   for (int sweep = 0; sweep < most_descents; ++sweep) {
     double change = 0;
-    const auto move = [&](const Vector& way, double least, double most) {
-      const double curvature = way.dot(products * way);
-      if (!(curvature > least_curvature)) return;
-      const double length = std::clamp(-way.dot(slack_) / curvature, least, most);
-      multipliers += length * way;
-      slack_.noalias() += products * (length * way);
-      change = std::max(change, std::abs(length) * way.lpNorm<Eigen::Infinity>());
-    };
     for (Index row = 0; row < rows; ++row) {
       // With its kinks, in the proportion in which they count, so that these hold nothing up.
       right_.setZero(constants.size());
@@ -57,14 +47,24 @@ void RowMultipliers::descend(const Matrix& products, const Vector& constants,
                     : slack_[k] < 0      ? kinks[j].weight
                                          : 0;
       }
-      move(right_, -multipliers[row], infinity);
+      along_.noalias() = products * right_;
+      const double curvature = right_.dot(along_);
+      if (!(curvature > least_curvature)) continue;
+      const double length = std::max(-right_.dot(slack_) / curvature, -multipliers[row]);
+      multipliers += length * right_;
+      slack_ += length * along_;
+      change = std::max(change, std::abs(length) * right_.lpNorm<Eigen::Infinity>());
     }
     for (std::size_t j = 0; j < kinks.size(); ++j) {
+      // By itself; the products of one take no more than its column.
       const Index k = rows + static_cast<Index>(j);
-      right_.setZero(constants.size());
-      right_[k] = 1;
-      const double most = kinks[j].weight * multipliers[kinks[j].owner];
-      move(right_, -multipliers[k], std::max(-multipliers[k], most - multipliers[k]));
+      if (!(products(k, k) > least_curvature)) continue;
+      const double most = kinks[j].weight * multipliers[kinks[j].owner] - multipliers[k];
+      const double length =
+          std::clamp(-slack_[k] / products(k, k), -multipliers[k], std::max(-multipliers[k], most));
+      multipliers[k] += length;
+      slack_ += length * products.col(k);
+      change = std::max(change, std::abs(length));
     }
     if (change <= standstill * (1 + multipliers.lpNorm<Eigen::Infinity>())) break;
   }

@@ -44,6 +44,7 @@ class RowMultipliers {
   Matrix combined_;
   Vector right_;
   Vector slack_;  // c + Sy
+  Vector along_;  // S times a change of y
 };
 
 }  // namespace ellice

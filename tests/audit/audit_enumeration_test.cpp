@@ -295,6 +295,41 @@ TEST(AuditEnumeration, TakesFromALogWhatProvesAndNothingElse) {
   EXPECT_GT(needed, 2);
 }
 
+// Depth is what a log can ask for at no cost: this one divides a feature of many values one by one.
+TEST(AuditEnumeration, LeavesALogOpenThatDividesForEver) {
+  constexpr int values = 30000;
+  Dataset data = discrete_dataset(1, false);
+  data.schema.features[0].max = values;
+  data.raw.col(0) *= values / 3;
+  const Model model = train(data, {}, {.l2 = 1e-2, .folds = 0}).model;
+  const Vector query = Vector::Zero(5);
+  const Constraints none;
+  const audit::RowConstraints constraints(
+      model.encoder, none, 0,
+      model.encoder.values({query.data(), static_cast<std::size_t>(query.size())}));
+  const std::vector<audit::Cone> cones = audit::cones_of(model, {});
+  Json log = Json::array();
+  for (int k = 0; k < values; ++k) {
+    log.push_back(
+        {{"price", 1e-9},
+         {"point", std::vector<double>(static_cast<std::size_t>(model.encoder.columns()))},
+         {"split", "whole"},
+         {"place", k},
+         {"single", true}});
+  }
+  const audit::EnumerationQuestion question{.rows = {.constraints = &constraints,
+                                                     .encoder = &model.encoder,
+                                                     .threshold = 1e-9,
+                                                     .claimed = 1e6},
+                                            .cones = &cones,
+                                            .epsilon = 0.01,
+                                            .log = &log};
+  const auto nothing = [](const audit::Region&, const audit::ColumnCost&, double) {
+    return audit::CostBounds{};
+  };
+  EXPECT_EQ(audit::enumerate(question, nothing), audit::Enumerated::open);
+}
+
 /// What the enumeration is asked of all rows, and what it says with leaves of its own.
 struct RowsAsked {
   const Model* model = nullptr;

@@ -4,6 +4,7 @@
 
 #include <Eigen/LU>
 
+#include "certificate/verification_check.hpp"
 #include "core/random.hpp"
 #include "sets/ellipsoid.hpp"
 #include "sets/true_set.hpp"
@@ -21,6 +22,29 @@ Model class_model(double l2, bool penalize_bias) {
 
 LongVector extended(const Vector& heads) {
   return heads.cast<long double>();
+}
+
+// H = (KI − 11ᵀ) ⊗ S + λI with S = 11ᵀ of two columns: for a = (e₁ − e_K) ⊗ (1, −1), Ha = λa.
+TEST(AddGauge, LeavesNoRoundingInWhatClassesDifferBy) {
+  for (const Index classes : {2, 3, 4, 5, 7}) {
+    for (const double lambda : {0x1p-20, 0x1p-40, 0x1p-45}) {
+      const Index size = 2 * classes;
+      verification::LongMatrix hessian(size, size);
+      for (Index i = 0; i < size; ++i) {
+        for (Index j = 0; j < size; ++j) {
+          const bool is_own = i / 2 == j / 2;
+          hessian(i, j) = (is_own ? static_cast<double>(classes) : 0.0) - 1 + (i == j ? lambda : 0);
+        }
+      }
+      LongVector a = LongVector::Zero(size);
+      a(0) = a(size - 1) = 1;
+      a(1) = a(size - 2) = -1;
+      verification::LongMatrix rest = verification::add_gauge(hessian, 2);
+      const EliminatedHessian eliminated(std::move(hessian), std::move(rest));
+      EXPECT_NEAR(static_cast<double>(a.dot(eliminated.solve(a)) * lambda), 4, 1e-14)
+          << classes << " " << lambda;
+    }
+  }
 }
 
 // Heads with a common part have a larger objective, but are worst for a smaller set: what they

@@ -47,6 +47,15 @@ class CheckLayering(ScriptTestCase):
     def test_catches_a_way_around(self):
         self.expect_breach("src/core/json.cpp", '"../data/rows.hpp"', "climbs out of its folder")
 
+    def test_catches_a_library_that_prints(self):
+        for line in ('fprintf(stderr, "%g", x);', "std::cout << x;", "std::printf(text);"):
+            with self.subTest(line):
+                self.write("src/core/json.cpp", f"// stdout\nvoid f() {{ {line} }}\n")
+                self.assertEqual(self.check(), (1, ["src/core/json.cpp:2: the library does not print"]))
+        self.write("src/core/json.cpp", "")
+        self.write("apps/cli/main.cpp", "std::cout << x;\n")
+        self.assertEqual(self.check(), (0, []))
+
     def test_lets_the_checker_of_answers_see_requests_and_itself(self):
         self.write("include/ellice/request/cost.hpp", '#include "ellice/core/types.hpp"\n')
         self.write("include/ellice/core/types.hpp", "#pragma once\n")

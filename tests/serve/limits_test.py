@@ -69,6 +69,13 @@ class Limits(ServiceTestCase):
         self.expect_error(server.post("/api/explain", endless), 503, "", ["longer"])
         self.assertEqual(server.post("/api/certify", {"people": self.people(1)})[0], 200)
 
+    def test_a_verification_that_takes_too_long_is_stopped(self):
+        answers = json.loads(self.serve("m.json").post("/api/explain", self.long_request(5))[2])
+        server = self.serve("m.json", "--threads", "1", "--request-seconds", "0.3")
+        began = time.monotonic()
+        self.expect_error(server.post("/api/verify", answers), 503, "", ["longer"])
+        self.assertLess(time.monotonic() - began, 5)
+
     def test_time_that_is_up_while_the_body_is_read_is_no_fault_of_the_body(self):
         server = self.serve("m.json", "--threads", "1", "--request-seconds", "0.01")
         body = b'{"people": [' + b"[]," * 1000000 + b"[]]}"
