@@ -48,12 +48,15 @@ def from_statsmodels(
         for term in names:
             if _term(term) != "(Intercept)" and not any(_speaks_of(term, column) for column in data.columns):
                 raise ValueError(f'the term "{term}" is no column of data; transformed columns and products do not fit')
+            if term.startswith("C(") and not term.endswith("]"):
+                raise ValueError(f'the term "{term}" is a contrast of several levels; expected indicators of levels, as C() makes them by default')
         columns = [column for column in data.columns if any(_speaks_of(term, column) for term in names)]
         schema = schema_of_frame(data[columns], target, label_text(favourable))
-        for column in columns:  # numbers of which the formula makes levels, C(grade)
+        for column in columns:  # of numbers, C(grade), and of ordered categories a formula makes indicators of levels
             entry = schema["features"][str(column)]
-            if entry["kind"] in ("numeric", "integer") and any(_speaks_of(term, column) and term.endswith("]") for term in names):
-                schema["features"][str(column)] = {"kind": "categorical", "levels": _levels_of_numbers(str(column), data[column])}
+            if entry["kind"] in ("numeric", "integer", "ordinal") and any(_speaks_of(term, column) and term.endswith("]") for term in names):
+                levels = entry.get("levels") or _levels_of_numbers(str(column), data[column])
+                schema["features"][str(column)] = {"kind": "categorical", "levels": levels}
     wanted = json.loads(schema_text(schema))
     constrain(wanted, constraints)
     document: dict[str, Any] = {
