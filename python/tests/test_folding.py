@@ -245,3 +245,18 @@ def test_a_score_for_each_of_two_labels_is_refused():
         el.from_sklearn(EarlierRegression(multi_class=kind).fit(X[NUMBERS], Y), X[NUMBERS], Y)
     with pytest.raises(ValueError, match='"LogisticRegression" was fitted with multi_class="multinomial".*fit without multi_class'):
         el.from_sklearn(EarlierRegression(multi_class="multinomial").fit(X[NUMBERS], Y), X[NUMBERS], Y)
+
+
+@pytest.mark.parametrize("more", [{"remainder": StandardScaler()}, {"remainder": OneHotEncoder()}])
+def test_steps_without_columns_are_passed_over(more):
+    pipeline = behind(("n", StandardScaler(), NUMBERS), ("none", SimpleImputer(), []), **more).fit(X[NUMBERS], Y)
+    assert np.allclose(el.from_sklearn(pipeline, X[NUMBERS], Y).logits(X[NUMBERS]), pipeline.decision_function(X[NUMBERS]), atol=1e-3)
+
+
+@pytest.mark.parametrize("encode", ["onehot", "ordinal"])
+def test_a_single_bin_is_named(encode):
+    table = X[NUMBERS].assign(rare=(np.arange(N) % 50 == 0).astype(int))
+    bins = KBinsDiscretizer(4, encode=encode, strategy="quantile", quantile_method="averaged_inverted_cdf")
+    pipeline = behind(("n", StandardScaler(), NUMBERS), ("bins", bins, ["rare"])).fit(table, Y)
+    with pytest.raises(ValueError, match='step "columntransformer.bins" has one bin alone for column "rare"'):
+        el.from_sklearn(pipeline, table, Y)
