@@ -56,7 +56,10 @@ Coefficients read(const ImportArguments& arguments) {
        "such "
        "as 1% rests on");
   if (arguments.log_likelihood) result.log_likelihood = *arguments.log_likelihood;
-  if (!arguments.event.empty()) result.event = arguments.event;
+  if (!arguments.event.empty()) {
+    result.event = arguments.event;
+    result.labels.clear();  // those of the file have other names
+  }
   if (!arguments.tool.empty()) result.tool = arguments.tool;
   return result;
 }

@@ -346,8 +346,8 @@ def _level(name: str, row: Any, text: str, kinds: set[type]) -> Any:
 
     if str in kinds or not kinds:
         return text
-    if bool in kinds and text in ("True", "False"):
-        return text == "True"
+    if bool in kinds and text in ("True", "False", "1", "0"):  # drafts read booleans as 0 and 1
+        return text in ("True", "1")
     for kind in (int, float):
         try:
             if kinds & {int, float} and _cell(name, 0, kind(text)) == text:

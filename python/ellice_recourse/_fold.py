@@ -81,6 +81,8 @@ class Fold:
         indices = step._transformer_to_input_indices
         for inner, transformer, _ in step.transformers_:
             chosen = [terms[j] for j in indices.get(inner, [])]
+            if not chosen:
+                continue  # scikit-learn neither fits nor asks a step without columns
             weight = (step.transformer_weights or {}).get(inner)
             made = self.through(transformer, f"{name}.{inner}" if name else inner, chosen)
             if made and weight is not None and not (weight != 0 and math.isfinite(weight)):
@@ -146,6 +148,8 @@ class Fold:
         for term, edges in zip(terms, step.bin_edges_, strict=True):
             if not term.is_raw:
                 raise ValueError(f'step "{name}" bins what another step has changed already; let it be the first of its column')
+            if len(edges) < 3:
+                raise ValueError(f'step "{name}" has one bin alone for column "{term.feature}", which says nothing of a row; leave the column out')
             entry = {"kind": "binned", "edges": [float(edge) for edge in edges[1:-1]], "closed": "left"}
             if step.encode == "ordinal":
                 entry["values"] = [float(place) for place in range(len(edges) - 1)]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -48,12 +50,15 @@ def from_statsmodels(
         for term in names:
             if _term(term) != "(Intercept)" and not any(_speaks_of(term, column) for column in data.columns):
                 raise ValueError(f'the term "{term}" is no column of data; transformed columns and products do not fit')
+            if term.startswith("C(") and not term.endswith("]"):
+                raise ValueError(f'the term "{term}" is a contrast of several levels; expected indicators of levels, as C() makes them by default')
         columns = [column for column in data.columns if any(_speaks_of(term, column) for term in names)]
         schema = schema_of_frame(data[columns], target, label_text(favourable))
-        for column in columns:  # numbers of which the formula makes levels, C(grade)
+        for column in columns:  # of numbers, C(grade), and of ordered categories a formula makes indicators of levels
             entry = schema["features"][str(column)]
-            if entry["kind"] in ("numeric", "integer") and any(_speaks_of(term, column) and term.endswith("]") for term in names):
-                schema["features"][str(column)] = {"kind": "categorical", "levels": _levels_of_numbers(str(column), data[column])}
+            if entry["kind"] in ("numeric", "integer", "ordinal") and any(_speaks_of(term, column) and term.endswith("]") for term in names):
+                levels = entry.get("levels") or _levels_of_numbers(str(column), data[column])
+                schema["features"][str(column)] = {"kind": "categorical", "levels": levels}
     wanted = json.loads(schema_text(schema))
     constrain(wanted, constraints)
     document: dict[str, Any] = {
@@ -146,7 +151,8 @@ def from_onnx(
     Operators are recognised, never run; plans keep the margin that single precision needs. The file says neither loss
     nor penalty: ``l2`` is λ of (λ/2)·Σw² beside the mean loss, 1/(C·rows) of scikit-learn, 0 where there was none.
     Without ``schema`` one has the columns of ``data`` in their order, and ``target`` and ``favourable`` are needed.
-    ``event`` is the label of its second class, where its labels are not those of the data.
+    ``event`` is the label of its second class, for which a large score speaks, where its labels are not those of the
+    data; of a file without labels it is ``favourable`` unless given.
     """
     source = "model"
     if isinstance(model, (bytes, bytearray)):
@@ -177,6 +183,24 @@ def from_onnx(
     }  # fmt: skip
     callback, close = callback_of(progress)
     try:
-        return Model(_core.of_onnx(content, source, frame, json.dumps(wanted), options, callback))
+        found = Model(_core.of_onnx(content, source, frame, json.dumps(wanted), options, callback))
     finally:
         close()
+    _require_better_than_a_coin(found, loss, event, wanted["target"]["favourable"])
+    return found
+
+
+def _require_better_than_a_coin(model: Model, loss: str, event: Any, favourable: str) -> None:
+    """A file without labels may speak for the other one; who says which it is, is warned alone."""
+    coin = 0.5 if loss == "squared" else math.log(2)
+    own = model.objective + (model.excess or 0.0)
+    if own <= coin:
+        return
+    meant = favourable if event is None else label_text(event)
+    what = (
+        f'on these rows what decides is worse than a coin, with an objective of {own:.4g} and the coin\'s of {coin:.4g}, where a large score '
+        f'speaks for "{meant}"'
+    )
+    if event is None:
+        raise ValueError(f"{what}; say by event= for which label it does, and see whether l2 and the columns are those of the training")
+    warnings.warn(f"{what}; are event, l2 and the columns what they should be?", stacklevel=3)

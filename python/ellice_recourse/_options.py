@@ -142,8 +142,8 @@ class ExplainOptions(TypedDict, total=False):
 class TrainOptions(TypedDict, total=False):
     """Keywords."""
 
-    model: Literal["logistic", "mlp", "softmax", "nam"]
-    """kind of model; default logistic"""
+    model: Literal["logistic", "mlp", "softmax", "nam", "additive"]
+    """kind of model; additive: a logistic one on bins; default logistic"""
     loss: Literal["logistic", "squared", "softmax"]
     """training loss; for squared the ellipsoid is exactly the Rashomon set; that of a softmax model is always softmax; default logistic"""
     l2: float

@@ -100,7 +100,7 @@ def from_ebm(
     """
     if not hasattr(ebm, "term_features_"):
         raise ValueError(f"the {type(ebm).__name__} is not fitted")
-    classes = [label_text(label) for label in ebm.classes_]
+    classes = _classes_of(ebm, y)
     if len(classes) != 2:
         raise ValueError(f"the {type(ebm).__name__} has {len(classes)} classes; supported are two")
     together = [term for term in ebm.term_features_ if len(term) > 1]
@@ -136,6 +136,13 @@ def from_ebm(
         lines, rows, (math.log(2), 0.0, 1.0), "left", l2, tool_text("interpret-core", type(ebm).__name__), store_rows, progress,
         favourable=wanted, target=target, schema=schema, constraints=constraints,
     )  # fmt: skip
+
+
+def _classes_of(ebm: Any, y: Any) -> list[str]:
+    """The classes as the rows' labels are written; interpret keeps 0.0 and 1.0 as the texts "0.0" and "1.0"."""
+    own = [label_text(label) for label in ebm.classes_]
+    known = {str(label): label_text(label) for label in np.unique(np.asarray(y)).tolist()}
+    return [known.get(label, label) for label in own]
 
 
 def _term_lines(feature: str, bins: Any, scores: Any) -> list[dict[str, Any]]:

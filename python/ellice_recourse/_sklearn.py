@@ -116,8 +116,12 @@ def _row_weights(step: Any, labels: list[str], sample_weight: Any) -> Any:
         shares = {label: float(np.sum(counted[np.array(labels) == label])) for label in known}
         factors = {label: float(np.sum(counted)) / (len(known) * share) for label, share in shares.items() if share > 0}
     else:
-        factors = {label_text(label): float(value) for label, value in dict(chosen).items()}
-    return weights * np.array([factors.get(label, 1.0) for label in labels])
+        given = dict(chosen)  # by labels as Python compares them: False, 0 and 0.0 are one
+        factors = {label_text(label): float(given.get(label, 1.0)) for label in step.classes_}
+    for label, factor in factors.items():
+        if not (factor > 0 and math.isfinite(factor)):
+            raise ValueError(f"class_weight gives the label {label} the weight {factor:g}; expected numbers > 0")
+    return weights * np.array([factors[label] for label in labels])
 
 
 def _objective(step: Any, name: str, total: float, count: int) -> dict[str, Any]:
@@ -159,6 +163,11 @@ def _l1_share(step: Any) -> float:
 def _logistic(step: Any, name: str, total: float, count: int) -> dict[str, Any]:
     if step.solver == "liblinear":
         raise ValueError(f'step "{name}" was fitted by liblinear, which penalises the intercept; take another solver')
+    if getattr(step, "multi_class", None) == "multinomial":  # of scikit-learn before 1.8
+        raise ValueError(
+            f'step "{name}" was fitted with multi_class="multinomial", where each of the two labels has a score and a penalty of its own; '
+            "fit without multi_class"
+        )
     strength = float(np.ravel(step.C_)[0]) if hasattr(step, "C_") else float(step.C)  # that which cross-validation chose
     if getattr(step, "refit", True) is False:
         raise ValueError(f'step "{name}" averages the fits of its folds and minimises no objective; fit with refit=True')

@@ -25,7 +25,13 @@ def explain_options() -> list[Option]:
 
 def train_options() -> list[Option]:
     """What train takes."""
-    return [Option(*row) for row in _core.training_keywords()]
+    found = [Option(*row) for row in _core.training_keywords()]
+    return [_with_additive(one) if one.name == "model" else one for one in found]
+
+
+def _with_additive(one: Option) -> Option:
+    """The kinds of models, and what is a logistic one on bins with a penalty by the share of rows in each."""
+    return one._replace(type=one.type.replace("]", ', "additive"]'), text=f"{one.text}; additive: a logistic one on bins")
 
 
 def calibrate_options() -> list[Option]:

@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "data/draft.hpp"
 #include "ellice/core/json.hpp"
 #include "ellice/data/dataset.hpp"
@@ -68,6 +70,10 @@ HeldModel train_frame(const HeldFrame& frame, const std::string& schema, const K
   nb::dict open;
   for (const auto& [key, value] : keywords) open[key] = value;
   const bool gives_hidden = open.contains("hidden");
+  // What the command line calls additive: a logistic model on bins with a penalty of its own.
+  options.bin_penalty = open.contains("model") && nb::isinstance<nb::str>(open["model"]) &&
+                        nb::cast<std::string>(open["model"]) == "additive";
+  if (options.bin_penalty) open["model"] = "logistic";
   take_keywords(open, options);
   take_keywords(open, options.network);
   take_keywords(open, selection);
@@ -89,6 +95,11 @@ HeldModel train_frame(const HeldFrame& frame, const std::string& schema, const K
   std::optional<Model> model;
   run_whole(progress, threads, [&](const Execution& execution) {
     const Schema known = schema_of(schema);
+    const bool has_bins = std::any_of(known.features.begin(), known.features.end(),
+                                      [](const Feature& feature) { return feature.is_binned(); });
+    require(has_bins || !options.bin_penalty,
+            "model = 'additive' is for schemas with features of kind binned; `ellice schema --bins "
+            "5` drafts one");
     const bool many = options.model == NetworkKind::softmax;
     const Dataset data =
         read_frame(frame, known, options.weights, many ? ClassValues::all : ClassValues::of_schema,

@@ -206,3 +206,57 @@ def test_half_precision_and_chains_in_single_precision_are_named():
         el.from_sklearn(make_pipeline(StandardScaler(), LogisticRegression()).fit(half, Y), half, Y)
     with pytest.raises(ValueError, match='"income" is in single precision.*scaled 2 times'):
         el.from_sklearn(make_pipeline(StandardScaler(), MinMaxScaler(), LogisticRegression()).fit(single, Y), single, Y)
+
+
+# --- weights of classes and scores of both labels ---
+
+
+@pytest.mark.parametrize(("keys", "labels"), [((False, True), int), ((0, 1), bool), ((0.0, 1.0), int), ((np.int64(0), np.int64(1)), float)])
+def test_class_weights_are_found_as_scikit_learn_finds_them(keys, labels):
+    def fitted(y, weights):
+        pipeline = make_pipeline(StandardScaler(), LogisticRegression(class_weight=weights, tol=1e-10, max_iter=1000)).fit(X[NUMBERS], y)
+        return el.from_sklearn(pipeline, X[NUMBERS], y)
+
+    model = fitted(Y.astype(labels), dict(zip(keys, (3.0, 1.0), strict=True)))
+    assert model.excess < 1e-12 and np.isclose(model.objective, fitted(Y, {0: 3.0, 1: 1.0}).objective, rtol=1e-12)
+
+
+def test_a_class_without_weight_is_named():
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression(class_weight={0: 0.0})).fit(X[NUMBERS], Y)
+    with pytest.raises(ValueError, match="class_weight gives the label 0 the weight 0; expected numbers > 0"):
+        el.from_sklearn(pipeline, X[NUMBERS], Y)
+
+
+class EarlierRegression(LogisticRegression):
+    """As before version 1.8: two labels may have a score each, and decision_function is half of the logit."""
+
+    __module__ = "sklearn.linear_model"
+
+    def __init__(self, C=1.0, multi_class="auto"):
+        super().__init__(C=C)
+        self.multi_class = multi_class
+
+
+EarlierRegression.__name__ = "LogisticRegression"
+
+
+def test_a_score_for_each_of_two_labels_is_refused():
+    for kind in ("auto", "deprecated", "ovr"):
+        el.from_sklearn(EarlierRegression(multi_class=kind).fit(X[NUMBERS], Y), X[NUMBERS], Y)
+    with pytest.raises(ValueError, match='"LogisticRegression" was fitted with multi_class="multinomial".*fit without multi_class'):
+        el.from_sklearn(EarlierRegression(multi_class="multinomial").fit(X[NUMBERS], Y), X[NUMBERS], Y)
+
+
+@pytest.mark.parametrize("more", [{"remainder": StandardScaler()}, {"remainder": OneHotEncoder()}])
+def test_steps_without_columns_are_passed_over(more):
+    pipeline = behind(("n", StandardScaler(), NUMBERS), ("none", SimpleImputer(), []), **more).fit(X[NUMBERS], Y)
+    assert np.allclose(el.from_sklearn(pipeline, X[NUMBERS], Y).logits(X[NUMBERS]), pipeline.decision_function(X[NUMBERS]), atol=1e-3)
+
+
+@pytest.mark.parametrize("encode", ["onehot", "ordinal"])
+def test_a_single_bin_is_named(encode):
+    table = X[NUMBERS].assign(rare=(np.arange(N) % 50 == 0).astype(int))
+    bins = KBinsDiscretizer(4, encode=encode, strategy="quantile", quantile_method="averaged_inverted_cdf")
+    pipeline = behind(("n", StandardScaler(), NUMBERS), ("bins", bins, ["rare"])).fit(table, Y)
+    with pytest.raises(ValueError, match='step "columntransformer.bins" has one bin alone for column "rare"'):
+        el.from_sklearn(pipeline, table, Y)

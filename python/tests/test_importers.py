@@ -53,6 +53,22 @@ def test_numbers_that_a_formula_takes_as_levels_are_levels(type_of_grade, loans)
     assert reached.dtypes["grade"] == declined.dtypes["grade"]
 
 
+@pytest.mark.parametrize("term", ["size", "C(size)"])
+def test_ordered_categories_of_a_formula_are_levels(term, loans):
+    rng = np.random.default_rng(2)
+    table = loans.assign(size=pd.Categorical(rng.choice(["low", "mid", "high"], len(loans)), ["low", "mid", "high"], ordered=True))
+    table["approved"] = (table.income / 1500 + table["size"].cat.codes + rng.logistic(size=len(loans)) > 2.4).astype(int)
+    fit = smf.logit(f"approved ~ income + {term}", table).fit(disp=False)
+    model = el.from_statsmodels(fit, data=table)
+    assert model.schema["features"]["size"] == {"kind": "categorical", "levels": ["low", "mid", "high"]}
+    declined = table[fit.predict(table) < 0.5][["income", "size"]].head(40)
+    reached = el.Explainer(model, immutable=["income"]).explain(declined).counterfactuals(like=declined)
+    assert len(reached) > 5 and (fit.predict(reached) >= 0.5).all() and reached["size"].dtype == table["size"].dtype
+    contrast = smf.logit("approved ~ income + C(size, Poly)", table).fit(disp=False)
+    with pytest.raises(ValueError, match=r'the term "C\(size, Poly\).Linear" is a contrast of several levels'):
+        el.from_statsmodels(contrast, data=table)
+
+
 def test_statsmodels_says_why_not(loans):
     robust = smf.logit("approved ~ income", loans).fit(disp=False, cov_type="HC1")
     with pytest.raises(ValueError, match='"HC1"'):

@@ -345,3 +345,16 @@ def test_interactions_and_too_many_bins_are_refused(loans):
     wide = pd.DataFrame(np.random.default_rng(0).normal(size=(900, 4)), columns=list("abcd"))
     with pytest.raises(ValueError, match="max_bins=32"):
         el.from_ebm(boosted(max_bins=1024, max_rounds=2).fit(wide, y), wide, y)
+
+
+def test_onnx_without_labels_is_not_turned_in_silence():
+    data = pd.read_csv(ONNX / "rows.csv")
+    table = data[["income", "debt", "years"]].assign(approved=(data.approved == "yes").astype(int))
+    known = {"target": "approved", "l2": json.loads((ONNX / "expected_torch.json").read_text())["torch_relu_18.onnx"]["l2"]}
+    right = el.from_onnx(ONNX / "torch_relu_18.onnx", table, favourable=1, **known)
+    with pytest.raises(ValueError, match='worse than a coin.*a large score speaks for "0"; say by event= for which label'):
+        el.from_onnx(ONNX / "torch_relu_18.onnx", table, favourable=0, **known)
+    turned = el.from_onnx(ONNX / "torch_relu_18.onnx", table, favourable=0, event=1, **known)
+    assert np.allclose(turned.logits(table), -right.logits(table), atol=1e-9)
+    with pytest.warns(UserWarning, match="worse than a coin.*are event, l2 and the columns what they should be"):
+        el.from_onnx(ONNX / "torch_relu_18.onnx", table, favourable=0, event=0, **known)

@@ -115,3 +115,19 @@ def test_a_schema_of_other_features_is_refused(loans):
         model.with_schema(other)
     with pytest.raises(TypeError, match="no constraint is called 'imutable'"):
         model.with_schema(imutable=["age"])
+
+
+def test_additive_models_are_those_of_the_command_line(folder, people):
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame({"income": rng.gamma(4, 800, 300).round(), "debt": rng.gamma(2, 900, 300).round()})
+    table["answer"] = np.where(table.income / 1200 - table.debt / 1000 + rng.logistic(size=300) > 1, "yes", "no")
+    table.to_csv(folder / "additive.csv", index=False)
+    ellice("schema", folder / "additive.csv", "--target", "answer", "--favourable", "yes", "--bins", 4, "-o", folder / "additive.yaml", "--quiet")
+    ellice("train", folder / "additive.csv", "--schema", folder / "additive.yaml", "--model", "additive", "-o", folder / "additive.json", "--quiet")
+    schema = (folder / "additive.yaml").read_text()
+    additive = json.loads(el.train(table, schema=schema, model="additive").to_json())
+    wanted = json.loads((folder / "additive.json").read_text())
+    assert additive["network"] == wanted["network"] and additive["training"]["penalty_factors"] == wanted["training"]["penalty_factors"]
+    assert additive["network"] != json.loads(el.train(table, schema=schema).to_json())["network"]
+    with pytest.raises(ValueError, match="model = 'additive' is for schemas with features of kind binned"):
+        el.train(table, target="answer", favourable="yes", model="additive")

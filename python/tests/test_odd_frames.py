@@ -196,3 +196,14 @@ def test_texts_of_numpy_are_texts():
     wanted = explainer.explain(BASE.head(4)).to_json()
     for texts in (np.array(BASE.purpose.head(4).tolist()), BASE.purpose.head(4).to_numpy(dtype=object), list(map(np.str_, BASE.purpose.head(4)))):
         assert explainer.explain({**BASE.head(4).to_dict("list"), "purpose": texts}).to_json() == wanted
+
+
+@pytest.mark.parametrize("dtype", ["bool", "boolean", "category", "int64"])
+def test_booleans_of_models_that_are_trained_here_stay_such(dtype):
+    table = BASE.assign(member=BASE.member.astype(dtype))
+    model = el.train(table.assign(answer=Y), target="answer", favourable="good")
+    declined = table[np.array(model.predict(table)) == "bad"].head(30)
+    answers = el.Explainer(model, epsilon="0.5%", immutable=["income", "debt"]).explain(declined)
+    reached = answers.counterfactuals(like=declined)
+    assert len(reached) > 10 and (reached.member.astype(str) != declined.member.iloc[reached.index].astype(str).to_numpy()).any()
+    assert reached.member.dtype == table.member.dtype and set(model.predict(reached)) == {"good"}

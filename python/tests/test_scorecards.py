@@ -204,3 +204,12 @@ def test_an_additive_model_that_scores_otherwise_is_refused():
     ebm.decision_function, ebm.link_ = own, "identity"
     with pytest.raises(ValueError, match='link "identity"'):
         el.from_ebm(ebm, table, Y)
+
+
+@pytest.mark.parametrize("labels", [(0.0, 1.0), (False, True), ("no", "yes"), (-1, 1)])
+def test_boosted_models_know_labels_of_every_type(labels):
+    table, y = X[["risk", "saving"]], np.where(Y == 1, labels[1], labels[0])
+    ebm = ExplainableBoostingClassifier(interactions=0, max_bins=8, outer_bags=1, n_jobs=1, max_rounds=20, random_state=0).fit(table, y)
+    model = el.from_ebm(ebm, table, y)
+    assert np.allclose(model.logits(table), ebm.decision_function(table), atol=1e-9)
+    assert np.allclose(el.from_ebm(ebm, table, y, favourable=labels[0]).logits(table), -ebm.decision_function(table), atol=1e-9)

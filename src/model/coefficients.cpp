@@ -307,6 +307,13 @@ bool is_reversed(const Coefficients& coefficients, const std::string& favourable
                 "{}: the event \"{}\" differs from the favourable label \"{}\" in case or blanks "
                 "only; write them alike",
                 coefficients.source, event, favourable);
+  // Of the labels 0 and 1 neither is the other one of «yes».
+  const std::vector<std::string>& labels = coefficients.labels;
+  require_input(
+      labels.empty() || std::find(labels.begin(), labels.end(), favourable) != labels.end(),
+      "{}: its labels are \"{}\", and none is \"{}\", the favourable one of the schema; "
+      "give the schema the label of the file, or say by --event which label \"{}\" is",
+      coefficients.source, fmt::join(labels, "\" and \""), favourable, event);
   return true;
 }
 
@@ -326,6 +333,8 @@ Model model_of(const Coefficients& coefficients, const Schema& schema) {
   require_input(schema.target.classes.empty(),
                 "{}: the schema has several classes; coefficients give the log-odds of one label",
                 source);
+  const std::string& favourable = schema.target.favourable;
+  const bool turned = is_reversed(coefficients, favourable);
   std::vector<std::string> names;
   for (const Coefficient& term : coefficients.terms) {
     names.push_back(term.term);
@@ -342,8 +351,6 @@ Model model_of(const Coefficients& coefficients, const Schema& schema) {
   const Encoder& encoder = model.encoder;
   check_curvature(curvature, loss, coefficients, matched, encoder);
   const Index columns = encoder.columns();
-  const std::string& favourable = schema.target.favourable;
-  const bool turned = is_reversed(coefficients, favourable);
   const auto [change, head] = standardised(coefficients, matched, encoder, turned ? -1 : 1);
   const LongMatrix reduced = inverse_of(change * given * change.transpose(), coefficients.rows,
                                         coefficients.place_of_covariance());

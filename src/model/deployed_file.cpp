@@ -57,6 +57,7 @@ DeployedModel read_description(const Json& document, const std::string& source) 
   if (object.has("l2")) result.l2 = object.number("l2");
   if (object.has("l1")) result.l1 = object.number("l1");
   if (object.has("penalties")) {
+    require_input(!object.has("l2"), "{}: found l2 and penalties, expected one of them", source);
     const Vector penalties = object.vector("penalties", static_cast<Index>(result.inputs.size()));
     result.penalties.assign(penalties.begin(), penalties.end());
   }

@@ -52,6 +52,7 @@ class Pmml {
           *source_);
       read_general(model, result);
     }
+    take_labels(model, result);
     return result;
   }
 
@@ -81,6 +82,46 @@ class Pmml {
           "model to the columns themselves",
           *source_, field);
     }
+  }
+
+  /// Both labels, as tables, the reference and the field name them; of a model that names the
+  /// reference alone its coefficients speak for the other one.
+  void take_labels(xml_node model, Coefficients& result) const {
+    std::vector<std::string>& labels = result.labels;
+    const auto take = [&](const char* label) {
+      if (*label != '\0' && std::find(labels.begin(), labels.end(), label) == labels.end())
+        labels.emplace_back(label);
+    };
+    const std::string reference = model.attribute("targetReferenceCategory").value();
+    take(result.event.c_str());
+    take(reference.c_str());
+    for (const xml_node table : model.children("RegressionTable"))
+      take(table.attribute("targetCategory").value());
+    const xml_node field =
+        root_.child("DataDictionary")
+            .find_child_by_attribute("DataField", "name", target_of(model).c_str());
+    for (const xml_node value : field.children("Value")) {
+      const std::string_view property = value.attribute("property").as_string("valid");
+      if (property == "valid") take(value.attribute("value").value());
+    }
+    if (result.event.empty() && !reference.empty()) {
+      require_input(labels.size() == 2,
+                    "{}: <GeneralRegressionModel>: targetReferenceCategory is \"{}\", and nothing "
+                    "says what the other label is, for which the coefficients speak; expected a "
+                    "targetCategory in each <PCell>",
+                    *source_, reference);
+      result.event = labels[labels[0] == reference ? 1 : 0];
+    }
+    if (labels.size() < 2) labels.clear();
+  }
+
+  /// The field whose labels are predicted.
+  static std::string target_of(xml_node model) {
+    for (const xml_node field : model.child("MiningSchema").children("MiningField")) {
+      const std::string_view usage = field.attribute("usageType").value();
+      if (usage == "target" || usage == "predicted") return field.attribute("name").value();
+    }
+    return model.attribute("targetVariableName").value();
   }
 
   // ---- RegressionModel: one table for each class, of which all but one are empty.

@@ -125,6 +125,7 @@ BROKEN_ONNX = {
 BROKEN_JSON = {
     "no layers": (deployed(layers=[]), ["no layers"]),
     "unknown key": (deployed(lambda_=1), ["lambda_"]),
+    "two penalties": (deployed(l2=0.1, penalties=[0.1] * len(INPUTS)), ["l2 and penalties", "one of them"]),
     "newer version": (deployed(version=9), ["version"]),
     "unknown feature": (deployed(inputs=[{"feature": "incom"}] + INPUTS[1:]), ["inputs[0]", "income"]),
     "unknown level": (deployed(inputs=INPUTS[:3] + [{"feature": "purpose", "level": "plane"}] + INPUTS[4:]), ["plane", "purpose"]),

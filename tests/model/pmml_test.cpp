@@ -73,6 +73,65 @@ TEST(Pmml, OfAGeneralModelGivesItsCovarianceToo) {
   EXPECT_EQ(read.covariance, (Matrix{{4, 1, 2}, {1, 5, 3}, {2, 3, 6}}));
 }
 
+TEST(Pmml, NamesBothLabels) {
+  const std::vector<std::string> both = {"yes", "no"};
+  EXPECT_EQ(parse_pmml(regression, "m.pmml").labels, both);
+  EXPECT_TRUE(parse_pmml(general, "m.pmml").labels.empty());
+  const std::string with_reference =
+      with(general, "linkFunction", "targetReferenceCategory=\"no\" linkFunction");
+  EXPECT_EQ(parse_pmml(with_reference, "m.pmml").labels, both);
+
+  // Without one the coefficients speak for the label that is not the reference.
+  std::string silent = with_reference;
+  for (int i = 0; i < 3; ++i) silent = with(silent, "targetCategory=\"yes\" ", "");
+  expect_input_error([&] { (void)parse_pmml(silent, "m.pmml"); },
+                     {"m.pmml: <GeneralRegressionModel>: targetReferenceCategory is \"no\"",
+                      "expected a targetCategory in each <PCell>"});
+  silent = with(silent, "<Header/>", R"(<Header/><DataDictionary><DataField name="approved">
+    <Value value="no"/><Value value="?" property="missing"/><Value value="yes"/></DataField></DataDictionary>)");
+  silent = with(silent, "<ParameterList>",
+                R"(<MiningSchema><MiningField name="approved" usageType="target"/>
+    </MiningSchema><ParameterList>)");
+  EXPECT_EQ(parse_pmml(silent, "m.pmml").event, "yes");
+}
+
+TEST(Pmml, WhoseLabelsAreOthersThanThoseOfTheSchemaIsRefused) {
+  Schema schema;
+  schema.target = {.column = "approved", .favourable = "yes"};
+  schema.features = {
+      {.name = "income", .kind = FeatureKind::numeric, .min = -10, .max = 10},
+      {.name = "purpose", .kind = FeatureKind::categorical, .levels = {"car", "other"}}};
+  const auto model_with = [&](const char* event, const char* other, const char* given) {
+    std::string text = with(general, "linkFunction",
+                            fmt::format("targetReferenceCategory=\"{}\" linkFunction", other));
+    for (int i = 0; i < 3; ++i) {
+      text = with(text, "targetCategory=\"yes\"", fmt::format("targetCategory=\"{}\"", event));
+    }
+    Coefficients read = parse_pmml(text, "m.pmml");
+    // A fit to 200 rows.
+    read.terms[0].estimate = -0.6838681544186834;
+    read.terms[1].estimate = 0.5007453618944553;
+    read.terms[2].estimate = 0.9351846546597937;
+    read.covariance = Matrix{{0.06110386137487118, -0.00350672933502929, -0.06110347374765556},
+                             {-0.00350672933502929, 0.006381271568900854, 0.00350602396136225},
+                             {-0.06110347374765556, 0.00350602396136225, 0.11974507517588026}};
+    read.rows = 200;
+    read.log_likelihood = -101.76677270090693;
+    if (*given != '\0') {
+      read.event = given;
+      read.labels.clear();
+    }
+    return model_of(read, schema);
+  };
+  expect_input_error([&] { (void)model_with("1", "0", ""); },
+                     {"m.pmml: its labels are \"1\" and \"0\", and none is \"yes\"", "--event"});
+  const Model yes = model_with("yes", "no", "");
+  const Model no = model_with("no", "yes", "");
+  const Model said = model_with("1", "0", "yes");
+  EXPECT_EQ(yes.network.head(), said.network.head());
+  EXPECT_EQ(yes.network.head(), -no.network.head());
+}
+
 TEST(Pmml, MayGiveTheSecondClassByASoftmax) {
   std::string text = with(regression, "\"logit\"", "\"softmax\"");
   text = with(text, R"(<RegressionTable intercept="0" targetCategory="no"/>)", "");

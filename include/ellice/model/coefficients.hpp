@@ -35,9 +35,10 @@ struct Coefficients {
   std::string covariance_source = {};  // for messages, where it is another one
   Index rows = 0;                      // 0: unknown
   double log_likelihood = 0;           // of all rows; 0: unknown
-  std::string event = {};   // the label whose log-odds they give; empty: the favourable one
-  std::string tool = {};    // which made them, for the record
-  std::string sha256 = {};  // of what was read
+  std::string event = {};  // the label whose log-odds they give; empty: the favourable one
+  std::vector<std::string> labels = {};  // both of them, where the file says so
+  std::string tool = {};                 // which made them, for the record
+  std::string sha256 = {};               // of what was read
 
   [[nodiscard]] const std::string& place_of_covariance() const {
     return covariance_source.empty() ? source : covariance_source;
