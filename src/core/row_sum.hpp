@@ -14,6 +14,11 @@ using RowLanesMap = Eigen::Map<const RowLanes>;
   return (size + row_lanes - 1) / row_lanes * row_lanes;
 }
 
+/// to ← Σ_k factors[k]·(row k) for `count` rows that are `stride` numbers apart, `width` numbers
+/// each, whole blocks.
+void sum_rows(const double* rows, Index stride, const double* factors, Index count, Index width,
+              double* to);
+
 /// Rows to be added up, each with a factor. Keeps its storage.
 class RowSum {
  public:

@@ -1,5 +1,7 @@
 #include "model/network_pass.hpp"
 
+#include <algorithm>
+
 #include "activation.hpp"
 #include "model/block_product.hpp"
 
@@ -92,6 +94,40 @@ void NetworkPass::feature_jacobian(Matrix& jacobian) {
       });
     }
     result.array().colwise() *= slopes_[l].array();
+  }
+}
+
+void NetworkPass::live_jacobian(std::vector<Index>& live, RowMatrix& jacobian) {
+  const std::vector<Layer>& layers = network_->layers;
+  const Index width = padded(network_->inputs());
+  // As large for every layer, so that storage changes places without being made anew.
+  Index most = 0;
+  for (const Vector& slopes : slopes_) most = std::max(most, slopes.size());
+  for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
+    if (l > 0) {
+      live_below_.swap(live);
+      jacobian_below_.swap(jacobian);
+    }
+    live.clear();
+    live.reserve(static_cast<std::size_t>(most));
+    for (Index i = 0; i < slopes_[l].size(); ++i) {
+      if (slopes_[l](i) != 0) live.push_back(i);
+    }
+    jacobian.resize(most, width);
+    for (std::size_t a = 0; a < live.size(); ++a) {
+      auto row = jacobian.row(static_cast<Index>(a));
+      if (l == 0) {
+        row.head(network_->inputs()) = layers[l].weights.row(live[a]);
+        row.tail(width - network_->inputs()).setZero();
+      } else {
+        const auto count = static_cast<Index>(live_below_.size());
+        double* const factors = reverse_[l].data();
+        for (Index b = 0; b < count; ++b)
+          factors[b] = layers[l].weights(live[a], live_below_[static_cast<std::size_t>(b)]);
+        sum_rows(jacobian_below_.data(), width, factors, count, width, row.data());
+      }
+      if (slopes_[l](live[a]) != 1) row *= slopes_[l](live[a]);
+    }
   }
 }
 

@@ -32,6 +32,10 @@ class NetworkPass {
   void size_gradient(const Vector& weights, Vector& gradient);
   /// ∂a_{L−1}/∂x, one row per feature.
   void feature_jacobian(Matrix& jacobian);
+  /// The rows of it that are not 0, for the features that it names, with zeros up to whole blocks:
+  /// the first rows of `jacobian`, which has room for all. For networks whose features share all
+  /// their units.
+  void live_jacobian(std::vector<Index>& live, RowMatrix& jacobian);
 
   // The units of the hidden layers, counted through from the first layer's first: where their
   // inputs z are 0, relu networks have kinks.
@@ -75,6 +79,8 @@ class NetworkPass {
   std::vector<Vector> tangent_inputs_;
   RowSum sum_;
   std::vector<Matrix> jacobians_;  // of a_l in x
+  std::vector<Index> live_below_;
+  RowMatrix jacobian_below_;
 };
 
 }  // namespace ellice

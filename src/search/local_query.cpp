@@ -32,6 +32,9 @@ constexpr double climb_gain = 1e-7;
 constexpr int idle_climbs = 3;
 constexpr std::array<double, 3> first_dampings = {1e-2, 1, 1e2};
 constexpr double least_damping = 1e-8;
+// A point is in the region of a top if no kink lies on this share of the way: tops lie on kinks
+// themselves, up to rounding.
+constexpr double share_seen = 0.9;
 constexpr double most_damping = 1e8;
 // Rounds in which a κ that is so much larger gives the starts, while they gain that much.
 constexpr int most_rounds = 6;
@@ -143,10 +146,20 @@ void LocalQuery::solve(Piece& piece, const Vector& start, std::vector<Candidate>
   if (!is_first_order(context_.problem->set.kind)) {
     for (const Candidate& known : found) cheapest = std::min(cheapest, known.objective);
   }
-  const SequentialQuadraticResult result = piece.solver->solve(constraints_, start, cheapest);
+  const SequentialQuadraticResult result =
+      piece.solver->solve(constraints_, start, cheapest, piece.ends);
   if (!result.found) return;
+  if (!result.given_up && knows_regions()) piece.ends.push_back(piece.solver->point());
   found.push_back(
       {.point = piece.solver->point(), .box = piece.box, .objective = result.objective});
+}
+
+bool LocalQuery::knows_regions() const {
+  const std::vector<Layer>& layers = context_.problem->model->network.layers;
+  return constraints_.knows_kinks() && !is_first_order(context_.problem->set.kind) &&
+         std::none_of(layers.begin(), layers.end(), [](const Layer& layer) {
+           return layer.activation == Activation::tanh || layer.activation == Activation::sigmoid;
+         });
 }
 
 std::vector<LocalQuery::Candidate> LocalQuery::search() {
@@ -157,6 +170,7 @@ const LocalQuery::Searched& LocalQuery::searched() {
   if (searched_ && searched_->kappa == kappa_ && searched_->margin == margin_) return *searched_;
   Searched now{.kappa = kappa_, .margin = margin_};
   for (Piece& piece : pieces_) {
+    piece.ends.clear();
     now.starts.push_back(starts(piece, some_rows));
     for (const Vector& start : now.starts.back()) solve(piece, start, now.found);
   }
@@ -176,6 +190,7 @@ const LocalQuery::Searched& LocalQuery::searched() {
 
 std::vector<LocalQuery::Candidate> LocalQuery::search_from(const std::vector<Candidate>& starts) {
   std::vector<Candidate> found;
+  for (Piece& piece : pieces_) piece.ends.clear();
   for (const Candidate& start : starts) {
     for (Piece& piece : pieces_) {
       if (piece.box == start.box) solve(piece, start.point, found);
@@ -212,6 +227,7 @@ bool LocalQuery::widen(Widest& widest, double kappa) {
 
 std::optional<LocalQuery::Widest> LocalQuery::widest(double kappa) {
   std::optional<Widest> best;
+  for (Piece& piece : pieces_) piece.widened.clear();
   for (const double level : {kappa, 0.0}) widen_from(starts_at(level), kappa, best);
   if (!best) return std::nullopt;
   // A local search ends on its own hill. What is a little out of reach has other starts than what
@@ -251,6 +267,10 @@ void LocalQuery::widen_from(std::vector<Widest> pool, double kappa, std::optiona
   bool has_climbed = false;
   for (Widest& here : pool) {
     if (here.kappa < 0 || (best && best->kappa >= kappa)) break;
+    // Many starts are those of another κ, too, and would end where they ended.
+    std::vector<Vector>& begun = piece_of(here.candidate.box).widened;
+    if (std::find(begun.begin(), begun.end(), here.candidate.point) != begun.end()) continue;
+    begun.push_back(here.candidate.point);
     if (climb_radius(here, kappa)) {
       has_climbed = true;
     } else if (place++ < wide_points) {
@@ -276,11 +296,23 @@ bool LocalQuery::climb_radius(Widest& widest, double kappa) {
   return true;
 }
 
+LocalQuery::Piece& LocalQuery::piece_of(const Box* box) {
+  return *std::find_if(pieces_.begin(), pieces_.end(),
+                       [&](const Piece& piece) { return piece.box == box; });
+}
+
+bool LocalQuery::is_in_region(VectorArg from, VectorArg to) {
+  crossed_.clear();
+  constraints_.crossed_kinks(share_seen * (to - from), crossed_);
+  return crossed_.empty();
+}
+
 bool LocalQuery::climb_radius(Widest& widest, double kappa, double damping) {
   // κ(x) = (f − t)/s grows where f − κ·s does at the present κ, a concave function in every region
   // of a relu network: maximise its second-order picture on the box, again and again, as
   // Dinkelbach's iteration does (theory.md, Result 8).
   const Box& box = *widest.candidate.box;
+  std::vector<Widest>& tops = piece_of(&box).tops;
   Vector& x = widest.candidate.point;
   BoxedQuadratic quadratic(x.size(), 1);
   quadratic.normals.setZero();
@@ -295,6 +327,12 @@ bool LocalQuery::climb_radius(Widest& widest, double kappa, double damping) {
     constraints_.set_radius(widest.kappa, 0);
     constraints_.gradients(x, values, gradients);
     if (!gradients.allFinite()) return true;
+    // In its region the top of an earlier climb is the highest point (theory.md, Result 77).
+    for (const Widest& top : tops) {
+      if (top.kappa < widest.kappa || !is_in_region(x, top.candidate.point)) continue;
+      widest = top;
+      return true;
+    }
     if (!constraints_.curvature_root(once, quadratic.root)) return k > 0;
     quadratic.linear = -gradients.col(0);
     quadratic.lower = box.lower - x;
@@ -314,9 +352,10 @@ bool LocalQuery::climb_radius(Widest& widest, double kappa, double damping) {
         damping *= 8;
       }
     }
-    if (!(gain > 0)) return true;
+    if (!(gain > 0)) break;
     idle = gain > climb_gain * widest.kappa ? 0 : idle + 1;
   }
+  if (knows_regions() && widest.kappa < kappa) tops.push_back(widest);
   return true;
 }
 

@@ -72,6 +72,9 @@ class LocalQuery {
     const Box* box = nullptr;
     NearestPoint problem = {};
     std::unique_ptr<SequentialQuadratic> solver = {};
+    std::vector<Vector> ends = {};     // of searches for the present κ
+    std::vector<Widest> tops = {};     // of climbs to the largest κ
+    std::vector<Vector> widened = {};  // where these began
   };
   /// What search() found at a radius, and from where: whoever asks for the same again, as the
   /// search for the largest κ does first, has it.
@@ -84,8 +87,13 @@ class LocalQuery {
   [[nodiscard]] const Searched& searched();
   [[nodiscard]] std::vector<Vector> starts(const Piece& piece, Index most_rows);
   void solve(Piece& piece, const Vector& start, std::vector<Candidate>& found);
+  /// Whether g is concave wherever no kink is crossed, and all kinks are known.
+  [[nodiscard]] bool knows_regions() const;
   /// The starts for κ and what is found from them, those with the largest κ of their own first.
   [[nodiscard]] std::vector<Widest> starts_at(double kappa);
+  [[nodiscard]] Piece& piece_of(const Box* box);
+  /// Whether no kink lies between the point of the last gradients and this one.
+  [[nodiscard]] bool is_in_region(VectorArg from, VectorArg to);
   void widen_from(std::vector<Widest> pool, double kappa, std::optional<Widest>& best);
   /// Climbs to a local maximum of κ, at most to `kappa`, several times; false where the function
   /// has no curvature to climb with, or several parts.
@@ -103,6 +111,7 @@ class LocalQuery {
   double kappa_ = 0;
   double margin_ = 0;
   std::vector<Piece> pieces_;
+  std::vector<Index> crossed_;
   std::optional<Searched> searched_;
 };
 

@@ -47,6 +47,11 @@ void RobustConstraints::gradients(VectorArg x, Vector& values, Matrix& gradients
 
 bool RobustConstraints::curvature_root(const Vector& multipliers, Matrix& root) {
   if (kappa_ == 0) return false;
+  if (function_->parts() == 1) {
+    if (multipliers[0] == 0 || !function_->spread_root(0, root)) return false;
+    root *= std::sqrt(multipliers[0] * kappa_);
+    return root.rows() > 0;
+  }
   Index rows = 0;
   for (Index k = 0; k < function_->parts(); ++k) {
     if (multipliers[k] == 0) continue;

@@ -41,6 +41,8 @@ class RobustConstraints final : public SmoothConstraints {
 
   [[nodiscard]] double smallest(VectorArg x);
 
+  [[nodiscard]] bool knows_kinks() const { return knows_kinks_; }
+
  private:
   /// normalᵀx + offset ≥ 0, the normal of length one.
   struct Side {

@@ -15,6 +15,8 @@ namespace {
 
 // Rows that are judged by one call.
 constexpr Index judged_rows = 256;
+// What sums of squares in another order may differ by, as a share.
+constexpr double other_order = 1e-12;
 
 }  // namespace
 
@@ -103,6 +105,18 @@ std::vector<Vector> RowStarts::nearest(VectorArg query, VectorArg weights, const
   Near inside;
   for (Index r = 0; r < robust; r += stride) {
     const double* row = rows_.row(r).data();
+    // Most rows are farther than those that are known, which is seen side by side, to rounding.
+    const Eigen::Map<const Vector> whole(row, query.size());
+    const double roughly =
+        (weights.array() * (whole.cwiseMax(box.lower).cwiseMin(box.upper) - query).array().square())
+            .sum();
+    const auto is_farther = [&](const Near& near) {
+      return roughly > (1 + other_order) * near.distance;
+    };
+    if ((count == 0 || is_farther(best.back())) &&
+        (is_farther(inside) || (whole.array() < box.lower.array()).any() ||
+         (whole.array() > box.upper.array()).any()))
+      continue;
     double distance = 0;
     bool is_inside = true;
     bool counts = true;

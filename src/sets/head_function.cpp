@@ -1,4 +1,3 @@
-#include <Eigen/Cholesky>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -7,6 +6,7 @@
 #include "model/block_product.hpp"
 #include "model/network_pass.hpp"
 #include "sets/uncertainty_set.hpp"
+#include "solver/block_cholesky.hpp"
 
 namespace ellice {
 
@@ -35,12 +35,16 @@ class PartFunction {
         whitened_(features_.size()),
         padded_(padded(features_.size())) {}
 
-  /// Leaves h̃ in features_, and L⁻¹h̃ or the worst head.
+  /// Leaves h̃ in features_, and L⁻¹h̃ or the worst head. Searches ask for a derivative where they
+  /// asked for the value before: closed forms are not computed twice.
   RobustScore score(VectorArg x) {
+    if (is_closed() && seen_.size() == x.size() && seen_ == x) return score_;
     const double forward = see(x);
     const double logit = part().rival ? picture().center().dot(features_) : forward;
     spread_ = is_closed() ? whiten() : (logit - search()) / kappa();
-    return {.logit = logit, .spread = spread_};
+    score_ = {.logit = logit, .spread = spread_};
+    seen_ = x;
+    return score_;
   }
 
   RobustScore gradient(VectorArg x, Vector& logit_gradient, Vector& spread_gradient) {
@@ -83,7 +87,6 @@ class PartFunction {
 
   /// The root of ∇²s.
   [[nodiscard]] bool spread_root(Matrix& root) {
-    pass_.feature_jacobian(jacobian_);
     if (!live_root(root) && !whole_root(root)) return false;
     if (!shape_->same_space()) root.array().rowwise() *= shape_->part.stretch.array().transpose();
     return true;
@@ -157,37 +160,36 @@ class PartFunction {
   }
 
   /// s·∇²s = J_hᵀ((H⁻¹)_ww − (∂s/∂h)(∂s/∂h)ᵀ)J_h (theory.md, Result 24) has a root with a row for
-  /// each feature that moves. False where the form of these is not positive definite as computed,
-  /// and where systems have as many rows as there are columns anyway.
+  /// each feature that moves. False where the form of these is not positive definite as computed.
   [[nodiscard]] bool live_root(Matrix& root) {
     const Network& network = pass_.network();
-    if (!is_closed() || !network.groups.empty() || jacobian_.rows() >= jacobian_.cols())
-      return false;
-    const Vector& slopes = pass_.slope_of(network.layers.size() - 2);
-    live_.clear();
-    for (Index j = 0; j < slopes.size(); ++j) {
-      if (slopes(j) != 0) live_.push_back(j);
-    }
+    if (!is_closed() || !network.groups.empty() || network.is_linear()) return false;
+    pass_.live_jacobian(live_, live_jacobian_);
     const auto n = static_cast<Index>(live_.size());
-    form_.resize(n, n);
-    live_jacobian_.resize(n, jacobian_.cols());
+    const Index most = padded(live_jacobian_.rows());
+    form_.resize(most, most);
+    form_.topLeftCorner(padded(n), n).setZero();
     for (Index b = 0; b < n; ++b) {
       const Index j = live_[static_cast<std::size_t>(b)];
-      live_jacobian_.row(b) = jacobian_.row(j);
       for (Index a = b; a < n; ++a) {
         const Index i = live_[static_cast<std::size_t>(a)];
         form_(a, b) = (shape_->inverse(i, j) - spread_slope_(i) * spread_slope_(j)) / spread_;
       }
     }
-    const Eigen::LLT<Eigen::Ref<Matrix>> in_place(form_);
-    if (in_place.info() != Eigen::Success) return false;
-    root.noalias() = in_place.matrixU() * live_jacobian_;
+    if (!eliminate_columns(form_.data(), form_.rows(), n, n)) return false;
+    const Index width = live_jacobian_.cols();
+    live_root_.resize(live_jacobian_.rows(), width);
+    for (Index a = 0; a < n; ++a)
+      sum_rows(live_jacobian_.row(a).data(), width, form_.col(a).data() + a, n - a, width,
+               live_root_.row(a).data());
+    root = live_root_.topLeftCorner(n, network.inputs());
     return true;
   }
 
   /// A square root of the form times the features' Jacobian, without what lies along the point
   /// itself, where s is linear. None where the worst head has no curvature.
   [[nodiscard]] bool whole_root(Matrix& root) {
+    pass_.feature_jacobian(jacobian_);
     if (!is_closed()) return searched_root(root);
     times_feature_jacobian(pass_.network(), shape_->whitening.leftCols(features_.size() - 1),
                            jacobian_, root);
@@ -223,8 +225,11 @@ class PartFunction {
   Vector adjoints_;      // ∂g/∂a of every unit, where they are known
   bool has_adjoints_ = false;
   std::vector<Index> live_;
-  Matrix form_, live_jacobian_;
+  Matrix form_;
+  RowMatrix live_jacobian_, live_root_;
   double spread_ = 0;
+  Vector seen_;  // where score_ is that of closed forms
+  RobustScore score_;
   std::optional<WorstHead> worst_;
   Vector along_;
   Matrix jacobian_;

@@ -22,10 +22,13 @@ class Adam {
   void step(const Vector& gradient, double rate, const Vector& lower, const Vector& upper,
             Vector& x) {
     const Scale scale = advance(rate);
-    for (Index i = 0; i < x.size(); ++i) {
-      if (!(lower[i] < upper[i])) continue;
-      x[i] = std::clamp(x[i] - change(i, gradient[i], scale), lower[i], upper[i]);
-    }
+    // Side by side, since roots and quotients are most of a step in many coordinates.
+    mean_ = mean_decay * mean_ + (1 - mean_decay) * gradient;
+    square_ = square_decay * square_.array() + (1 - square_decay) * gradient.array().square();
+    const auto there =
+        x.array() - scale.length * mean_.array() / (square_.array().sqrt() * scale.root + floor);
+    x = (lower.array() < upper.array())
+            .select(there.max(lower.array()).min(upper.array()), x.array());
   }
 
  private:

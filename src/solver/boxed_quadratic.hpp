@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "ellice/core/types.hpp"
@@ -8,10 +9,11 @@
 namespace ellice {
 
 /// min ½pᵀBp + rᵀp subject to c + Gᵀp ≥ 0 and lower ≤ p ≤ upper, for B ≻ 0 and a handful of rows c,
-/// some of which may be kinks of others (theory.md, Result 75), approximately: coordinates that
-/// leave the box are fixed at its bound and freed again at most once where the sign of their
-/// multiplier asks for it. Where no p satisfies the rows, p goes as far as the box lets it. Owns
-/// its storage: solve() does not allocate where the root has as many rows as the last one.
+/// some of which may be kinks of others (theory.md, Result 75), in as many unknowns as B's root and
+/// c have rows (Result 76): coordinates are fixed at the bounds that the last pass wanted to leave,
+/// and freed where it did not. Where that goes round, each is freed at most once more. Where no p
+/// satisfies the rows, p goes as far as the box lets it. Owns its storage: solve() does not
+/// allocate where roots and rows are no more than they were.
 class BoxedQuadratic {
  public:
   BoxedQuadratic(Index variables, Index rows);
@@ -40,34 +42,73 @@ class BoxedQuadratic {
   [[nodiscard]] const Vector& multipliers() const { return multipliers_; }
 
  private:
-  /// result ← r + Bp.
-  void slope(const Vector& p, Vector& result);
-  void factor();
-  /// solved_ ← B⁻¹ of the free coordinates times what it holds.
-  void solve_free();
+  enum class Place : std::uint8_t { free, low, high };  // of a coordinate
+
+  /// Whether systems have a row for each coordinate rather than for each row of R.
+  [[nodiscard]] bool is_whole() const { return 2 * root.rows() > linear.size(); }
+  void make_whole();
+  // Where they do not: with y = D^½p a variable has one column, R·D^{−½}, then r and G scaled in
+  // the same way.
+  void fill_columns();
+  /// The entries of the rows from `first` on.
+  void fill_rows(Index first);
+  void collect();
+  /// Adds a variable to gram_ so many times.
+  void add_to_gram(Index variable, double times);
+
   /// Fixes and frees coordinates until all is well.
   void settle();
+  /// Solves for all but the multipliers, whose problem is left in dual_ and slack_.
+  void eliminate();
+  void eliminate_few();
+  void eliminate_whole();
   void find_multipliers();
-  [[nodiscard]] bool fix_leavers();
-  [[nodiscard]] bool free_wrongly_fixed();
-  /// Whether systems have a row for each row of R rather than for each free coordinate.
-  [[nodiscard]] bool is_narrow() const { return root.rows() < free_count_; }
+  /// What every coordinate would be without its own bounds.
+  void find_wanted();
+  void find_wanted_few();
+  void find_wanted_whole();
+  /// Lᵀ(result) = L⁻¹(right-hand side), both reduced_'s.
+  void solve_back(Index pivots, Vector& result) const;
+  [[nodiscard]] bool exchange(bool at_will);
+  void fix(Index variable, Place place);
+  void release(Index variable);
+  /// Whether a fixed coordinate would rather be free.
+  [[nodiscard]] bool is_wrong(Index variable) const;
+  void write_step();
 
-  Vector step_, fixed_step_, multipliers_, slack_, reduced_, image_;
-  std::vector<Index> free_;  // the first free_count_ are the free coordinates
-  Index free_count_ = 0;
-  Matrix whole_;      // B, where systems are not narrow
-  Matrix scaled_;     // R·D^{−½} of the free coordinates, in its first columns
-  Matrix factor_;     // of B, or of I + R·D⁻¹·Rᵀ, in its corner
-  Matrix solved_;     // by free coordinate: right-hand sides, then solutions
-  Matrix narrow_;     // R·D⁻¹ times right-hand sides
-  Matrix responses_;  // B⁻¹G
+  [[nodiscard]] const double* column(Index variable) const {
+    return columns_.data() + variable * columns_.rows();
+  }
+  [[nodiscard]] bool is_free(Index variable) const {
+    return places_[static_cast<std::size_t>(variable)] == Place::free;
+  }
+  /// Of y, or of p where systems are whole.
+  [[nodiscard]] double bound(Index variable, Place place) const {
+    return place == Place::low ? lowest_[variable] : highest_[variable];
+  }
+
+  Vector step_, multipliers_, slack_;
+  Vector scale_;             // D^{−½}
+  Vector lowest_, highest_;  // bounds of y
+  Matrix columns_;           // rows up to whole blocks
+  Index height_ = 0;         // rows of columns_ that are used
+  Index width_ = 0;          // the same, up to whole blocks
+  Matrix gram_;              // of the rows, over the free coordinates: its lower triangle
+  Vector held_;              // of the others: columns times where they stand
+  Matrix whole_;             // B
+  std::vector<Index> free_;
+  Vector fixed_step_, slope_;
+  Matrix reduced_;       // what is eliminated, and what that leaves
+  Vector coefficients_;  // of the rows in what coordinates want
+  Vector wanted_;        // y without bounds
+  Vector lengths_;       // of the rows of G over all coordinates, squared
+  Index unserved_ = -1;  // a row that misses 0 and that no free coordinate moves
   Matrix dual_;
   Index rows_;  // that are no kinks
   std::vector<KinkRow> kinks_;
   RowMultipliers row_multipliers_;
-  bool has_whole_ = false;
-  Eigen::Array<bool, Eigen::Dynamic, 1> is_free_, was_freed_;
+  std::vector<Place> places_;
+  std::vector<bool> was_freed_;
 };
 
 }  // namespace ellice

@@ -35,6 +35,11 @@ constexpr int most_kink_rounds = 6;
 constexpr int judged_steps = 4;
 constexpr double far_steps = 8;
 
+// A search is about to end where another one did if its step leaves at most this share of the way
+// there, and no kink lies on this share of it: ends lie on kinks themselves, up to rounding.
+constexpr double share_left = 0.3;
+constexpr double share_seen = 0.9;
+
 void validate(const NearestPoint& problem) {
   const Index d = problem.query.size();
   require(problem.lower.size() == d && problem.upper.size() == d && problem.weights.size() == d,
@@ -61,7 +66,8 @@ class SequentialQuadratic::Search {
         gradients_(best_.size(), constraints),
         multipliers_(constraints) {}
 
-  SequentialQuadraticResult run(SmoothConstraints& constraints, VectorArg start, double cutoff);
+  SequentialQuadraticResult run(SmoothConstraints& constraints, VectorArg start, double cutoff,
+                                std::span<const Vector> ends);
   [[nodiscard]] const Vector& best() const { return best_; }
 
  private:
@@ -86,6 +92,7 @@ class SequentialQuadratic::Search {
   /// False for one that is known, and where nothing falls short beyond it.
   bool add_kink(SmoothConstraints& constraints, Index name);
   [[nodiscard]] bool line_search(SmoothConstraints& constraints);
+  [[nodiscard]] bool leads_to(SmoothConstraints& constraints, const Vector& end);
   /// restored_ ← x moved along the gradient of the smallest value until its linearisation holds;
   /// false where that is farther than a step may go.
   [[nodiscard]] bool restore(const Vector& x, double smallest);
@@ -287,8 +294,27 @@ bool SequentialQuadratic::Search::line_search(SmoothConstraints& constraints) {
   return false;
 }
 
+bool SequentialQuadratic::Search::leads_to(SmoothConstraints& constraints, const Vector& end) {
+  double way = 0;
+  double left = 0;
+  for (std::size_t a = 0; a < moves_.size(); ++a) {
+    const Index i = moves_[a];
+    const double apart = end[i] - x_[i];
+    const double then = apart - quadratic_.step()[static_cast<Index>(a)];
+    way += problem_->weights[i] * apart * apart;
+    left += problem_->weights[i] * then * then;
+  }
+  if (left > share_left * share_left * way) return false;
+  if (result_.found && result_.objective < objective(end)) return false;
+  trial_ = share_seen * (end - x_);
+  crossed_.clear();
+  constraints.crossed_kinks(trial_, crossed_);
+  return crossed_.empty();
+}
+
 SequentialQuadraticResult SequentialQuadratic::Search::run(SmoothConstraints& constraints,
-                                                           VectorArg start, double cutoff) {
+                                                           VectorArg start, double cutoff,
+                                                           std::span<const Vector> ends) {
   result_ = {};
   radius_ = options_.radius;
   has_kinks_ = false;
@@ -314,7 +340,11 @@ SequentialQuadraticResult SequentialQuadratic::Search::run(SmoothConstraints& co
       break;
     }
     const double within_reach = distance - far_steps * std::min(radius_, result_.residual);
-    if (result_.iterations >= judged_steps && within_reach > std::sqrt(2 * cutoff)) break;
+    result_.given_up =
+        (result_.iterations >= judged_steps && within_reach > std::sqrt(2 * cutoff)) ||
+        std::any_of(ends.begin(), ends.end(),
+                    [&](const Vector& end) { return leads_to(constraints, end); });
+    if (result_.given_up) break;
     scale_ = std::min(1.0, radius_ / result_.residual);
     if (line_search(constraints)) continue;
     if (has_kinks_) break;
@@ -334,8 +364,9 @@ SequentialQuadratic::SequentialQuadratic(const NearestPoint& problem, Index cons
 SequentialQuadratic::~SequentialQuadratic() = default;
 
 SequentialQuadraticResult SequentialQuadratic::solve(SmoothConstraints& constraints,
-                                                     VectorArg start, double cutoff) {
-  return search_->run(constraints, start, cutoff);
+                                                     VectorArg start, double cutoff,
+                                                     std::span<const Vector> ends) {
+  return search_->run(constraints, start, cutoff, ends);
 }
 
 const Vector& SequentialQuadratic::point() const {

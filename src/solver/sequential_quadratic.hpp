@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "ellice/core/fields.hpp"
@@ -82,6 +83,7 @@ struct SequentialQuadraticResult {
   bool found = false;    // some point that was evaluated is feasible
   double objective = 0;  // of the best of them
   double residual = 0;   // length of the last quadratic step: 0 at a point that is locally optimal
+  bool given_up = false;
   int iterations = 0;
   int evaluations = 0;
 };
@@ -104,9 +106,12 @@ class SequentialQuadratic {
   SequentialQuadratic& operator=(const SequentialQuadratic&) = delete;
 
   /// Where points that cost more than `cutoff` are of no use: given up once its steps are so short
-  /// that several more of them do not get there.
+  /// that several more of them do not get there. `ends` are where other solves ended: given up
+  /// where it is about to end there, too, without a kink on the way (theory.md, Result 77). Only
+  /// for constraints that are concave wherever crossed_kinks() names none.
   SequentialQuadraticResult solve(SmoothConstraints& constraints, VectorArg start,
-                                  double cutoff = std::numeric_limits<double>::infinity());
+                                  double cutoff = std::numeric_limits<double>::infinity(),
+                                  std::span<const Vector> ends = {});
   /// The best feasible point of the last solve, if it found one.
   [[nodiscard]] const Vector& point() const;
 

@@ -108,6 +108,14 @@ TEST_P(NetworkDerivatives, FeatureJacobianAgreesWithDifferences) {
       [&](const Vector& at) -> Vector { return network.features(at); }, x);
   ASSERT_EQ(jacobian.rows(), expected.rows());
   EXPECT_LE((jacobian - expected).lpNorm<Eigen::Infinity>(), 1e-8);
+  if (network.is_linear() || !network.groups.empty()) return;
+  std::vector<Index> live;
+  RowMatrix rows;
+  pass.live_jacobian(live, rows);
+  Matrix whole = Matrix::Zero(jacobian.rows(), jacobian.cols());
+  for (std::size_t a = 0; a < live.size(); ++a)
+    whole.row(live[a]) = rows.row(static_cast<Index>(a)).head(jacobian.cols());
+  EXPECT_LE((whole - expected).lpNorm<Eigen::Infinity>(), 1e-8);
 }
 
 TEST_P(NetworkDerivatives, ParameterGradientAgreesWithDifferences) {

@@ -234,7 +234,8 @@ TEST_P(EverySet, WhatWasAskedBeforeNeverChangesAValue) {
 TEST_P(EverySet, NeverAllocatesWhereItWasBefore) {
   Vector logit_gradient;
   Vector spread_gradient;
-  std::vector<Matrix> roots(static_cast<std::size_t>(function->parts()));  // of several sizes
+  // Of several sizes, by part and by how many units are on: what they need is the caller's.
+  std::vector<Matrix> roots(static_cast<std::size_t>(10 * function->parts()));
   const Vector first = x;
   const auto walk = [&] {
     x = first;
@@ -242,7 +243,7 @@ TEST_P(EverySet, NeverAllocatesWhereItWasBefore) {
       for (Index k = 0; k < function->parts(); ++k) {
         (void)function->value(k, x);
         (void)function->gradient(k, x, logit_gradient, spread_gradient);
-        (void)function->spread_root(k, roots[static_cast<std::size_t>(k)]);
+        (void)function->spread_root(k, roots[static_cast<std::size_t>(10 * k + i)]);
       }
     }
   };

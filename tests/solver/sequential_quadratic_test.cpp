@@ -339,6 +339,46 @@ TEST(SequentialQuadratic, GivesUpWhereTheCutoffIsOutOfReachAndElseEndsAsEver) {
   EXPECT_GT(spared, 100);
 }
 
+TEST(SequentialQuadratic, EndsWhereItIsAboutToReachAnotherEndOfItsRegion) {
+  int spared = 0;
+  int given_up = 0;
+  int dearer = 0;
+  int found = 0;
+  for (const std::uint64_t seed : testing_support::seeds(0, 200)) {
+    SCOPED_TRACE(seed);
+    KinkedHills hills(seed);
+    Random random(seed);
+    const NearestPoint problem{.query = random.normal_vector(2),
+                               .lower = Vector::Constant(2, -4),
+                               .upper = Vector::Constant(2, 4),
+                               .weights = Vector::Ones(2)};
+    SequentialQuadratic solver(problem, 1);
+    std::vector<Vector> ends;
+    double best = std::numeric_limits<double>::infinity();
+    double known = best;
+    for (int k = 0; k < 6; ++k) {
+      const Vector start = 2 * random.normal_vector(2);
+      const SequentialQuadraticResult full = solver.solve(hills, start);
+      if (full.found) best = std::min(best, full.objective);
+      const SequentialQuadraticResult less =
+          solver.solve(hills, start, std::numeric_limits<double>::infinity(), ends);
+      EXPECT_LE(less.evaluations, full.evaluations);
+      spared += full.evaluations - less.evaluations;
+      given_up += less.given_up ? 1 : 0;
+      if (!less.found) continue;
+      EXPECT_GE(less.objective, full.objective);
+      known = std::min(known, less.objective);
+      if (!less.given_up) ends.push_back(solver.point());
+    }
+    if (!std::isfinite(best)) continue;
+    ++found;
+    dearer += known > best * (1 + 1e-6) + 1e-9 ? 1 : 0;
+  }
+  EXPECT_GT(given_up, found / 2);
+  EXPECT_GT(spared, 3 * given_up);
+  EXPECT_LE(dearer, found / 50);
+}
+
 TEST(SequentialQuadratic, DoesNotAllocateAfterItIsMade) {
   if (!allocation_count()) GTEST_SKIP() << "skipped: allocations are not counted here";
   Hills hills(7);
