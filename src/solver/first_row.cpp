@@ -11,8 +11,8 @@ namespace {
 // How far above the threshold, as shares of what the box has at most.
 constexpr std::array<double, 7> lifts = {0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 0.95};
 constexpr std::array<double, 4> strides = {64, 16, 4, 1};
-constexpr double row_work = 40;    // of a row that is judged
-constexpr double box_work = 1000;  // of a box that is solved near the last one
+constexpr double row_work = 40;         // of a row that is judged
+constexpr double next_box_work = 1000;  // of a box that is solved near the last one
 constexpr int most_rounds = 200;
 
 }  // namespace
@@ -168,7 +168,7 @@ bool FirstRow::dive(BoxProblem box) {
       box.lower[choice.column] = box.upper[choice.column] = query[choice.column] + value;
       box.start = BoxStart{.point = solved.point, .multiplier = solved.multiplier};
       BoxProjection next = factor_->project(box);
-      limit_->add(box_work);
+      limit_->add(next_box_work);
       if (next.status == BoxStatus::infeasible) continue;
       solved = std::move(next);
       put(row, choice.unit, value);

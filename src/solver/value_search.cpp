@@ -17,7 +17,7 @@ constexpr double work_per_node = 4000;  // what a node of the limit stands for
 constexpr std::array<double, 4> gaps = {0.005, 0.01, 0.02, 0.05};
 constexpr double work_share = 0.25;
 // Of the work, for a first row where dives may find none.
-constexpr double first_share = 0.1;
+constexpr double first_row_share = 0.1;
 
 }  // namespace
 
@@ -219,7 +219,7 @@ void ValueSearch::node(std::size_t depth) {
   if (!relaxation_.solve(node)) return;
   if (depth == 0 && !record_.found() && relaxation_.needed_box()) {
     const double work = work_per_node * static_cast<double>(problem_->node_limit);
-    FirstRow(*factor_, layout_, record_, limit_).seek(relaxation_, node, first_share * work);
+    FirstRow(*factor_, layout_, record_, limit_).seek(relaxation_, node, first_row_share * work);
   }
   fix(node);
   if (!prepare(node)) return;  // what may no longer stay may be more than may change
