@@ -71,6 +71,12 @@ std::optional<double> FeatureRange::beyond(double value, int direction) const {
       const double whole = (direction > 0 ? std::ceil(inside) : std::floor(inside)) + shift;
       offer(grid_value(whole));
     }
+    // A bound that misses its grid value by rounding stands for it where that lies outside.
+    for (const double bound : {lower, upper}) {
+      if (!std::isfinite(bound)) continue;
+      const double meant = nearest_grid_value(bound);
+      if (meant < lower || meant > upper) offer(bound);
+    }
   }
   return best;
 }
