@@ -15,6 +15,13 @@ constexpr double row_work = 40;         // of a row that is judged
 constexpr double next_box_work = 1000;  // of a box that is solved near the last one
 constexpr int most_rounds = 200;
 
+/// A unit that is decided in its turn.
+struct Turn {
+  std::size_t unit = 0;
+  Index column = 0;
+  double step = 0;
+};
+
 }  // namespace
 
 FirstRow::FirstRow(const BoxFactor& factor, const SearchLayout& layout, SearchRecord& record,
@@ -141,7 +148,7 @@ void FirstRow::put(Row& row, std::size_t unit, double move) const {
 
 bool FirstRow::dive(BoxProblem box) {
   const Vector& query = layout_->problem().query;
-  std::vector<Choice> order;
+  std::vector<Turn> order;
   for (std::size_t k = 0; k < rank_.size(); ++k) {
     const ListUnit& list = layout_->lists()[k];
     const double width = box.upper[list.column] - box.lower[list.column];
@@ -149,7 +156,7 @@ bool FirstRow::dive(BoxProblem box) {
       order.push_back(
           {.unit = k, .column = list.column, .step = width / static_cast<double>(rank_[k].size())});
   }
-  Row row{.options = {}, .moves = {}};
+  Row row;
   for (const std::vector<std::size_t>& options : rank_) row.options.push_back(options.front());
   for (std::size_t k = 0; k < layout_->numbers().size(); ++k) {
     const NumberUnit& unit = layout_->numbers()[k];
@@ -158,20 +165,20 @@ bool FirstRow::dive(BoxProblem box) {
       order.push_back({.unit = rank_.size() + k, .column = unit.column, .step = unit.step});
   }
   std::stable_sort(order.begin(), order.end(),
-                   [](const Choice& a, const Choice& b) { return a.step > b.step; });
+                   [](const Turn& a, const Turn& b) { return a.step > b.step; });
   BoxProjection solved = factor_->project(box);
-  for (const Choice& choice : order) {
-    const double move = solved.point[choice.column] - query[choice.column];
+  for (const Turn& turn : order) {
+    const double move = solved.point[turn.column] - query[turn.column];
     bool is_placed = false;
-    for (const double value : neighbours(choice.unit, move)) {
+    for (const double value : neighbours(turn.unit, move)) {
       if (is_over()) return false;
-      box.lower[choice.column] = box.upper[choice.column] = query[choice.column] + value;
+      box.lower[turn.column] = box.upper[turn.column] = query[turn.column] + value;
       box.start = BoxStart{.point = solved.point, .multiplier = solved.multiplier};
       BoxProjection next = factor_->project(box);
       limit_->add(next_box_work);
       if (next.status == BoxStatus::infeasible) continue;
       solved = std::move(next);
-      put(row, choice.unit, value);
+      put(row, turn.unit, value);
       is_placed = true;
       break;
     }
@@ -186,9 +193,9 @@ bool FirstRow::dive(BoxProblem box) {
 
 void FirstRow::seek(ShareRelaxation& relaxation, const ShareNode& root, double most_work) {
   most_work_ = limit_->done() + most_work;
-  if (std::optional<BoxProblem> box = relaxation.box_of(root); !box) {
-    return;
-  } else if (dive(std::move(*box))) {
+  std::optional<BoxProblem> box = relaxation.box_of(root);
+  if (!box) return;
+  if (dive(std::move(*box))) {
     descend();
     return;
   }

@@ -2,7 +2,6 @@
 
 // A first solution where dives find none.
 
-#include <cstdint>
 #include <vector>
 
 #include "solver/share_relaxation.hpp"
@@ -28,11 +27,6 @@ class FirstRow {
   struct Row {
     std::vector<std::size_t> options;
     std::vector<double> moves;
-  };
-  struct Choice {
-    std::size_t unit = 0;
-    Index column = 0;
-    double step = 0;
   };
   [[nodiscard]] bool dive(BoxProblem box);
   /// Moves of a unit next to one, the nearest first.
