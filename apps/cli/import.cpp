@@ -143,6 +143,11 @@ ExitStatus run_scorecard(const ImportArguments& arguments, const Schema& schema,
     warn_of_misfit(model, console);
     report = deployed_report(model, arguments.scorecard.file, arguments.format, arguments.output);
   }
+  for (const Feature& feature : model.schema().features) {
+    if (!feature.bins.lowest && !feature.bins.highest) continue;
+    console.info(fmt::format("{}: people and plans have {}; the card has no points for others",
+                             feature.name, feature.bins.range_words()));
+  }
   write_model(arguments.output, model);
   report_beside(arguments.output, report, console);
   return done;

@@ -101,12 +101,24 @@ Json fields_schema(const T& options = {}) {
   return closed(object_of(std::move(properties)));
 }
 
+Json number_schema(const Feature& feature) {
+  Json schema = typed(feature.is_whole() ? "integer" : "number");
+  const Bins& bins = feature.bins;
+  if (!bins.lowest && !bins.highest) return schema;
+  if (bins.lowest) schema["minimum"] = *bins.lowest;
+  if (bins.highest) schema["maximum"] = *bins.highest;
+  if (bins.special.empty()) return schema;
+  Json codes = Json::array();
+  for (const Bins::Code& code : bins.special) codes.push_back(code.number);
+  return {{"anyOf", Json::array({schema, {{"enum", codes}}})}};
+}
+
 Json value_schema(const Feature& feature, bool may_be_empty) {
   Json schema;
   if (!feature.is_number()) {
     schema = one_of(feature.levels);
   } else {
-    schema = typed(feature.is_whole() ? "integer" : "number");
+    schema = number_schema(feature);
   }
   if (may_be_empty) schema = {{"anyOf", Json::array({schema, typed("null")})}};
   if (!feature.description.empty()) schema["description"] = feature.description;

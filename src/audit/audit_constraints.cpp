@@ -289,12 +289,15 @@ FeatureValues RowConstraints::values_of(std::size_t j, std::size_t query_index,
   };
   result.may_change = !bound(named.immutable) && !bound(named.locked) && !bound(named.code);
   if (feature.is_binned()) result.bins = &feature.bins;
-  result.lower = -infinity;
-  result.upper = infinity;
+  // Numbers without a bin are nobody's, whatever a run lifts.
+  result.lower = feature.bins.lowest.value_or(-infinity);
+  result.upper = feature.bins.highest.value_or(infinity);
   if (feature.is_number()) {
     // A run's bounds stand in place of the schema's, and its own side only.
-    if (bound(named.minimum)) result.lower = limits.min ? *limits.min : *feature.min;
-    if (bound(named.maximum)) result.upper = limits.max ? *limits.max : *feature.max;
+    if (bound(named.minimum))
+      result.lower = std::max(result.lower, limits.min ? *limits.min : *feature.min);
+    if (bound(named.maximum))
+      result.upper = std::min(result.upper, limits.max ? *limits.max : *feature.max);
     if (bound(named.training)) {
       const auto [low, high] = training_range(j);
       result.lower = std::max(result.lower, low);

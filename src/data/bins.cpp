@@ -1,6 +1,7 @@
 // Bins of a number: which one it lies in, and what they are called.
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/infinity.hpp"
 #include "core/number_text.hpp"
@@ -50,6 +51,26 @@ std::string Bins::words(std::size_t bin) const {
   if (bin == 0) return below("at most ");
   if (bin == edges.size()) return above();
   return above() + " and " + below("at most ");
+}
+
+std::string Bins::range_words() const {
+  // An end that no bin has is kept as the next number inside, and people know it as itself.
+  const auto words = [](double end, const char* has_it, const char* misses_it, double outside) {
+    const std::string own = number_text(end);
+    const std::string next = number_text(std::nextafter(end, outside));
+    return next.size() < own.size() ? misses_it + next : has_it + own;
+  };
+  const std::string low = lowest ? words(*lowest, "at least ", "above ", -infinity) : "";
+  const std::string high = highest ? words(*highest, "at most ", "below ", infinity) : "";
+  const std::string ends = low + (low.empty() || high.empty() ? "" : " and ") + high;
+  return special.empty() ? ends : ends + ", or a code";
+}
+
+std::string Feature::expected_in_place_of(double number) const {
+  if (!is_whole() || number == std::nearbyint(number)) {
+    return "a number that has a bin: " + bins.range_words();
+  }
+  return is_binned() ? "a whole number, as of all of this feature (whole: true)" : "a whole number";
 }
 
 }  // namespace ellice

@@ -191,8 +191,7 @@ double RowParser::take_number(const Feature& feature, const Column& column, doub
     if (is_missing(text)) return parse_empty(feature, column, feature.name, text);
     wrong_cell(*source_, feature.name, text, finite_number);
   }
-  const bool is_fine =
-      missing_numbers_.empty() && (!feature.is_whole() || value == std::nearbyint(value));
+  const bool is_fine = missing_numbers_.empty() && feature.may_be(value);
   return is_fine ? value : checked(feature, column, value, number_text(value));
 }
 
@@ -202,10 +201,10 @@ double RowParser::checked(const Feature& feature, const Column& column, double v
                                              value) != missing_numbers_.end()) {
     return parse_empty(feature, column, feature.name, cell);
   }
-  if (feature.is_whole() && value != std::nearbyint(value)) {
+  if (!feature.may_be(value)) {
     wrong_cell(*source_, feature.name, cell,
-               feature.is_binned() ? "a whole number, as of all of this feature (whole: true)"
-                                   : "a whole number; or make the feature numeric");
+               feature.expected_in_place_of(value) +
+                   (feature.is_binned() ? "" : "; or make the feature numeric"));
   }
   return value;
 }

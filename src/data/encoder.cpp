@@ -75,8 +75,10 @@ double raw_of(const Feature& feature, const Value& value) {
                   feature.name, number == nullptr ? std::get<std::string>(value) : "");
     require_input(std::isfinite(*number), "feature \"{}\": found {}, expected a finite number",
                   feature.name, *number);
-    require_input(!feature.is_whole() || *number == std::nearbyint(*number),
-                  "feature \"{}\": found {}, expected a whole number", feature.name, *number);
+    if (!feature.may_be(*number)) {
+      fail(ErrorCode::input, "feature \"{}\": found {}, expected {}", feature.name, *number,
+           feature.expected_in_place_of(*number));
+    }
     return *number;
   }
   const std::string* const level = std::get_if<std::string>(&value);

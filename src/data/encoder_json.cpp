@@ -18,9 +18,7 @@ Value value_from_json(const Feature& feature, JsonObject& object) {
   if (feature.is_number()) {
     const double value = object.number(feature.name);
     if (!std::isfinite(value)) object.wrong(feature.name, "a finite number");
-    if (feature.is_whole() && value != std::nearbyint(value)) {
-      object.wrong(feature.name, "a whole number");
-    }
+    if (!feature.may_be(value)) object.wrong(feature.name, feature.expected_in_place_of(value));
     return value;
   }
   std::string level = object.string(feature.name);

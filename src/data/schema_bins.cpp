@@ -65,9 +65,39 @@ std::vector<double> read_values(const YamlEntry& entry, const Bins& bins) {
   return values;
 }
 
+/// The ends that the schema gives; every bin has numbers within them.
+void read_ends(const YamlRecord& record, Bins& bins) {
+  const auto read = [&](const char* key, std::optional<double>& end, double edge, auto is_beyond) {
+    const YamlEntry* const entry = record.find(key);
+    if (entry == nullptr) return;
+    end = entry->number();
+    if (bins.are_whole && *end != std::nearbyint(*end))
+      entry->wrong("a whole number, as the feature has them alone");
+    if (!bins.edges.empty() && !is_beyond(*end, edge)) {
+      entry->wrong(fmt::format("a number of the {} bin, which ends at {}",
+                               key[0] == 'l' ? "first" : "last", number_text(edge)));
+    }
+  };
+  const bool is_right = bins.closed == Bins::Closed::right;
+  const double first = bins.edges.empty() ? 0 : bins.edges.front();
+  const double last = bins.edges.empty() ? 0 : bins.edges.back();
+  read("lowest", bins.lowest, first,
+       [&](double end, double edge) { return end < edge || (is_right && end == edge); });
+  read("highest", bins.highest, last,
+       [&](double end, double edge) { return end > edge || (!is_right && end == edge); });
+  if (bins.lowest && bins.highest && *bins.lowest > *bins.highest) {
+    record.find("highest")->wrong(
+        fmt::format("at least lowest, which is {}", number_text(*bins.lowest)));
+  }
+}
+
 void check_allowed(const YamlEntry& entry, const Feature& feature) {
   for (const Value& value : feature.allowed) {
     const double number = std::get<double>(value);
+    if (!feature.may_be(number)) {
+      entry.fault("found {}, expected {}", number_text(number),
+                  feature.expected_in_place_of(number));
+    }
     if (feature.bins.code(number) != nullptr) {
       entry.fault("{} is a code, to which no plan leads; take it out of allowed",
                   number_text(number));
@@ -93,7 +123,7 @@ double usual_bin_step(const Bins& bins) {
 
 void read_bins(const YamlRecord& record, Feature& feature) {
   if (!feature.is_binned()) {
-    for (const char* key : {"edges", "closed", "special", "values", "whole"}) {
+    for (const char* key : {"edges", "closed", "special", "values", "whole", "lowest", "highest"}) {
       if (const YamlEntry* const entry = record.find(key))
         entry->fault("a feature of kind {} has no {}; only binned ones do", enum_name(feature.kind),
                      key);
@@ -111,6 +141,7 @@ void read_bins(const YamlRecord& record, Feature& feature) {
     edges.fault("found {} bins, expected at most {}", bins.count(), most_bins);
   if (const YamlEntry* const values = record.find("values"))
     bins.values = read_values(*values, bins);
+  read_ends(record, bins);
   if (!feature.step) feature.step = bins.are_whole ? 1 : usual_bin_step(bins);
   if (const YamlEntry* const allowed = record.find("allowed")) check_allowed(*allowed, feature);
 }
@@ -122,6 +153,8 @@ void bins_to_json(const Bins& bins, Json& feature) {
     feature["special"][number_text(code.number)] = code.text;
   if (!bins.values.empty()) feature["values"] = bins.values;
   if (bins.are_whole) feature["whole"] = true;
+  if (bins.lowest) feature["lowest"] = *bins.lowest;
+  if (bins.highest) feature["highest"] = *bins.highest;
 }
 
 }  // namespace ellice

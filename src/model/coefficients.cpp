@@ -77,14 +77,18 @@ ColumnStatistics of_number(const Feature& feature, const Coefficient& term, cons
 ColumnStatistics of_bins(const Feature& feature, const std::vector<double>& weights,
                          const std::string& source) {
   const Bins& bins = feature.bins;
-  require_input(feature.immutable || (feature.min && feature.max),
+  const auto inner = [](std::optional<double> wish, std::optional<double> end, double sign) {
+    return wish && end ? sign * std::max(sign * *wish, sign * *end) : wish ? wish : end;
+  };
+  const std::optional<double> least = inner(feature.min, bins.lowest, 1);
+  const std::optional<double> most = inner(feature.max, bins.highest, -1);
+  require_input(feature.immutable || (least && most),
                 "{}: nothing says which values \"{}\" takes: give `min` and `max` in the schema",
                 source, feature.name);
   const double first = bins.edges.empty() ? 0 : bins.edges.front();
   const double last = bins.edges.empty() ? 0 : bins.edges.back();
   const double room = std::max(last - first, 1.0);
-  ColumnStatistics result{.min = feature.min.value_or(first - room),
-                          .max = feature.max.value_or(last + room)};
+  ColumnStatistics result{.min = least.value_or(first - room), .max = most.value_or(last + room)};
   double total = 0;
   double sum = 0;
   double squares = 0;

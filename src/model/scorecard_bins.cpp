@@ -60,6 +60,7 @@ class NumberReader {
     for (const ScorecardBin& code : rows_.codes)
       rows_.bins.special.push_back({.number = *code.from, .text = meaning_of(code)});
     rows_.bins.are_whole = is_whole_;
+    set_ends();
     return std::move(rows_);
   }
 
@@ -184,6 +185,21 @@ class NumberReader {
     rows_.bins.edges = std::move(edges);
   }
 
+  /// The card has no points for numbers beyond its outer ends.
+  void set_ends() {
+    const ScorecardBin& first = rows_.intervals.front();
+    const ScorecardBin& last = rows_.intervals.back();
+    if (first.from) rows_.bins.lowest = inner_end(*first.from, first.has_from, infinity);
+    if (last.to) rows_.bins.highest = inner_end(*last.to, last.has_to, -infinity);
+  }
+
+  /// The outermost number that a bin has at an end, towards its `inside`.
+  [[nodiscard]] double inner_end(double end, bool has_it, double inside) const {
+    if (!is_whole_) return has_it ? end : std::nextafter(end, inside);
+    const double whole = inside > 0 ? std::ceil(end) : std::floor(end);
+    return whole == end && !has_it ? whole + std::copysign(1, inside) : whole;
+  }
+
   void check_pair(const ScorecardBin& below, const ScorecardBin& above) const {
     require_input(below.from != above.from || below.to != above.to,
                   "{}: feature \"{}\": the bin {} stands twice, first at {}", above.place,
@@ -224,20 +240,13 @@ class NumberReader {
 
 void take_bins(const Characteristic& one, Feature& feature) {
   const NumberRows rows = NumberReader(one, feature).read();
-  const ScorecardBin& first = rows.intervals.front();
-  const ScorecardBin& last = rows.intervals.back();
-  require_input(!first.from || (feature.min && *feature.min >= *first.from),
-                "{}: feature \"{}\": numbers below {} have no points; leave `from` empty, or say "
-                "`min: {}` in the schema",
-                first.place, one.feature, number_text(first.from.value_or(0)),
-                number_text(first.from.value_or(0)));
-  require_input(!last.to || (feature.max && *feature.max <= *last.to),
-                "{}: feature \"{}\": numbers from {} on have no points; leave `to` empty, or say "
-                "`max: {}` in the schema",
-                last.place, one.feature, number_text(last.to.value_or(0)),
-                number_text(last.to.value_or(0)));
   const bool is_everybodys = rows.bins.count() == 1;  // one bin for all, see points_of()
   if (is_everybodys) {
+    const ScorecardBin& only = rows.intervals.front();
+    require_input(!only.from && !only.to,
+                  "{}: feature \"{}\": the only bin is {}; leave `from` and `to` empty, since "
+                  "without other bins there is nobody beyond it",
+                  only.place, one.feature, text_of(only));
     if (feature.is_binned()) feature.kind = FeatureKind::numeric;
     feature.bins = {};
     return;

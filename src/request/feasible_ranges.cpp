@@ -192,11 +192,15 @@ void FeasibleSet::list_bins(std::size_t j, FeatureRange& range) const {
   };
   std::vector<Number> numbers;
   const auto away = [&](double value) { return std::abs(value - range.query); };
+  std::vector<double> edges = bins.edges;
+  for (const auto& end : {bins.lowest, bins.highest}) {
+    if (end) edges.push_back(*end);
+  }
   // A number of the grid that misses an edge by rounding alone is that edge: −0.024 + 36·0.001 is
   // what people write as 0.012, and whoever reads the plan will.
   const auto meant = [&](double value) {
     const double rounding = 0x1p-51 * (std::abs(value) + std::abs(range.origin));
-    for (const double edge : bins.edges) {
+    for (const double edge : edges) {
       if (range.step && range.allowed.empty() && std::abs(value - edge) <= rounding) return edge;
     }
     return value;
@@ -207,7 +211,7 @@ void FeasibleSet::list_bins(std::size_t j, FeatureRange& range) const {
     if (!others.contains(from)) value = others.beyond(from, side);
     for (std::size_t k = 0; value && k < bins.special.size() + 4; ++k) {
       const double number = meant(*value);
-      if (bins.of(number) == bin && others.contains(number)) return number;
+      if (bins.of(number) == bin && bins.reach(number) && others.contains(number)) return number;
       value = others.beyond(*value, side);
     }
     return std::nullopt;
@@ -245,12 +249,14 @@ void FeasibleSet::limit(std::size_t j, const FeatureLimits& limits, const NamedC
   using Kind = NamedConstraint::Kind;
   const Feature& feature = encoder_->schema().features[j];
   const bool levels = !feature.is_number();
-  range.lower = levels ? 0 : -infinity;
-  range.upper = levels ? static_cast<double>(feature.levels.size()) - 1 : infinity;
+  // What there is at all, whatever is lifted: levels, and numbers that have a bin.
+  range.lower = levels ? 0 : feature.bins.lowest.value_or(-infinity);
+  range.upper = levels ? static_cast<double>(feature.levels.size()) - 1
+                       : feature.bins.highest.value_or(infinity);
   const auto min = limits.min ? limits.min : feature.min;
   const auto max = limits.max ? limits.max : feature.max;
-  if (min && !is_lifted(Kind::minimum, j, besides)) range.lower = *min;
-  if (max && !is_lifted(Kind::maximum, j, besides)) range.upper = *max;
+  if (min && !is_lifted(Kind::minimum, j, besides)) range.lower = std::max(range.lower, *min);
+  if (max && !is_lifted(Kind::maximum, j, besides)) range.upper = std::min(range.upper, *max);
   if (limits_->range == RangePolicy::train && !levels &&
       !is_lifted(Kind::training_range, j, besides)) {
     const auto [low, high] = training_range(j);

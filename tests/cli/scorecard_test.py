@@ -217,6 +217,26 @@ class ScorecardTest(CliTestCase):
         self.ellice(*self.importing("bins.csv"))
         self.assertEqual(self.read_json("m.json")["deployed"], expected)
 
+    def test_nobody_is_beyond_the_outer_ends_of_a_card(self):
+        closed = CARD.replace("utilisation,,0.3,", "utilisation,0,0.3,").replace("0.6,,,-20", "0.6,1.5,,-20") \
+            .replace("months,,12", "months,0,12").replace("36,,,62", "36,61,,62")
+        self.write("closed.csv", closed)
+        done = self.run_ellice(*self.importing("closed.csv"))
+        self.assertIn("utilisation: people and plans have at least 0 and below 1.5, or a code", done.stderr)
+        self.assertIn("months: people and plans have at least 0 and at most 60; the card has no points for others", done.stderr)
+        self.write("beyond.csv", "utilisation,months,housing\n0.1,7,rent\n0.1,61,rent\n")
+        self.expect_failure(BAD_INPUT, ['beyond.csv:3', '"months"', 'found "61"', "a number that has a bin: at least 0 and at most 60"],
+                            "explain", "m.json", "beyond.csv")
+        # Neither a range of the run nor one that is lifted leads beyond, and where there is an end there may be no plan.
+        self.write("few.csv", "utilisation,months,housing\n0.7,7,rent\n0.9,3,parents\n")
+        for wish in (["--bounds", "months=0:500", "--range", "off"], ["--range", "off"], ["--epsilon", "40%"]):
+            self.ellice("explain", "m.json", "few.csv", *wish, "--format", "json", "-o", "r.json")
+            self.ellice("verify", "m.json", "r.json")
+            for result in self.read_json("r.json")["results"]:
+                for row in filter(None, [result.get("counterfactual"), (result.get("infeasible") or {}).get("best", {}).get("row")]):
+                    self.assertLessEqual(row["months"], 60)
+                    self.assertLess(row["utilisation"], 1.5)
+
     def test_both_ends_belong_to_bins_of_whole_numbers_alone(self):
         head = "feature,from,to,level,points\nbase,,,,410\nhousing,,,rent,0\nhousing,,,own,31.5\nhousing,,,parents,12\n"
         one = "utilisation,-9,-9,no record,20\nutilisation,,,,35\n"  # the same points for every share

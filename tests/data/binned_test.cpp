@@ -54,6 +54,31 @@ TEST(Binned, MayHaveWholeNumbersAlone) {
       {"a feature of kind numeric has no whole"});
 }
 
+TEST(Binned, MayEndBothWays) {
+  const Schema schema =
+      schema_of(R"(edges: [30, 60], lowest: 0, highest: 100, special: {"-9": no record})");
+  const Feature& feature = schema.features.front();
+  EXPECT_EQ(parse_schema(to_yaml(schema), "again"), schema);
+  EXPECT_EQ(schema_from_json(to_json(schema), "again"), schema);
+  for (const double number : {0.0, 30.0, 100.0, -9.0}) EXPECT_TRUE(feature.may_be(number));
+  for (const double number : {-0.1, 100.1, 1e300}) EXPECT_FALSE(feature.may_be(number));
+  EXPECT_EQ(feature.bins.range_words(), "at least 0 and at most 100, or a code");
+  EXPECT_TRUE(schema_of("edges: [30], lowest: 0").features.front().may_be(1e300));
+  EXPECT_EQ(schema_of("edges: [30], lowest: 30").features.front().bins.range_words(),
+            "at least 30");  // to which the first bin belongs
+  const auto refused = [](const std::string& feature_text,
+                          std::initializer_list<std::string_view> words) {
+    expect_input_error([&] { return schema_of(feature_text); }, words);
+  };
+  refused("edges: [30], lowest: 31", {"s.yaml:3", "lowest", "the first bin, which ends at 30"});
+  refused("edges: [30], closed: left, lowest: 30", {"lowest", "the first bin"});
+  refused("edges: [30], highest: 30", {"highest", "the last bin, which ends at 30"});
+  refused(R"(edges: [], special: {"-9": a}, lowest: 3, highest: 2)",
+          {"highest", "at least lowest, which is 3"});
+  refused("edges: [30], whole: true, lowest: 0.5", {"lowest", "a whole number"});
+  refused("edges: [30], highest: 90, allowed: [40, 91]", {"found 91", "at most 90"});
+}
+
 TEST(Binned, ANumberIsInOneBin) {
   Bins bins{.edges = {0.3, 0.6}, .special = {{-9, "no record"}}};
   const auto of = [&](double number) { return bins.name(bins.of(number)); };
@@ -119,6 +144,19 @@ Dataset data_of(const Schema& schema, const std::vector<double>& numbers) {
   }
   data.source = "rows";
   return data;
+}
+
+TEST(Binned, NumbersBeyondItsEndsAreNobodys) {
+  const Schema schema = schema_of(R"(edges: [30, 60], lowest: 0, highest: 100)");
+  const Encoder encoder = Encoder::fit(data_of(schema, {10, 40, 90, 100}));
+  expect_input_error(
+      [&] {
+        return encoder.raw({150.0, 1.0});
+      },
+      {"\"share\"", "150", "a number that has a bin: at least 0 and at most 100"});
+  Json person = {{"share", 150}, {"income", 1}};
+  expect_input_error([&] { return row_from_json(schema, person, "q.json", "rows[0]"); },
+                     {"share", "at most 100"});
 }
 
 TEST(Binned, TheModelSeesBinsAndStatisticsLeaveCodesOut) {

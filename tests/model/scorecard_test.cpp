@@ -395,6 +395,44 @@ TEST_F(ScorecardFile, PeopleOffTheWholeNumbersOfACardAreRefused) {
   EXPECT_EQ(to_text(to_json(model_from_json(to_json(model), "m.json"))), to_text(to_json(model)));
 }
 
+// A card whose outer bins end has no points for people beyond them, whatever ranges say.
+TEST_F(ScorecardFile, OuterEndsOfACardHoldForPeopleAndPlans) {
+  const auto ends = [&](const std::string& bins, bool is_whole) {
+    Schema schema = card_schema();
+    schema.features[1].kind = is_whole ? FeatureKind::integer : FeatureKind::numeric;
+    return schema_of(read("feature,bin,points\n" + bins), schema).features[1].bins;
+  };
+  const std::string open = "months,\"(0,30]\",1\nmonths,\"(30,100)\",2\n";
+  const std::string shut = "months,\"[0,30)\",1\nmonths,\"[30,100]\",2\n";
+  EXPECT_EQ(ends(shut, true).lowest, 0);
+  EXPECT_EQ(ends(shut, true).highest, 100);
+  EXPECT_EQ(ends(open, true).lowest, 1);
+  EXPECT_EQ(ends(open, true).highest, 99);
+  EXPECT_EQ(ends(shut, false).lowest, 0);
+  EXPECT_EQ(ends(shut, false).highest, 100);
+  EXPECT_FALSE(ends(open, false).reach(0));
+  EXPECT_TRUE(ends(open, false).reach(1e-300));
+  EXPECT_TRUE(ends(open, false).reach(99.999999));
+  EXPECT_FALSE(ends(open, false).reach(100));
+  const Bins half = ends("months,\"(-inf,0.5)\",1\nmonths,\"[0.5,7.5]\",2\n", true);
+  EXPECT_EQ(half.lowest, std::nullopt);
+  EXPECT_EQ(half.highest, 7);
+  const Bins coded =
+      ends("months,\"[0,30)\",1\nmonths,\"[30,100)\",2\nmonths,\"[-9,-9]\",3\n", true);
+  EXPECT_TRUE(coded.reach(-9));
+  EXPECT_FALSE(coded.reach(-8));
+
+  const Scorecard card = read("feature,from,to,points\nmonths,0,12,1\nmonths,12,60,9\n");
+  const Schema schema = schema_of(card, card_schema());
+  const std::string head = "utilisation,months,housing,phone,other,paid\n";
+  expect_input_error(
+      [&] {
+        CsvReader file(write(head + "0.1,60,own,no,1,yes\n"));
+        return read_dataset(file, schema);
+      },
+      {":2", "months", "60", "at least 0 and at most 59"});
+}
+
 TEST_F(ScorecardFile, CodesOfTheSchemaHavePointsOrAreRefused) {
   Schema schema = parse_schema(
       "target: {column: paid, favourable: yes}\n"
@@ -523,10 +561,7 @@ TEST_F(ScorecardFile, BrokenTablesAreRefusedByLine) {
   refused("feature;from;to;points\nmonths;;1,000;1\nmonths;1,000;;2\n", {":2", "\"1,000\""});
   refused(head + "months,inf,12,1\nmonths,12,,2\n", {":2", "from: found \"inf\""});
   refused("feature,from,to,bin,points\nmonths,,12,,1\n", {"either from and to or bin"});
-  refused(head + "months,0,12,1\nmonths,12,,2\n",
-          {":2", "numbers below 0 have no points", "min: 0"});
-  refused(head + "months,,12,1\nmonths,12,90,2\n",
-          {":3", "numbers from 90 on have no points", "max: 90"});
+  refused(head + "months,0,90,1\n", {":2", "the only bin is 0 to 90", "empty"});
   refused(head + "months,12,6,1\nmonths,12,,2\n", {":2", "from 12 is not below to 6"});
   refused(head + "months,-9,-9,1\n", {":2", "codes alone"});
   refused(head + "months,,12,1\nmonths,12,,2\nmonths,-9,-9,1\nmonths,-9,-9,1\n",
@@ -779,7 +814,7 @@ TEST(ScorecardPmml, BrokenOnesAreRefusedByElement) {
   refused(months_of(is("lessOrEqual", "12"), is("greaterOrEqual", "12")),
           {"<Attribute> number 2", "overlaps"});
   refused(months_of(is("isMissing", ""), is("greaterThan", "12")),
-          {"<Attribute> number 2", "numbers below 12"});
+          {"<Attribute> number 2", "the only bin is 12 to the highest"});
   refused(months_of(is("isNotMissing", ""), is("greaterThan", "12")),
           {"<Attribute> number 1", "\"isNotMissing\""});
   refused(months_of(is("lessThan", "12"), "<CompoundPredicate booleanOperator=\"surrogate\">" +

@@ -5,6 +5,7 @@
 // formats: docs/reference/formats.md), stored whole in every model file as JSON with the same keys.
 
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -76,15 +77,25 @@ struct Bins {
   std::vector<Code> special = {};
   std::vector<double> values = {};  // what the model sees of each bin; none: one 0/1 column per bin
   bool are_whole = false;           // whether there are whole numbers alone, as of kind integer
+  // Nobody has a number beyond these, codes aside: the model has nothing to say of it.
+  std::optional<double> lowest = {};
+  std::optional<double> highest = {};
 
   [[nodiscard]] std::size_t intervals() const { return edges.size() + 1; }
   [[nodiscard]] std::size_t count() const { return intervals() + special.size(); }
   /// The bin of a number.
   [[nodiscard]] std::size_t of(double number) const;
   [[nodiscard]] const Code* code(double number) const;  // null for a number that is none
+  /// Whether a number lies within the ends, or is a code.
+  [[nodiscard]] bool reach(double number) const {
+    return ((!lowest || number >= *lowest) && (!highest || number <= *highest)) ||
+           code(number) != nullptr;
+  }
   /// Ends of an interval, ±∞ of the outer ones.
   [[nodiscard]] double lower(std::size_t interval) const;
   [[nodiscard]] double upper(std::size_t interval) const;
+  /// «at least 0 and below 100, or a code», of bins with ends.
+  [[nodiscard]] std::string range_words() const;
   /// «(0.3,0.6]», or the code «-9»: in names of columns.
   [[nodiscard]] std::string name(std::size_t bin) const;
   /// «above 0.3 up to 0.6», «at most 0.3», or the code's text: for people.
@@ -127,6 +138,13 @@ struct Feature {
   [[nodiscard]] bool is_whole() const {
     return kind == FeatureKind::integer || (is_binned() && bins.are_whole);
   }
+  /// Of a number: whether rows and people may have it.
+  [[nodiscard]] bool may_be(double number) const {
+    return (!is_whole() || number == std::nearbyint(number)) &&
+           (!is_binned() || bins.reach(number));
+  }
+  /// Of a number: what is expected in place of one that nobody may have, such as «a whole number».
+  [[nodiscard]] std::string expected_in_place_of(double number) const;
   [[nodiscard]] bool is_number() const {
     return kind == FeatureKind::numeric || kind == FeatureKind::integer || is_binned();
   }

@@ -1,11 +1,14 @@
 // From a row in original units to model space, and through the hidden layers.
-import { seen } from './bins.ts';
+import { reaches, seen } from './bins.ts';
 import { isCategory, isNumber, type Feature, type Layer, type Model, type Row, type Value } from './model.ts';
 
 /** A value as a number: itself, its position among the levels, or nothing where it is neither. */
 export function position(feature: Feature, value: Value | undefined): number | null {
   if (value === undefined || value === null) return null;
-  if (isNumber(feature.kind)) return typeof value === 'number' && Number.isFinite(value) ? value : null;
+  if (isNumber(feature.kind)) {
+    const isHad = typeof value === 'number' && Number.isFinite(value) && (feature.bins === null || reaches(feature.bins, value));
+    return isHad ? value : null;
+  }
   const at = feature.levels.indexOf(String(value));
   return at < 0 ? null : at;
 }

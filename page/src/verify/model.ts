@@ -104,7 +104,10 @@ function binsOf(spec: Json, node: Node): Bins | null {
   const edges = spec.edges as number[];
   need(edges.every((edge, i) => Number.isFinite(edge) && (i === 0 || edge > edges[i - 1]!)), 'edges of bins must increase');
   need(codes.every((code) => Number.isFinite(code.number)), 'codes of bins must be numbers');
-  const bins: Bins = { edges, closedRight: spec.closed !== 'left', codes, values: spec.values ?? null };
+  const bins: Bins = {
+    edges, closedRight: spec.closed !== 'left', codes, values: spec.values ?? null,
+    lowest: spec.lowest ?? -Infinity, highest: spec.highest ?? Infinity,
+  };
   need(bins.values === null || bins.values.length === binCount(bins), `there must be ${binCount(bins)} values of bins`);
   return bins;
 }
