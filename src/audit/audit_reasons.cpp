@@ -115,7 +115,8 @@ std::optional<std::size_t> ReasonAudit::check_item(JsonObject item, const RawRow
   const double contribution = contributions(static_cast<Index>(*j));
   const Reason own = reasoner_->reason(*j, query[*j], contribution);
   const double stored = item.number("contribution");
-  if (!agree(stored, contribution, contributions.lpNorm<1>()))
+  // Contributions cancel with each other and not within themselves.
+  if (!agree(stored, contribution, 0.01 * contributions.lpNorm<1>()))
     return fault(fmt::format("contribution is {}, recomputed {}", stored, contribution));
   if (!(stored < 0)) return fault("it does not count against the person");
   if (own.points &&

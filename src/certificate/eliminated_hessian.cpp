@@ -14,8 +14,8 @@ namespace ellice {
 static_assert(std::numeric_limits<long double>::digits >= 64,
               "long double must have 64 bits: x87 has them, 64-bit Arm has 113 under Linux");
 
-EliminatedHessian::EliminatedHessian(LongMatrix hessian, LongMatrix rest)
-    : hessian_(std::move(hessian)), rest_(std::move(rest)), lu_(hessian_) {
+EliminatedHessian::EliminatedHessian(LongMatrix hessian, LongMatrix rest, long double lost)
+    : hessian_(std::move(hessian)), rest_(std::move(rest)), lost_(lost), lu_(hessian_) {
   const Index p = lu_.rows();
   row_order_.resize(static_cast<std::size_t>(p));
   std::iota(row_order_.begin(), row_order_.end(), Index{0});

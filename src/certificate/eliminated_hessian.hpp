@@ -13,18 +13,22 @@ class EliminatedHessian {
   using LongVector = Eigen::Matrix<long double, Eigen::Dynamic, 1>;
   using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
 
-  /// Where H is a sum that has more than 64 bits, `rest` has what rounding left out of `hessian`.
-  explicit EliminatedHessian(LongMatrix hessian, LongMatrix rest = {});
+  /// Where H is a sum that has more than 64 bits, `rest` has what rounding left out of `hessian`;
+  /// `lost` is what was cut off its entries before, when a larger penalty gave way to a smaller
+  /// one.
+  explicit EliminatedHessian(LongMatrix hessian, LongMatrix rest = {}, long double lost = 0);
 
   [[nodiscard]] const LongMatrix& hessian() const { return hessian_; }  // rounded
-  [[nodiscard]] LongVector solve(const LongVector& b) const;            // refined by residuals
+  [[nodiscard]] long double lost() const { return lost_; }
+  [[nodiscard]] LongVector solve(const LongVector& b) const;  // refined by residuals
 
  private:
   [[nodiscard]] LongVector eliminate(const LongVector& b) const;  // with the factors alone
 
   LongMatrix hessian_;
   LongMatrix rest_;  // H − hessian_; empty for 0
-  LongMatrix lu_;    // of the row- and column-permuted H
+  long double lost_;
+  LongMatrix lu_;  // of the row- and column-permuted H
   std::vector<Index> row_order_;
   std::vector<Index> column_order_;
 };

@@ -13,7 +13,7 @@ namespace ellice {
 namespace {
 
 constexpr int most_steps = 60;
-constexpr int most_models = 30;
+constexpr int most_models = 60;
 // A step that leaves more than this of the error asks for the curvature of where it is.
 constexpr long double slow = 0.1L;
 
@@ -52,6 +52,7 @@ PlainTrueSet::Cheapest PlainTrueSet::cheapest(const LongVector& c, long double s
   LongVector theta = onto_score(start != nullptr ? *start : center_);
   PlainObjective::Value value = objective_->evaluate(theta);
   long double last = std::numeric_limits<long double>::infinity();
+  bool is_own = false;  // whether the curvature is that of the model as it stands
   for (int step = 0; step < most_steps; ++step) {
     check_stop();
     // Newton's step within the plane cᵀθ = t.
@@ -73,8 +74,10 @@ PlainTrueSet::Cheapest PlainTrueSet::cheapest(const LongVector& c, long double s
       moved = true;
       break;
     }
-    if (!moved || (decrease <= 1e-17L * scale && !(decrease < slow * last))) break;
-    if (decrease > slow * slow * last) {
+    if (moved && decrease <= 1e-17L * scale && !(decrease < slow * last)) break;
+    if (!moved && is_own) break;
+    is_own = !moved || decrease > slow * slow * last;
+    if (is_own) {
       inverse = inverse_curvature(theta);
       image = inverse * c;
     }
@@ -151,7 +154,11 @@ PlainTrueSet::Worst PlainTrueSet::worst(const LongVector& c, double epsilon,
                                         const LongVector* start) const {
   const long double kappa = std::sqrt(2 * static_cast<long double>(epsilon));
   const long double at_center = c.dot(center_);
-  // √(2·excess) is nearly linear in the score: Newton's method from the ellipsoid's.
+  // Scores whose cheapest models are of the set, and beyond it.
+  long double near = at_center;
+  long double far = -std::numeric_limits<long double>::infinity();
+  // √(2·excess) is nearly linear in the score: Newton's method from the ellipsoid's, and halves, or
+  // twice as far, where it leads elsewhere.
   long double score = at_center - kappa * std::sqrt(c.dot(center_inverse_ * c));
   LongVector model = start != nullptr ? *start : center_;
   if (start != nullptr) score = c.dot(*start);
@@ -164,9 +171,18 @@ PlainTrueSet::Worst PlainTrueSet::worst(const LongVector& c, double epsilon,
         std::sqrt(2 * std::max(value.objective - objective_->optimum(), 0.0L));
     const long double tau = multiplier(value.gradient, c);
     if (!(tau > 0) || !(level > 0)) break;
-    const long double step = (kappa - level) * level / tau;
-    score = c.dot(model) - step;
-    if (std::abs(level - kappa) <= 1e-15L * kappa) break;
+    const long double reached = c.dot(model);
+    if (reached >= near || reached <= far || std::abs(level - kappa) <= 1e-15L * kappa) break;
+    (level < kappa ? near : far) = reached;
+    const long double next = reached - (kappa - level) * level / tau;
+    if (next < near && next > far) {
+      score = next;
+      continue;
+    }
+    score = std::isinf(far) ? 2 * near - at_center : (near + far) / 2;
+    // Where no row has a slope left, no step leads on; towards the centre the objective falls.
+    if (score > reached)
+      model = center_ + (score - at_center) / (reached - at_center) * (model - center_);
   }
   Worst result{.model = model, .proved = objective_->lower_bound(model, c, epsilon)};
   // Towards the centre until it belongs: the set is convex.

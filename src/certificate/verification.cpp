@@ -135,8 +135,8 @@ Recomputed check_true(const std::shared_ptr<const PlainObjective>& shared, const
   // bound by ρ/τ, and τ is about 2ε/penalty (Result 27: h = √(2(L−L̂)) is nearly linear in the
   // score); who issues also keeps ρ from the border of the set, and rounds L̂ as well.
   const long double penalty = logit - bound;
-  const long double lost =
-      std::max(1e-13L * (1 + objective.optimum()), 2 * objective.rounding(worst));
+  const long double rounding = std::max(objective.rounding(worst), objective.rounding(theta));
+  const long double lost = std::max(1e-13L * (1 + objective.optimum()), 2 * rounding);
   const long double allowed = tolerance * (scale + penalty) + lost * penalty / stated.epsilon;
   check.close("robust_logit", stated.robust_logit, bound, allowed);
   check.close("worst_model's logit", worst.dot(a), bound, allowed);

@@ -10,8 +10,9 @@ namespace ellice::verification {
 
 namespace {
 
-/// What a number that rests on a solve with H may have lost where it was written in double
-/// precision: that grows with the condition of H.
+/// What a number that rests on a solve with H may have lost. Both sides refine their solves
+/// (Result 50), and what is left of a difference comes from the row, whose features have 64 bits:
+/// that grows with the condition of H.
 long double solve_rounding(const EliminatedHessian& eliminated) {
   const LongMatrix& hessian = eliminated.hessian();
   LongMatrix inverse(hessian.rows(), hessian.cols());
@@ -19,8 +20,9 @@ long double solve_rounding(const EliminatedHessian& eliminated) {
     inverse.col(j) = eliminated.solve(LongVector::Unit(inverse.rows(), j));
   // Beyond this the numbers say nothing any more.
   constexpr long double most = 1e-5L;
+  constexpr long double unit_roundoff_of_rows = 0x1p-64L;
   const auto size = static_cast<long double>(inverse.rows());
-  return std::min(size * unit_roundoff * hessian.norm() * inverse.norm(), most);
+  return std::min(size * unit_roundoff_of_rows * hessian.norm() * inverse.norm(), most);
 }
 
 /// Everything that a certificate says of the last-layer set of one model and the score aᵀθ: a = h̃
@@ -68,7 +70,8 @@ Recomputed check_head(const LongVector& theta, const LongVector& a,
       tolerance * (hessian.cwiseAbs() * step.cwiseAbs()) +
       2 * unit_roundoff * (hessian.cwiseAbs() * worst_model.cast<long double>().cwiseAbs()) +
       static_cast<long double>(std::numeric_limits<double>::denorm_min()) *
-          (hessian.cwiseAbs().rowwise().sum().array() + radius / norm).matrix();
+          (hessian.cwiseAbs().rowwise().sum().array() + radius / norm).matrix() +
+      LongVector::Constant(step.size(), eliminated.lost() * step.lpNorm<1>());
   const auto violates = [&](long double factor) {
     return ((image - expected).cwiseAbs().array() > factor * allowed.array()).any();
   };
@@ -86,6 +89,10 @@ EliminatedHessian hessian_of(const Model& model, const std::optional<double>& da
   LongMatrix result = model.curvature.hessian.cast<long double>();
   const Index outputs = model.network.layers.back().weights.rows();
   const Index p = result.rows() / outputs;  // parameters of each
+  // A curvature that sees no differences of all classes together (Result 37) keeps that but for
+  // what the training's penalty cut off its diagonal.
+  const long double lost =
+      damping && outputs > 1 ? unit_roundoff * result.diagonal().maxCoeff() : 0;
   for (Index i = 0; damping && i < result.rows(); ++i) {
     if (i % p == p - 1 && !model.training.penalize_bias) continue;
     const Vector& factors = model.training.penalty_factors;
@@ -95,7 +102,7 @@ EliminatedHessian hessian_of(const Model& model, const std::optional<double>& da
   }
   if (outputs == 1) return EliminatedHessian(std::move(result));
   LongMatrix rest = add_gauge(result, p);
-  return EliminatedHessian(std::move(result), std::move(rest));
+  return EliminatedHessian(std::move(result), std::move(rest), lost);
 }
 
 LongMatrix add_gauge(LongMatrix& hessian, Index p) {

@@ -123,7 +123,10 @@ std::optional<InfeasibilityProof> ProofSearch::written(const ReachPlane& plane,
   if (!(half_space_maximum(whole, weights) < 0)) normalise(weights = all, 0);
   const double total = weights.cones.sum();
   InfeasibilityProof result{.supposes = branch.supposes()};
-  result.upper_bound = half_space_maximum(whole, weights) + total * problem_->threshold;
+  // Without the threshold, in which a bound that is small beside it would lose its digits.
+  IntersectionProblem plain = whole;
+  for (RobustCone& cone : plain.cones) cone.threshold = 0;
+  result.upper_bound = half_space_maximum(plain, weights);
   double doubt = rounding_of(whole, weights);
   for (std::size_t k = 0; k < whole.cones.size() && question_->is_conic(); ++k) {
     const double weight = weights.cones(static_cast<Index>(k));

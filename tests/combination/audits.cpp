@@ -190,16 +190,20 @@ bool is_another_truth(std::string_view name, const Alteration& one, double reach
       asked.begin(), asked.end(), [&](std::string_view part) { return name.starts_with(part); });
   const bool says_less =
       one.what.ends_with("left out") || (name.ends_with("blocking_is") && one.after == "likely") ||
-      ((one.before == "already_robust" || one.before == "optimal") && one.after == "certified");
+      ((one.before == "already_robust" || one.before == "optimal") && one.after == "certified") ||
+      (one.before == "already_robust" && one.after == "optimal");  // nothing is nearer than staying
   // Lines of an attack are halved until a millionth is left.
   const bool is_within_attack =
       name.starts_with("results[].attack.") && one.what == "by a millionth";
-  const bool is_wider = (name.ends_with("gap") || name.ends_with("bounds.upper")) &&
-                        one.after.is_number() && one.after > one.before;
-  // A narrower one may be true as well: the audit has shown by itself that no row exceeds it.
+  const bool is_wider = name.ends_with("gap") && one.after.is_number() && one.after > one.before;
+  // A narrower one may be true as well: the audit has shown by itself that no row exceeds it, or
+  // that nobody has an answer beyond it.
   const bool is_other_bound =
-      (name.ends_with("best.bound") || name == "results[].gap") && one.after.is_number();
-  const bool is_swapped = one.what == "two swapped" && name.ends_with("models");
+      (name.ends_with("best.bound") || name.ends_with("bounds.upper") || name == "results[].gap") &&
+      one.after.is_number();
+  // Of constraints that block, too, where the witnesses show either of them.
+  const bool is_swapped =
+      one.what == "two swapped" && (name.ends_with("models") || name.ends_with("blocking"));
   // Models and weights of a proof that still proves what it says, or the same proofs in another
   // order: the audit has held them against the set and every allowed row.
   const bool is_other_proof =
