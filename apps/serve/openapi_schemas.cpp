@@ -105,8 +105,9 @@ Json number_schema(const Feature& feature) {
   Json schema = typed(feature.is_whole() ? "integer" : "number");
   const Bins& bins = feature.bins;
   if (!bins.lowest && !bins.highest) return schema;
-  if (bins.lowest) schema["minimum"] = *bins.lowest;
-  if (bins.highest) schema["maximum"] = *bins.highest;
+  if (bins.lowest) schema[bins.lowest->is_open ? "exclusiveMinimum" : "minimum"] = bins.lowest->at;
+  if (bins.highest)
+    schema[bins.highest->is_open ? "exclusiveMaximum" : "maximum"] = bins.highest->at;
   if (bins.special.empty()) return schema;
   Json codes = Json::array();
   for (const Bins::Code& code : bins.special) codes.push_back(code.number);

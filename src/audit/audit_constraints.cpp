@@ -57,6 +57,12 @@ bool lies_in(const Bins& bins, std::size_t interval, double number) {
   return is_right ? number <= high : number < high;
 }
 
+/// Whether a number is an end that no bin has.
+bool is_open_end(const Bins& bins, double number) {
+  return (bins.lowest && bins.lowest->is_open && number == bins.lowest->at) ||
+         (bins.highest && bins.highest->is_open && number == bins.highest->at);
+}
+
 /// How far a row is from a rule's bound: Σ coefficient·value − bound, and the sizes of its terms.
 struct Excess {
   long double value = 0;
@@ -106,7 +112,7 @@ bool FeatureValues::is_on_grid(double value) const {
 bool FeatureValues::admits(double value) const {
   if (value == own) return keeps_own;
   if (!may_change || !(value >= lower && value <= upper)) return false;
-  if (bins != nullptr && is_code(*bins, value)) return false;
+  if (bins != nullptr && (is_code(*bins, value) || is_open_end(*bins, value))) return false;
   if (listed) return std::find(listed->begin(), listed->end(), value) != listed->end();
   return !step || is_on_grid(value);
 }
@@ -150,8 +156,8 @@ std::vector<double> FeatureValues::nearest_by_bin() const {
   for (std::size_t interval = 0; interval <= bins->edges.size(); ++interval) {
     if (keeps_own && !is_code(*bins, own) && lies_in(*bins, interval, own)) continue;
     std::optional<double> nearest;
-    const double low = interval == 0 ? -infinity : bins->edges[interval - 1];
-    const double high = interval == bins->edges.size() ? infinity : bins->edges[interval];
+    const double low = bins->lower(interval);
+    const double high = bins->upper(interval);
     const auto consider = [&](double number) {
       // A number of the grid that misses an edge by rounding alone is that edge.
       const auto tolerance = last_digits * (std::abs(number) + std::abs(origin));
@@ -290,8 +296,8 @@ FeatureValues RowConstraints::values_of(std::size_t j, std::size_t query_index,
   result.may_change = !bound(named.immutable) && !bound(named.locked) && !bound(named.code);
   if (feature.is_binned()) result.bins = &feature.bins;
   // Numbers without a bin are nobody's, whatever a run lifts.
-  result.lower = feature.bins.lowest.value_or(-infinity);
-  result.upper = feature.bins.highest.value_or(infinity);
+  result.lower = feature.bins.lowest ? feature.bins.lowest->at : -infinity;
+  result.upper = feature.bins.highest ? feature.bins.highest->at : infinity;
   if (feature.is_number()) {
     // A run's bounds stand in place of the schema's, and its own side only.
     if (bound(named.minimum))

@@ -143,7 +143,7 @@ std::map<std::string, Standing> record_standings(const Json& record, const Answe
   }
   if (is_open(audited, "selection_shift")) {  // they follow from it
     for (const char* name : {"predicted_survival", "survival_spread"}) {
-      if (result.contains(name)) result[name] = consistent;
+      if (result.contains(name) && result[name] != not_checked) result[name] = consistent;
     }
   }
   if (audited.status == Status::optimal && is_open(audited, "gap")) result["status"] = not_checked;

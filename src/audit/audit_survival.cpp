@@ -104,6 +104,11 @@ class SurvivalAudit {
     return sampling_->fresh[k].regression * (theta_.dot(x0_) - sampling_->mean_logit);
   }
 
+  [[nodiscard]] double size_of_person(std::size_t k) const {
+    return std::abs(sampling_->fresh[k].regression) *
+           (theta_.cwiseProduct(x0_).cwiseAbs().sum() + std::abs(sampling_->mean_logit));
+  }
+
   /// J from the bordered system of the optimality conditions: one column for each parameter, moved
   /// while the person's own logit stays. Nothing where the answer is not a nearest point.
   [[nodiscard]] std::optional<Matrix> motion(const std::vector<Index>& loose) const {
@@ -157,7 +162,7 @@ class SurvivalAudit {
       bool is_first_answer_moved) const {
     std::array<Shift, Sampling::estimates> result = {};
     for (std::size_t k = 0; k < result.size(); ++k)
-      result[k] = {.value = person(k), .size = std::abs(person(k))};
+      result[k] = {.value = person(k), .size = size_of_person(k)};
     if (!is_first_answer_moved) return result;
     if (has_discrete(model_->schema()) || asked_->cost.sparsity_weight != 0) return std::nullopt;
     const bool kinks = audit::terms_of(asked_->cost.kind).absolutes;
@@ -294,8 +299,7 @@ void check_fresh(const SurvivalAudit& audit, const Sampling& sampling, JsonObjec
     return;
   }
   const auto& middle = (*shifts)[Sampling::middle];
-  compare("selection_shift", shift, middle.value,
-          audit.tolerance() * (1 + std::abs(audit.margin())) + audit.lost_by_solve() * middle.size);
+  compare("selection_shift", shift, middle.value, audit.tolerance() * middle.size);
   std::array<double, 2> ends = {};
   double allowed = 0;
   const std::array<Sampling::Estimate, 2> outer = {Sampling::bold, Sampling::cautious};

@@ -1,7 +1,6 @@
 // Bins of a number: which one it lies in, and what they are called.
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/infinity.hpp"
 #include "core/number_text.hpp"
@@ -24,11 +23,13 @@ const Bins::Code* Bins::code(double number) const {
 }
 
 double Bins::lower(std::size_t interval) const {
-  return interval == 0 ? -infinity : edges[interval - 1];
+  if (interval > 0) return edges[interval - 1];
+  return lowest ? lowest->at : -infinity;
 }
 
 double Bins::upper(std::size_t interval) const {
-  return interval < edges.size() ? edges[interval] : infinity;
+  if (interval < edges.size()) return edges[interval];
+  return highest ? highest->at : infinity;
 }
 
 std::string Bins::name(std::size_t bin) const {
@@ -40,30 +41,31 @@ std::string Bins::name(std::size_t bin) const {
   return low + "," + high;
 }
 
+namespace {
+
+/// «at least 0 and below 100», of ends that there may be.
+std::string between(const std::optional<Bins::End>& low, const std::optional<Bins::End>& high) {
+  std::string text;
+  if (low) text = (low->is_open ? "above " : "at least ") + number_text(low->at);
+  if (low && high) text += " and ";
+  if (high) text += (high->is_open ? "below " : "at most ") + number_text(high->at);
+  return text;
+}
+
+}  // namespace
+
 std::string Bins::words(std::size_t bin) const {
   if (bin >= intervals()) return special[bin - intervals()].text;
   const bool is_right = closed == Closed::right;
-  if (edges.empty()) return "any number";
-  const auto above = [&] { return (is_right ? "above " : "at least ") + number_text(lower(bin)); };
-  const auto below = [&](const char* right) {
-    return (is_right ? right : "below ") + number_text(upper(bin));
-  };
-  if (bin == 0) return below("at most ");
-  if (bin == edges.size()) return above();
-  return above() + " and " + below("at most ");
+  std::optional<End> low = lowest;
+  std::optional<End> high = highest;
+  if (bin > 0) low = End{.at = edges[bin - 1], .is_open = is_right};
+  if (bin < edges.size()) high = End{.at = edges[bin], .is_open = !is_right};
+  return low || high ? between(low, high) : "any number";
 }
 
 std::string Bins::range_words() const {
-  // An end that no bin has is kept as the next number inside, and people know it as itself.
-  const auto words = [](double end, const char* has_it, const char* misses_it, double outside) {
-    const std::string own = number_text(end);
-    const std::string next = number_text(std::nextafter(end, outside));
-    return next.size() < own.size() ? misses_it + next : has_it + own;
-  };
-  const std::string low = lowest ? words(*lowest, "at least ", "above ", -infinity) : "";
-  const std::string high = highest ? words(*highest, "at most ", "below ", infinity) : "";
-  const std::string ends = low + (low.empty() || high.empty() ? "" : " and ") + high;
-  return special.empty() ? ends : ends + ", or a code";
+  return between(lowest, highest) + (special.empty() ? "" : ", or a code");
 }
 
 std::string Feature::expected_in_place_of(double number) const {

@@ -65,29 +65,48 @@ std::vector<double> read_values(const YamlEntry& entry, const Bins& bins) {
   return values;
 }
 
-/// The ends that the schema gives; every bin has numbers within them.
+/// An end that the schema gives, as one that people have or as one that they do not reach.
+std::optional<Bins::End> read_end(const YamlRecord& record, const char* closed, const char* open,
+                                  bool is_whole) {
+  const YamlEntry* const has_it = record.find(closed);
+  const YamlEntry* const misses_it = record.find(open);
+  if (has_it == nullptr && misses_it == nullptr) return std::nullopt;
+  if (has_it != nullptr && misses_it != nullptr)
+    misses_it->fault("{} stands beside {}; expected one of the two", open, closed);
+  const YamlEntry& entry = has_it != nullptr ? *has_it : *misses_it;
+  const Bins::End end{.at = entry.number(), .is_open = has_it == nullptr};
+  if (is_whole && end.at != std::nearbyint(end.at))
+    entry.wrong("a whole number, as the feature has them alone");
+  return end;
+}
+
+/// Every bin has numbers between the ends.
 void read_ends(const YamlRecord& record, Bins& bins) {
-  const auto read = [&](const char* key, std::optional<double>& end, double edge, auto is_beyond) {
-    const YamlEntry* const entry = record.find(key);
-    if (entry == nullptr) return;
-    end = entry->number();
-    if (bins.are_whole && *end != std::nearbyint(*end))
-      entry->wrong("a whole number, as the feature has them alone");
-    if (!bins.edges.empty() && !is_beyond(*end, edge)) {
-      entry->wrong(fmt::format("a number of the {} bin, which ends at {}",
-                               key[0] == 'l' ? "first" : "last", number_text(edge)));
-    }
+  bins.lowest = read_end(record, "lowest", "above", bins.are_whole);
+  bins.highest = read_end(record, "highest", "below", bins.are_whole);
+  const auto entry = [&](const char* closed, const char* open) -> const YamlEntry& {
+    return record.find(closed) != nullptr ? *record.find(closed) : *record.find(open);
+  };
+  // Whether numbers lie between two ends.
+  const auto has_room = [](const Bins::End& low, const Bins::End& high) {
+    return low.at < high.at || (low.at == high.at && !low.is_open && !high.is_open);
   };
   const bool is_right = bins.closed == Bins::Closed::right;
-  const double first = bins.edges.empty() ? 0 : bins.edges.front();
-  const double last = bins.edges.empty() ? 0 : bins.edges.back();
-  read("lowest", bins.lowest, first,
-       [&](double end, double edge) { return end < edge || (is_right && end == edge); });
-  read("highest", bins.highest, last,
-       [&](double end, double edge) { return end > edge || (!is_right && end == edge); });
-  if (bins.lowest && bins.highest && *bins.lowest > *bins.highest) {
-    record.find("highest")->wrong(
-        fmt::format("at least lowest, which is {}", number_text(*bins.lowest)));
+  if (bins.lowest && !bins.edges.empty() &&
+      !has_room(*bins.lowest, {.at = bins.edges.front(), .is_open = !is_right})) {
+    entry("lowest", "above")
+        .wrong(fmt::format("a number of the first bin, which ends at {}",
+                           number_text(bins.edges.front())));
+  }
+  if (bins.highest && !bins.edges.empty() &&
+      !has_room({.at = bins.edges.back(), .is_open = is_right}, *bins.highest)) {
+    entry("highest", "below")
+        .wrong(fmt::format("a number of the last bin, which begins at {}",
+                           number_text(bins.edges.back())));
+  }
+  if (bins.lowest && bins.highest && !has_room(*bins.lowest, *bins.highest)) {
+    entry("highest", "below")
+        .wrong(fmt::format("more than the other end, which is {}", number_text(bins.lowest->at)));
   }
 }
 
@@ -123,7 +142,8 @@ double usual_bin_step(const Bins& bins) {
 
 void read_bins(const YamlRecord& record, Feature& feature) {
   if (!feature.is_binned()) {
-    for (const char* key : {"edges", "closed", "special", "values", "whole", "lowest", "highest"}) {
+    for (const char* key :
+         {"edges", "closed", "special", "values", "whole", "lowest", "above", "highest", "below"}) {
       if (const YamlEntry* const entry = record.find(key))
         entry->fault("a feature of kind {} has no {}; only binned ones do", enum_name(feature.kind),
                      key);
@@ -153,8 +173,8 @@ void bins_to_json(const Bins& bins, Json& feature) {
     feature["special"][number_text(code.number)] = code.text;
   if (!bins.values.empty()) feature["values"] = bins.values;
   if (bins.are_whole) feature["whole"] = true;
-  if (bins.lowest) feature["lowest"] = *bins.lowest;
-  if (bins.highest) feature["highest"] = *bins.highest;
+  if (bins.lowest) feature[bins.lowest->is_open ? "above" : "lowest"] = bins.lowest->at;
+  if (bins.highest) feature[bins.highest->is_open ? "below" : "highest"] = bins.highest->at;
 }
 
 }  // namespace ellice

@@ -195,9 +195,9 @@ void read_freedom(const YamlRecord& record, Feature& feature) {
 Feature read_feature(const std::string& name, const YamlEntry& entry,
                      std::vector<std::string> one_hot, bool merge) {
   static const std::vector<std::string> keys = {
-      "kind",      "levels",    "min",     "max",    "step",  "allowed", "direction",
-      "immutable", "protected", "slow",    "weight", "unit",  "label",   "description",
-      "edges",     "closed",    "special", "values", "whole", "lowest",  "highest"};
+      "kind",      "levels", "min",    "max",    "step",  "allowed",     "direction", "immutable",
+      "protected", "slow",   "weight", "unit",   "label", "description", "edges",     "closed",
+      "special",   "values", "whole",  "lowest", "above", "highest",     "below"};
   const YamlRecord record(entry, keys, "a map such as {kind: numeric}");
   Feature feature;
   feature.name = name;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/chi_square.hpp"
+#include "core/infinity.hpp"
 #include "core/number_text.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
@@ -77,18 +78,22 @@ ColumnStatistics of_number(const Feature& feature, const Coefficient& term, cons
 ColumnStatistics of_bins(const Feature& feature, const std::vector<double>& weights,
                          const std::string& source) {
   const Bins& bins = feature.bins;
-  const auto inner = [](std::optional<double> wish, std::optional<double> end, double sign) {
-    return wish && end ? sign * std::max(sign * *wish, sign * *end) : wish ? wish : end;
-  };
-  const std::optional<double> least = inner(feature.min, bins.lowest, 1);
-  const std::optional<double> most = inner(feature.max, bins.highest, -1);
-  require_input(feature.immutable || (least && most),
+  const double lowest = bins.lower(0);
+  const double highest = bins.upper(bins.edges.size());
+  const double least = std::max(lowest, feature.min.value_or(-infinity));
+  const double most = std::min(highest, feature.max.value_or(infinity));
+  require_input(feature.immutable || (std::isfinite(least) && std::isfinite(most)),
                 "{}: nothing says which values \"{}\" takes: give `min` and `max` in the schema",
                 source, feature.name);
+  require_input(least <= most,
+                "{}: \"{}\": no number from {} to {}, as min and max say, has a bin ({})", source,
+                feature.name, number_text(feature.min.value_or(-infinity)),
+                number_text(feature.max.value_or(infinity)), bins.range_words());
   const double first = bins.edges.empty() ? 0 : bins.edges.front();
   const double last = bins.edges.empty() ? 0 : bins.edges.back();
   const double room = std::max(last - first, 1.0);
-  ColumnStatistics result{.min = least.value_or(first - room), .max = most.value_or(last + room)};
+  ColumnStatistics result{.min = std::isfinite(least) ? least : first - room,
+                          .max = std::isfinite(most) ? most : last + room};
   double total = 0;
   double sum = 0;
   double squares = 0;

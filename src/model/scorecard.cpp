@@ -151,8 +151,16 @@ Scorecard read_table(CsvReader& file, CardEnds ends) {
     if (columns.level) bin.level = cells[*columns.level];
     if (columns.reason) bin.reason = cells[*columns.reason];
     if (columns.bin) {
-      if (!read_interval(file, *columns.bin, cells[*columns.bin], bin) && bin.level.empty())
-        bin.level = cells[*columns.bin];
+      const std::string_view text = trimmed(cells[*columns.bin]);
+      double code = 0;
+      if (!read_interval(file, *columns.bin, text, bin)) {
+        if (bin.level.empty()) {
+          bin.level = text;
+        } else if (parse_number(text, code)) {  // with its meaning under `level`
+          bin.from = bin.to = code;
+          bin.spelled = text;
+        }
+      }
     } else {
       bin.from = end_at(file, *columns.from, cells[*columns.from], true);
       bin.to = end_at(file, *columns.to, cells[*columns.to], false);

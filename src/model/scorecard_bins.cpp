@@ -185,19 +185,29 @@ class NumberReader {
     rows_.bins.edges = std::move(edges);
   }
 
-  /// The card has no points for numbers beyond its outer ends.
+  /// The card has no points for numbers beyond its outer ends; the schema may know narrower ones.
   void set_ends() {
     const ScorecardBin& first = rows_.intervals.front();
     const ScorecardBin& last = rows_.intervals.back();
-    if (first.from) rows_.bins.lowest = inner_end(*first.from, first.has_from, infinity);
-    if (last.to) rows_.bins.highest = inner_end(*last.to, last.has_to, -infinity);
+    Bins& bins = rows_.bins;
+    if (first.from) bins.lowest = end_of(*first.from, first.has_from, 1);
+    if (last.to) bins.highest = end_of(*last.to, last.has_to, -1);
+    if (!feature_->is_binned()) return;
+    const auto narrow = [](std::optional<Bins::End>& end, const std::optional<Bins::End>& known,
+                           double inside) {
+      if (!known) return;
+      const double gained = end ? inside * (known->at - end->at) : infinity;
+      if (gained > 0 || (gained == 0 && known->is_open)) end = known;
+    };
+    narrow(bins.lowest, feature_->bins.lowest, 1);
+    narrow(bins.highest, feature_->bins.highest, -1);
   }
 
-  /// The outermost number that a bin has at an end, towards its `inside`.
-  [[nodiscard]] double inner_end(double end, bool has_it, double inside) const {
-    if (!is_whole_) return has_it ? end : std::nextafter(end, inside);
+  /// Of whole numbers the outermost that a bin has; `inside` is the side where its numbers are.
+  [[nodiscard]] Bins::End end_of(double end, bool has_it, double inside) const {
+    if (!is_whole_) return {.at = end, .is_open = !has_it};
     const double whole = inside > 0 ? std::ceil(end) : std::floor(end);
-    return whole == end && !has_it ? whole + std::copysign(1, inside) : whole;
+    return {.at = whole == end && !has_it ? whole + inside : whole};
   }
 
   void check_pair(const ScorecardBin& below, const ScorecardBin& above) const {

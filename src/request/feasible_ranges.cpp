@@ -48,7 +48,11 @@ double FeatureRange::snapped(double value) const {
 double FeatureRange::grid_value(double k) const {
   // k/10 is the double that people mean by k·0.1, and k·0.1 often is not.
   const double inverse = std::round(1 / *step);
-  return origin + (std::abs(inverse * *step - 1) < 1e-12 ? k / inverse : k * *step);
+  if (!(std::abs(inverse * *step - 1) < 1e-12)) return origin + k * *step;
+  // So is 0.014 eleven thousandths above 0.003.
+  const double steps = std::round(origin * inverse);
+  const bool is_on_same_grid = std::abs(origin * inverse - steps) <= 1e-12 * std::abs(steps);
+  return is_on_same_grid ? (steps + k) / inverse : origin + k / inverse;
 }
 
 std::optional<double> FeatureRange::beyond(double value, int direction) const {
@@ -194,7 +198,7 @@ void FeasibleSet::list_bins(std::size_t j, FeatureRange& range) const {
   const auto away = [&](double value) { return std::abs(value - range.query); };
   std::vector<double> edges = bins.edges;
   for (const auto& end : {bins.lowest, bins.highest}) {
-    if (end) edges.push_back(*end);
+    if (end) edges.push_back(end->at);
   }
   // A number of the grid that misses an edge by rounding alone is that edge: −0.024 + 36·0.001 is
   // what people write as 0.012, and whoever reads the plan will.
@@ -250,9 +254,9 @@ void FeasibleSet::limit(std::size_t j, const FeatureLimits& limits, const NamedC
   const Feature& feature = encoder_->schema().features[j];
   const bool levels = !feature.is_number();
   // What there is at all, whatever is lifted: levels, and numbers that have a bin.
-  range.lower = levels ? 0 : feature.bins.lowest.value_or(-infinity);
+  range.lower = levels ? 0 : feature.bins.lower(0);
   range.upper = levels ? static_cast<double>(feature.levels.size()) - 1
-                       : feature.bins.highest.value_or(infinity);
+                       : feature.bins.upper(feature.bins.edges.size());
   const auto min = limits.min ? limits.min : feature.min;
   const auto max = limits.max ? limits.max : feature.max;
   if (min && !is_lifted(Kind::minimum, j, besides)) range.lower = std::max(range.lower, *min);

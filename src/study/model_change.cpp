@@ -252,7 +252,7 @@ std::string change_text(const ModelChange& change, const Model& before) {
   if (change.distance) {
     text += fmt::format(
         "The new model is as far away as epsilon = {}{}: plans that were certified for as much, "
-        "or more, hold.\n",
+        "or more, hold where the new model takes their values.\n",
         rounded(*change.distance), share(*change.distance, objective));
   } else {
     text += fmt::format("How far the new model is cannot be said: {}.\n", change.without_distance);

@@ -237,6 +237,26 @@ class ScorecardTest(CliTestCase):
                     self.assertLessEqual(row["months"], 60)
                     self.assertLess(row["utilisation"], 1.5)
 
+    def test_no_plan_leads_to_an_open_end(self):
+        draw = random.Random(3)
+        self.write("p.csv", "u\n0.7\n0.5\n")
+        for least, step in ((0, 0.2), (0, 0.1), (0, 0.05)):
+            for edge in (0.1, 0.3, 0.4):
+                shares = [draw.choice((0.01, 0.05, 0.25, 0.35, 0.55, 0.75, 0.99)) for _ in range(400)]
+                self.write("e.csv", "u,paid\n" + "".join(f"{u},{'yes' if draw.random() < (0.74 if u <= edge else 0.26) else 'no'}\n" for u in shares))
+                self.write("open.csv", f"feature,bin,points\nbase,,450\nu,\"({least},{edge}]\",60\nu,\"({edge},1)\",0\n")
+                self.write("u.yaml", f'target: {{column: paid, favourable: "yes"}}\nfeatures: {{u: {{kind: numeric, step: {step}}}}}\n')
+                self.ellice("import", "--scorecard", "open.csv", *self.SCALE, "--data", "e.csv", "--schema", "u.yaml", "-o", "o.json")
+                self.ellice("explain", "o.json", "p.csv", "--epsilon", "0.1%", "--range", "off", "-o", "a.json")
+                self.ellice("verify", "o.json", "a.json")
+                for result in self.read_json("a.json")["results"]:
+                    if "counterfactual" not in result:
+                        self.assertLess(edge, step)  # no number of the grid has points enough
+                        continue
+                    u = result["counterfactual"]["u"]
+                    self.assertTrue(0 < u <= edge, u)
+                    self.assertAlmostEqual(u / step, round(u / step), 9)
+
     def test_both_ends_belong_to_bins_of_whole_numbers_alone(self):
         head = "feature,from,to,level,points\nbase,,,,410\nhousing,,,rent,0\nhousing,,,own,31.5\nhousing,,,parents,12\n"
         one = "utilisation,-9,-9,no record,20\nutilisation,,,,35\n"  # the same points for every share

@@ -64,6 +64,13 @@ TEST(Binned, MayEndBothWays) {
   for (const double number : {-0.1, 100.1, 1e300}) EXPECT_FALSE(feature.may_be(number));
   EXPECT_EQ(feature.bins.range_words(), "at least 0 and at most 100, or a code");
   EXPECT_TRUE(schema_of("edges: [30], lowest: 0").features.front().may_be(1e300));
+  const Schema open = schema_of("edges: [30, 60], above: 0, below: 100");
+  EXPECT_EQ(parse_schema(to_yaml(open), "again"), open);
+  for (const double number : {5e-324, 99.999}) EXPECT_TRUE(open.features.front().may_be(number));
+  for (const double number : {0.0, 100.0}) EXPECT_FALSE(open.features.front().may_be(number));
+  EXPECT_EQ(open.features.front().bins.range_words(), "above 0 and below 100");
+  EXPECT_EQ(open.features.front().bins.words(0), "above 0 and at most 30");
+  EXPECT_EQ(open.features.front().bins.words(2), "above 60 and below 100");
   EXPECT_EQ(schema_of("edges: [30], lowest: 30").features.front().bins.range_words(),
             "at least 30");  // to which the first bin belongs
   const auto refused = [](const std::string& feature_text,
@@ -72,9 +79,11 @@ TEST(Binned, MayEndBothWays) {
   };
   refused("edges: [30], lowest: 31", {"s.yaml:3", "lowest", "the first bin, which ends at 30"});
   refused("edges: [30], closed: left, lowest: 30", {"lowest", "the first bin"});
-  refused("edges: [30], highest: 30", {"highest", "the last bin, which ends at 30"});
+  refused("edges: [30], highest: 30", {"highest", "the last bin, which begins at 30"});
+  refused("edges: [30], above: 30", {"above", "the first bin, which ends at 30"});
+  refused("edges: [30], lowest: 0, above: 0", {"above stands beside lowest"});
   refused(R"(edges: [], special: {"-9": a}, lowest: 3, highest: 2)",
-          {"highest", "at least lowest, which is 3"});
+          {"highest", "more than the other end, which is 3"});
   refused("edges: [30], whole: true, lowest: 0.5", {"lowest", "a whole number"});
   refused("edges: [30], highest: 90, allowed: [40, 91]", {"found 91", "at most 90"});
 }

@@ -404,21 +404,26 @@ TEST_F(ScorecardFile, OuterEndsOfACardHoldForPeopleAndPlans) {
   };
   const std::string open = "months,\"(0,30]\",1\nmonths,\"(30,100)\",2\n";
   const std::string shut = "months,\"[0,30)\",1\nmonths,\"[30,100]\",2\n";
-  EXPECT_EQ(ends(shut, true).lowest, 0);
-  EXPECT_EQ(ends(shut, true).highest, 100);
-  EXPECT_EQ(ends(open, true).lowest, 1);
-  EXPECT_EQ(ends(open, true).highest, 99);
-  EXPECT_EQ(ends(shut, false).lowest, 0);
-  EXPECT_EQ(ends(shut, false).highest, 100);
+  EXPECT_EQ(ends(shut, true).lowest, Bins::End{0});
+  EXPECT_EQ(ends(shut, true).highest, Bins::End{100});
+  EXPECT_EQ(ends(open, true).lowest, Bins::End{1});
+  EXPECT_EQ(ends(open, true).highest, Bins::End{99});
+  EXPECT_EQ(ends(shut, false).lowest, Bins::End{0});
+  EXPECT_EQ(ends(shut, false).highest, Bins::End{100});
   EXPECT_FALSE(ends(open, false).reach(0));
   EXPECT_TRUE(ends(open, false).reach(1e-300));
   EXPECT_TRUE(ends(open, false).reach(99.999999));
   EXPECT_FALSE(ends(open, false).reach(100));
   const Bins half = ends("months,\"(-inf,0.5)\",1\nmonths,\"[0.5,7.5]\",2\n", true);
   EXPECT_EQ(half.lowest, std::nullopt);
-  EXPECT_EQ(half.highest, 7);
+  EXPECT_EQ(half.highest, Bins::End{7});
   const Bins coded =
       ends("months,\"[0,30)\",1\nmonths,\"[30,100)\",2\nmonths,\"[-9,-9]\",3\n", true);
+  EXPECT_EQ(read("feature,bin,level,points\nmonths,-9,none,3\n")
+                .characteristics.front()
+                .bins.front()
+                .from,
+            -9);
   EXPECT_TRUE(coded.reach(-9));
   EXPECT_FALSE(coded.reach(-8));
 

@@ -19,6 +19,9 @@ TEST(FeatureRange, SnapsRoundingToItsGridAndNothingElse) {
   EXPECT_EQ(range.snapped(2.4199999999999995), 2.42);
   EXPECT_EQ(range.snapped(2.4199), 2.4199);
   EXPECT_EQ(range.snapped(0.351), 0.351);
+  // From an origin that is one of the grid itself, as people write it.
+  const FeatureRange above{.lower = 0, .upper = 1, .step = 0.001, .origin = 0.003};
+  EXPECT_EQ(above.snapped(0.013999999999999999), 0.014);
   const FeatureRange free{.query = 0.351, .lower = 0, .upper = 3};
   EXPECT_EQ(free.snapped(2.4199999999999995), 2.4199999999999995);
   const FeatureRange below{.query = 0, .lower = 0, .upper = 2.4199999999999995, .step = 0.002};

@@ -77,9 +77,14 @@ struct Bins {
   std::vector<Code> special = {};
   std::vector<double> values = {};  // what the model sees of each bin; none: one 0/1 column per bin
   bool are_whole = false;           // whether there are whole numbers alone, as of kind integer
-  // Nobody has a number beyond these, codes aside: the model has nothing to say of it.
-  std::optional<double> lowest = {};
-  std::optional<double> highest = {};
+  /// Beyond it nobody has a number, codes aside: the model has nothing to say of it.
+  struct End {
+    double at = 0;
+    bool is_open = false;  // whether nobody has this number either
+    bool operator==(const End&) const = default;
+  };
+  std::optional<End> lowest = {};
+  std::optional<End> highest = {};
 
   [[nodiscard]] std::size_t intervals() const { return edges.size() + 1; }
   [[nodiscard]] std::size_t count() const { return intervals() + special.size(); }
@@ -88,10 +93,13 @@ struct Bins {
   [[nodiscard]] const Code* code(double number) const;  // null for a number that is none
   /// Whether a number lies within the ends, or is a code.
   [[nodiscard]] bool reach(double number) const {
-    return ((!lowest || number >= *lowest) && (!highest || number <= *highest)) ||
-           code(number) != nullptr;
+    const bool is_above =
+        !lowest || number > lowest->at || (!lowest->is_open && number == lowest->at);
+    const bool is_below =
+        !highest || number < highest->at || (!highest->is_open && number == highest->at);
+    return (is_above && is_below) || code(number) != nullptr;
   }
-  /// Ends of an interval, ±∞ of the outer ones.
+  /// Ends of an interval; of the outer ones those of all, or ±∞.
   [[nodiscard]] double lower(std::size_t interval) const;
   [[nodiscard]] double upper(std::size_t interval) const;
   /// «at least 0 and below 100, or a code», of bins with ends.

@@ -8,9 +8,8 @@ export interface Bins {
   codes: { number: number; text: string }[];
   /** What the model sees of each bin; without them a 0/1 column for each. */
   values: number[] | null;
-  /** Nobody has a number beyond these, codes aside. */
-  lowest: number;
-  highest: number;
+  /** Whether somebody may have a number, codes aside. */
+  reaches: (value: number) => boolean;
 }
 
 export const binCount = (bins: Bins): number => bins.edges.length + 1 + bins.codes.length;
@@ -18,7 +17,7 @@ export const binCount = (bins: Bins): number => bins.edges.length + 1 + bins.cod
 export const isCode = (bins: Bins, value: number): boolean => bins.codes.some((code) => code.number === value);
 
 /** Whether anybody may have a number. */
-export const reaches = (bins: Bins, value: number): boolean => isCode(bins, value) || (value >= bins.lowest && value <= bins.highest);
+export const reaches = (bins: Bins, value: number): boolean => isCode(bins, value) || bins.reaches(value);
 
 /** The bin of a number. */
 export function binOf(bins: Bins, value: number): number {

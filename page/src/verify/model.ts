@@ -106,7 +106,9 @@ function binsOf(spec: Json, node: Node): Bins | null {
   need(codes.every((code) => Number.isFinite(code.number)), 'codes of bins must be numbers');
   const bins: Bins = {
     edges, closedRight: spec.closed !== 'left', codes, values: spec.values ?? null,
-    lowest: spec.lowest ?? -Infinity, highest: spec.highest ?? Infinity,
+    reaches: (value) =>
+      value >= (spec.lowest ?? -Infinity) && value <= (spec.highest ?? Infinity) &&
+      value > (spec.above ?? -Infinity) && value < (spec.below ?? Infinity),
   };
   need(bins.values === null || bins.values.length === binCount(bins), `there must be ${binCount(bins)} values of bins`);
   return bins;

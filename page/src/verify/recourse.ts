@@ -32,6 +32,9 @@ export interface Record_ {
   certificate?: Certificate;
 }
 
+/** Far below what any objective in double precision is known to. */
+const NO_EPSILON = 1e-18;
+
 const isNear = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b)) + 1e-13;
 
 function sameRow(a: Row, b: Row | undefined): boolean {
@@ -143,7 +146,7 @@ function checkNumbers(record: Record_, verdict: Verdict, failures: string[]): vo
   if (record.logit !== certificate.logit) failures.push('the logit of the record is not that of its certificate');
   if (record.robust_logit !== Math.min(...parts.map((part) => part.robust_logit))) failures.push('the robust logit of the record is not that of its certificate');
   const { robustness_radius: stated } = record, { radius } = verdict;
-  if (stated !== undefined && radius !== null && !(Math.abs(stated - radius) <= 1e-7 * Math.max(stated, radius)))
+  if (stated !== undefined && radius !== null && !(Math.abs(stated - radius) <= 1e-7 * Math.max(stated, radius) + NO_EPSILON))
     failures.push(`robustness_radius is stated as ${stated}, but is ${radius}`);
 }
 
