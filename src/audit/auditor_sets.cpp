@@ -239,7 +239,10 @@ void Auditor::check_radius(JsonObject& answer, const Row& row, AnswerAudit& resu
   // The true set's own is a proved bound, as near as searches want it and within the rounding of an
   // objective in double precision.
   Radius own = radius_of(row, result);
-  if (true_models_) own.least *= 1 - near_enough;
+  if (true_models_) {
+    const long double lost = 2 * true_models_->objective().rounding(true_models_->center());
+    own.least = own.least * (1 - near_enough) - static_cast<double>(lost);
+  }
   const double floor = true_models_ ? 1e-4 * (1 + model_->training.objective) : 1e-12;
   const bool is_between = stored >= own.least && stored <= own.most;
   if (is_between || agree(stored, own.least, floor) || agree(stored, own.most, floor)) return;

@@ -251,7 +251,8 @@ long double PlainObjective::suboptimality(const LongVector& at, const LongVector
 }
 
 long double PlainObjective::suboptimality_by_curvature(const LongVector& at,
-                                                       const LongVector& residual) const {
+                                                       const LongVector& residual,
+                                                       long double least_pivot) const {
   // What all classes have in common is in the penalty alone, and counts by itself.
   const Index p = rows_.rows();
   LongVector own = residual;
@@ -267,7 +268,8 @@ long double PlainObjective::suboptimality_by_curvature(const LongVector& at,
     common += penalty(j) / 2 * sum * sum / classes_;
   }
   const Eigen::LDLT<LongMatrix> factor(with_gauge(hessian(at)));
-  if (!(factor.vectorD().minCoeff() > 0)) return std::numeric_limits<long double>::infinity();
+  if (!(factor.vectorD().minCoeff() > least_pivot * factor.vectorD().maxCoeff()))
+    return std::numeric_limits<long double>::infinity();
   const long double square = own.dot(factor.solve(own));
   if (kind_ == LossKind::squared) return square / 2;
   // Of the score of any row, or of the difference of two classes' scores.
@@ -292,21 +294,30 @@ PlainObjective::Cornered PlainObjective::cornered(const LongVector& at, const Va
   // The multiplier that leaves the intercept, which has no penalty, without a slope.
   Cornered result{.tau = -value.gradient(last) / c(last)};
   long double largest = 0;
+  long double bounded = 0;
+  LongVector residual = LongVector::Zero(at.size());
   for (Index j = 0; j < last; ++j) {
     const long double slope = value.gradient(j) + result.tau * c(j);
     const long double corner = corners_[static_cast<std::size_t>(j)];
     // uθ ≤ l|θ| for every |u| ≤ l; the one that takes away most of the slope.
     const long double u = slope > corner ? -corner : slope < -corner ? corner : -slope;
-    const long double rest = std::abs(slope + u);
+    residual(j) = slope + u;
+    const long double rest = std::abs(residual(j));
     result.missed += corner * std::abs(at(j)) - u * at(j);
     if (corner > 0) {
       largest = std::max(largest, rest / corner);
-      result.missed += rest * std::abs(at(j));
+      bounded += rest * std::abs(at(j));
     } else if (rest > 0) {
-      result.missed += rest * rest / (2 * penalty(j));
+      bounded += rest * rest / (2 * penalty(j));
     }
   }
-  result.missed += largest * level;  // Σ l|θ| ≤ L ≤ level
+  bounded += largest * level;  // Σ l|θ| ≤ L ≤ level
+  // Beside large numbers a small penalty lets parameters go far, and the curvature does not; where
+  // corners alone hold a direction there is none to go by.
+  constexpr long double least_pivot = 1e-13L;
+  if (bounded > negligible * (1 + optimum_))
+    bounded = std::min(bounded, suboptimality_by_curvature(at, residual, least_pivot));
+  result.missed += bounded;
   return result;
 }
 

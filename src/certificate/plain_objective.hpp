@@ -68,7 +68,8 @@ class PlainObjective {
 
  private:
   [[nodiscard]] long double suboptimality_by_curvature(const LongVector& at,
-                                                       const LongVector& residual) const;
+                                                       const LongVector& residual,
+                                                       long double least_pivot = 0) const;
   /// Σ factorᵢ·x̃ᵢx̃ᵢᵀ over their mass with the penalty's, of one logit.
   [[nodiscard]] LongMatrix sum_of_squares(const LongVector& factors) const;
   /// Of a row, one for each class.

