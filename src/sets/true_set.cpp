@@ -42,6 +42,11 @@ constexpr double most_lost = 1e-3;
 // Parameters that are this small are at their corner, if they have one.
 constexpr double at_corner = 1e-6;
 
+/// What a score may be off by.
+double score_rounding(const Vector& theta, const Vector& a) {
+  return 1e-15 * theta.cwiseProduct(a).cwiseAbs().sum();
+}
+
 }  // namespace
 
 TrueSet::Rows::Rows(RowMatrix given, std::vector<int> given_labels, Vector given_weights,
@@ -240,8 +245,7 @@ WorstHead TrueSet::worst_from(const Vector& a, Iterate start, double share) cons
   WorstHead result{.multiplier = at.tau, .iterations = at.iterations};
   // Every θ of the set has τ·aᵀθ ≥ min F − L(θ) ≥ F(θ₀) − δ − level.
   const double slack = at.excess - epsilon_ - suboptimality(at) - rows_->rounding;
-  result.proved =
-      at.theta.dot(a) + slack / at.tau - 1e-15 * at.theta.cwiseProduct(a).cwiseAbs().sum();
+  result.proved = at.theta.dot(a) + slack / at.tau - score_rounding(at.theta, a);
   // Which holds for multipliers above 0, and for numbers.
   if (!(at.tau > 0) || !std::isfinite(result.proved)) result.proved = -infinity;
   // Convexity brings a model that is a little outside back into the set.
@@ -362,7 +366,8 @@ double TrueSet::radius(VectorArg a_given, double threshold, const Vector* nearby
 
 double TrueSet::proved_excess(const Vector& a, double threshold, const Iterate& at) const {
   // Where aᵀθ ≤ t, L(θ) ≥ L(θ) + τ·(aᵀθ − t) ≥ F(θ₀) − δ − τt.
-  return at.excess + at.tau * (at.theta.dot(a) - threshold) - suboptimality(at) - rows_->rounding;
+  return at.excess + at.tau * (at.theta.dot(a) - threshold - score_rounding(at.theta, a)) -
+         suboptimality(at) - rows_->rounding;
 }
 
 namespace {
