@@ -10,6 +10,7 @@
 #include "model/deployed_rounding.hpp"
 #include "sets/contest.hpp"
 #include "sets/paired_inverse.hpp"
+#include "sets/paired_product.hpp"
 #include "sets/question.hpp"
 
 namespace ellice {
@@ -126,11 +127,13 @@ struct WorstNetwork {
   bool on_kink = false;
 };
 
-WorstNetwork worst_network(const Model& model, const SetChoice& choice, double epsilon,
-                           VectorArg encoded) {
+/// Nothing where the network's own logit shows that the worst one misses `threshold`.
+std::optional<WorstNetwork> worst_network(const Model& model, const SetChoice& choice,
+                                          double epsilon, VectorArg encoded, double threshold) {
   const Network& network = model.network;
   const LongVector parameters = parameter_vector(network).cast<long double>();
   const ExtendedPass pass = extended_pass(network, parameters, encoded);
+  if (pass.logit < threshold) return std::nullopt;
   const LongVector jacobian = extended_jacobian(network, parameters, pass);
   const long double damping = choice.kind == SetKind::full ? *choice.damping : 1;
   LongVector rest = jacobian;  // J − Uy
@@ -138,16 +141,16 @@ WorstNetwork worst_network(const Model& model, const SetChoice& choice, double e
   if (choice.kind == SetKind::full && model.curvature.full->values.size() > 0) {
     const GaussNewton& curvature = *model.curvature.full;
     const LongVector e = curvature.values.cast<long double>();
-    LongVector c = LongVector::Zero(e.size());
-    for (Index k = 0; k < jacobian.size(); ++k) {
-      if (jacobian(k) == 0) continue;  // three quarters of them in a deep relu network
-      c += jacobian(k) * curvature.vectors.row(k).transpose().cast<long double>();
-    }
-    const LongVector share = c.cwiseQuotient((e.array() + damping).matrix());
+    PairedVector c(e.size());
+    add_product(Eigen::Map<const Matrix>(curvature.vectors.data(), e.size(), jacobian.size()),
+                PairedVector(jacobian), c);
+    LongVector share = c.high.cast<long double>() + c.low.cast<long double>();
+    share.array() /= e.array() + damping;
     const LongVector y = e.cwiseProduct(share);
     along = share.dot(y);
+    const PairedVector pairs(y);
     for (Index k = 0; k < rest.size(); ++k)
-      rest(k) -= curvature.vectors.row(k).transpose().cast<long double>().dot(y);
+      rest(k) -= static_cast<long double>(row_product(curvature.vectors.row(k).data(), pairs));
   }
   // From above for any y, and without a difference of squares (theory.md, Result 25).
   const long double spread = std::sqrt(rest.squaredNorm() / damping + along);
@@ -157,13 +160,14 @@ WorstNetwork worst_network(const Model& model, const SetChoice& choice, double e
   // Rounding of J − Uy moves the worst parameters, and through J the real logit.
   const long double slope = jacobian_size(network, parameters, pass) / std::sqrt(damping);
   const long double margin = radius * spread;
-  return {.logit = pass.logit,
-          .robust = pass.logit - margin,
-          .real = worst.logit,
-          .scale = std::max(pass.scale + margin, rounding_share * (pass.size + radius * slope)),
-          .real_scale = std::max(worst.scale + margin,
-                                 rounding_share * (worst.size + radius * slope * slope / spread)),
-          .on_kink = pass.on_kink};
+  return WorstNetwork{
+      .logit = pass.logit,
+      .robust = pass.logit - margin,
+      .real = worst.logit,
+      .scale = std::max(pass.scale + margin, rounding_share * (pass.size + radius * slope)),
+      .real_scale = std::max(worst.scale + margin,
+                             rounding_share * (worst.size + radius * slope * slope / spread)),
+      .on_kink = pass.on_kink};
 }
 
 }  // namespace
@@ -280,22 +284,23 @@ std::optional<Certificate> Certifier::certify_parts(const RawRow& point, const V
 
 std::optional<Certificate> Certifier::certify_first_order(const RawRow& point,
                                                           const Vector& encoded) const {
-  const WorstNetwork worst = worst_network(*model_, choice_, epsilon_, encoded);
-  if (worst.on_kink || !reaches(worst.robust, worst.scale) ||
-      !reaches(worst.real, worst.real_scale)) {
+  const std::optional<WorstNetwork> worst =
+      worst_network(*model_, choice_, epsilon_, encoded, threshold_);
+  if (!worst || worst->on_kink || !reaches(worst->robust, worst->scale) ||
+      !reaches(worst->real, worst->real_scale)) {
     return std::nullopt;
   }
   Certificate result = blank(point, encoded);
-  result.logit = static_cast<double>(worst.logit);
-  result.robust_logit = static_cast<double>(worst.robust);
-  result.real_logit = static_cast<double>(worst.real);
+  result.logit = static_cast<double>(worst->logit);
+  result.robust_logit = static_cast<double>(worst->robust);
+  result.real_logit = static_cast<double>(worst->real);
   return result;
 }
 
 Evaluation Certifier::evaluate(const RawRow& point) const {
   if (!question_) {
     const WorstNetwork worst =
-        worst_network(*model_, choice_, epsilon_, model_->encoder.encode(point));
+        *worst_network(*model_, choice_, epsilon_, model_->encoder.encode(point), -infinity);
     return {.logit = static_cast<double>(worst.logit),
             .robust_logit = static_cast<double>(worst.robust),
             .real_logit = static_cast<double>(worst.real)};

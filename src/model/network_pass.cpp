@@ -63,12 +63,11 @@ void NetworkPass::feature_gradient(VectorArg v, Vector& gradient) {
   descend(reverse_.size() - 1, gradient);
 }
 
-void NetworkPass::size_gradient(const Vector& weights, Vector& gradient) {
-  const auto last = static_cast<Index>(inputs_.size()) - 1;
-  reverse_.back() = weights(last) * inputs_.back();
+void NetworkPass::inputs_gradient(const std::vector<Vector>& v, Vector& gradient) {
+  reverse_.back() = v.back();
   for (std::size_t l = inputs_.size() - 1; l > 0; --l) {
     reverse_[l].array() *= slopes_[l - 1].array();
-    reverse_[l - 1] = weights(static_cast<Index>(l) - 1) * inputs_[l - 1];
+    reverse_[l - 1] = v[l - 1];
     reverse_[l - 1].noalias() += network_->layers[l - 1].weights.transpose() * reverse_[l];
   }
   gradient = reverse_.front();

@@ -28,8 +28,8 @@ class NetworkPass {
 
   /// ∇ₓ vᵀa_{L−1}: one reverse pass from the head's inputs. With v = w it is ∇f.
   void feature_gradient(VectorArg v, Vector& gradient);
-  /// ∇ₓ ½Σ_l w_l·‖a_l‖² over what the layers read, one weight for each.
-  void size_gradient(const Vector& weights, Vector& gradient);
+  /// ∇ₓ Σ_l v_lᵀa_l over what the layers read, one vector for each.
+  void inputs_gradient(const std::vector<Vector>& v, Vector& gradient);
   /// ∂a_{L−1}/∂x, one row per feature.
   void feature_jacobian(Matrix& jacobian);
   /// The rows of it that are not 0, for the features that it names, with zeros up to whole blocks:

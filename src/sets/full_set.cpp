@@ -194,35 +194,35 @@ class PiecewiseFullFunction final : public RobustFunction {
 
   [[nodiscard]] RobustScore value(Index /*member*/, VectorArg x) override {
     const double logit = pass_.forward(x);
-    return score(x, logit, regions_.at(pass_));
+    return score(logit, regions_.at(pass_));
   }
 
   RobustScore gradient(Index /*member*/, VectorArg x, Vector& logit_gradient,
                        Vector& spread_gradient) override {
     const double logit = pass_.forward(x);
     const LinearRegions::Region& region = regions_.at(pass_);
-    const RobustScore result = score(x, logit, region);
+    const RobustScore result = score(logit, region);
     logit_gradient = region.logit_gradient;
-    // s·∇s = ∇½‖J‖²/λ − C(q∘c).
-    pass_.size_gradient(region.norms, spread_gradient);
-    spread_gradient /= set_->damping();
+    // s·∇s = ∇½‖J‖²/λ − ∇cᵀ(q∘c), both back through the layers at once.
     projection_.array() *= set_->weights().array();
-    spread_gradient.noalias() -= region.image.topRows(x.size()) * projection_;
+    regions_.returned(pass_, projection_, returned_);
+    for (std::size_t l = 0; l < returned_.size(); ++l) {
+      const double share = region.norms(static_cast<Index>(l)) / set_->damping();
+      returned_[l] = share * pass_.input_of(l) - returned_[l];
+    }
+    pass_.inputs_gradient(returned_, spread_gradient);
     spread_gradient /= result.spread;  // never 0: the head's bias has the derivative 1
     return result;
   }
 
  private:
   /// Leaves c = UᵀJ in projection_.
-  RobustScore score(VectorArg x, double logit, const LinearRegions::Region& region) {
+  RobustScore score(double logit, const LinearRegions::Region& region) {
     double norm_squared = 0;
     for (Index l = 0; l < region.norms.size(); ++l)
       norm_squared +=
           region.norms(l) * (pass_.input_of(static_cast<std::size_t>(l)).squaredNorm() + 1);
-    sum_.clear();
-    for (Index t = 0; t < x.size(); ++t) sum_.add(region.image.row(t).data(), x(t));
-    projection_ = region.image.row(x.size());
-    sum_.add_to(projection_.data(), projection_.size());
+    regions_.image(pass_, projection_);
     const double shrunk = (set_->weights().array() * projection_.array().square()).sum();
     return {.logit = logit, .spread = set_->spread(norm_squared, shrunk)};
   }
@@ -230,8 +230,8 @@ class PiecewiseFullFunction final : public RobustFunction {
   const FullSet* set_;
   NetworkPass pass_;
   LinearRegions regions_;
-  RowSum sum_;
   Vector projection_;
+  std::vector<Vector> returned_;
 };
 
 std::unique_ptr<RobustFunction> FullSet::function() const {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/infinity.hpp"
+#include "sets/paired_product.hpp"
 
 namespace ellice {
 
@@ -11,29 +12,6 @@ namespace {
 // A thirtieth of what a double resolves.
 constexpr double resolution = 0x1p-58;
 constexpr double unit = 0x1p-53;
-
-/// sum += Mb: each product and each sum is split into its rounded value and its exact error, and
-/// the errors are added up by themselves (Ogita, Rump and Oishi, 2005). Down the columns, so that
-/// the rows run side by side.
-void add_product(const Matrix& m, const PairedVector& b, PairedVector& sum) {
-  const Index rows = m.rows();
-  double* const __restrict high = sum.high.data();
-  double* const __restrict low = sum.low.data();
-  for (Index k = 0; k < m.cols(); ++k) {
-    const double* const __restrict column = m.col(k).data();
-    const double leading = b.high[k];
-    const double rest = b.low[k];
-    for (Index i = 0; i < rows; ++i) {
-      const double product = column[i] * leading;
-      const double product_error = std::fma(column[i], leading, -product);
-      const double total = high[i] + product;
-      const double back = total - high[i];
-      const double sum_error = (high[i] - (total - back)) + (product - back);
-      high[i] = total;
-      low[i] += std::fma(column[i], rest, product_error + sum_error);
-    }
-  }
-}
 
 }  // namespace
 
@@ -53,17 +31,7 @@ DoubleDouble paired_dot(const PairedVector& a, const PairedVector& b) {
 }
 
 DoubleDouble paired_dot(const Vector& a, const PairedVector& b) {
-  double sum = 0;
-  double errors = 0;
-  for (Index i = 0; i < a.size(); ++i) {
-    const double product = a[i] * b.high[i];
-    const double product_error = std::fma(a[i], b.high[i], -product);
-    const double total = sum + product;
-    const double back = total - sum;
-    errors += ((sum - (total - back)) + (product - back)) + std::fma(a[i], b.low[i], product_error);
-    sum = total;
-  }
-  return DoubleDouble::exact_sum(sum, errors);
+  return row_product(a.data(), b);
 }
 
 // Each column by iterative refinement (Higham, Accuracy and Stability, 12.1); what is left of I −
