@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/double_double.hpp"
 #include "ellice/core/types.hpp"
 
 namespace ellice {
@@ -16,15 +17,24 @@ class EliminatedHessian {
   /// Where H is a sum that has more than 64 bits, `rest` has what rounding left out of `hessian`.
   explicit EliminatedHessian(LongMatrix hessian, LongMatrix rest = {});
 
-  [[nodiscard]] const LongMatrix& hessian() const { return hessian_; }  // rounded
-  [[nodiscard]] LongVector solve(const LongVector& b) const;            // refined by residuals
+  [[nodiscard]] const LongMatrix& hessian() const { return hessian_; }      // rounded
+  [[nodiscard]] const LongMatrix& sizes() const { return sizes_; }          // of its entries
+  [[nodiscard]] const LongVector& row_sizes() const { return row_sizes_; }  // their sums by row
+  [[nodiscard]] LongVector solve(const LongVector& b) const;                // refined by residuals
 
  private:
   [[nodiscard]] LongVector eliminate(const LongVector& b) const;  // with the factors alone
 
+  /// b − Hx, in pairs of doubles.
+  [[nodiscard]] LongVector residual(const LongVector& b, const LongVector& x) const;
+
   LongMatrix hessian_;
-  LongMatrix rest_;  // H − hessian_; empty for 0
-  LongMatrix lu_;    // of the row- and column-permuted H
+  LongMatrix sizes_;
+  LongVector row_sizes_;
+  LongMatrix rest_;                         // H − hessian_; empty for 0
+  std::vector<DoubleDouble> entries_;       // of hessian_, column by column
+  std::vector<DoubleDouble> rest_entries_;  // of rest_
+  LongMatrix lu_;                           // of the row- and column-permuted H
   std::vector<Index> row_order_;
   std::vector<Index> column_order_;
 };
