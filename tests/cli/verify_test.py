@@ -1,4 +1,5 @@
 """What verify says of whole files: altered ones fail, and what it cannot check it names."""
+import copy
 import csv
 import hashlib
 import io
@@ -377,8 +378,9 @@ class RecordByRecord(CliTestCase):
                    "bare": {key: value for key, value in plans.items() if key != "sha256"},
                    "late": {**{k: v for k, v in plans.items() if k != "options"}, "options": plans["options"]},
                    "foreign": {**plans, "unknown": 1}, "empty": {**plans, "results": []}}
-        plans["results"][70]["certificate"]["robust_logit"] += 1e-6
-        altered["forged"] = plans
+        forged = copy.deepcopy(plans)
+        forged["results"][70]["certificate"]["robust_logit"] += 1e-6
+        altered["forged"] = forged
         for what, document in altered.items():
             for name, indent in (("laid_out.json", 2), ("compact.json", None), ("wide.json", 7)):
                 self.write(name, json.dumps(document, indent=indent))
@@ -389,8 +391,7 @@ class RecordByRecord(CliTestCase):
         self.ellice("explain", "m.json", "people.csv", "--epsilon", "1%", "--format", "json", "-o", "plans.json")
         text = (self.folder / "plans.json").read_text(encoding="utf-8")
         middle = text.index("\n    },\n    {", len(text) // 2)
-        for broken in (text[:middle], text[:middle + 6], text[:middle] + text[middle + 1:middle + 7] + text[middle + 8:],
-                       text + "x", text[:-3], text.replace('"plan"', '"plan" 1', 1)):
+        for broken in (text[:middle], text[:middle + 6], text[:middle + 6] + text[middle + 7:], text + "x", text[:-3], text.replace('"plan"', '"plan" 1', 1)):
             self.write("broken.json", broken)
             status, _, said = self.expect_alike("broken.json")
             self.assertEqual(status, BAD_INPUT, said)
