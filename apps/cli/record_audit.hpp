@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -16,12 +17,22 @@
 
 namespace ellice::cli {
 
-/// Records one after the other, nothing after the last: a file of them is never held whole.
-using NextRecord = std::function<std::optional<Json>()>;
+/// Records on their way: taken from a file by whoever has the turn, read by anybody. A file of them
+/// is never held whole.
+class HeldRecords {
+ public:
+  virtual ~HeldRecords() = default;
+  /// Takes the next ones in the place of those before; false: there are none. One at a time.
+  virtual bool take() = 0;
+  [[nodiscard]] virtual std::size_t size() const = 0;  // of what was taken
+  /// The next of those that were taken, nothing after the last.
+  virtual std::optional<Json> next() = 0;
+};
+using MakeHeld = std::function<std::unique_ptr<HeldRecords>()>;
 
 /// The rows of a table that `explain --certificates` wrote, as the records that it would have been.
 /// Throws Error{input} naming the line, or the column that is missing.
-[[nodiscard]] NextRecord records_of_table(const std::string& path, const Model& model);
+[[nodiscard]] MakeHeld records_of_table(const std::string& path, const Model& model);
 
 /// A file that holds a record on each line, or one document.
 class RecordFile {
@@ -31,11 +42,13 @@ class RecordFile {
   [[nodiscard]] bool has_lines() const { return has_lines_; }
   /// The records of lines that are not empty; must not outlive the file. Throws Error{input} naming
   /// a line that is no JSON.
-  [[nodiscard]] NextRecord records();
+  [[nodiscard]] MakeHeld records();
   /// The whole text of a document.
   [[nodiscard]] std::string text();
 
  private:
+  class HeldLines;
+
   std::string path_;
   std::ifstream file_;
   std::istream* stream_;
@@ -45,9 +58,9 @@ class RecordFile {
 };
 
 /// Of each record its certificate, and that it speaks of the record's row; nothing else is said to
-/// hold. `verifier` is who checks a record.
-[[nodiscard]] FileAudit audit_records(const NextRecord& next, const Model& model,
+/// hold. `verifier` is who checks a record; several threads ask at once.
+[[nodiscard]] FileAudit audit_records(const MakeHeld& make, const Model& model,
                                       const std::function<const Verifier&(const Json&)>& verifier,
-                                      const std::string& source);
+                                      const std::string& source, int threads);
 
 }  // namespace ellice::cli

@@ -2,6 +2,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "ellice/data/csv.hpp"
 #include "ellice/model/model_file.hpp"
 #include "record_audit.hpp"
+#include "recourse_stream.hpp"
 #include "report/text_table.hpp"
 #include "report/verification_file.hpp"
 #include "request/query_reader.hpp"
@@ -183,7 +185,9 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
   std::optional<RecordFile> file;
   if (!has_table) file.emplace(arguments.file);
   const bool has_lines = has_table || file->has_lines();
-  const Json document = has_lines ? Json() : parse_json(file->text(), source);
+  const std::unique_ptr<RecourseStream> stream =
+      has_lines || arguments.file == "-" ? nullptr : RecourseStream::open(arguments.file);
+  Json document = has_lines || stream ? Json() : parse_json(file->text(), source);
   std::shared_ptr<const TrainingRows> training;
   const auto read_rows = [&](bool is_true) {
     if (!training && (is_true || arguments.rows.given()))
@@ -191,23 +195,38 @@ ExitStatus run_verify(const VerifyArguments& arguments) {
           read_needed_rows(arguments.rows, model, console, is_true ? "the set true" : "verify");
     return training ? &training->fitted.rows : nullptr;
   };
-  const StoredRows* known = read_rows(is_about_true_set(document));
+  const StoredRows* const known = read_rows(is_about_true_set(stream ? stream->head() : document));
   const std::optional<Asked> people = arguments.queries.empty()
                                           ? std::nullopt
                                           : std::optional(read_people(arguments.queries, model));
   const FileAudit all = as_input(source, [&] {
-    if (!has_lines)
-      return audit_document(document, model, ensemble, known, people ? &people->people : nullptr,
-                            source, people ? &people->ids : nullptr);
+    if (!has_lines) {
+      const AuditSources sources{.members = ensemble,
+                                 .rows = known,
+                                 .people = people ? &people->people : nullptr,
+                                 .ids = people ? &people->ids : nullptr};
+      if (stream) {
+        std::optional<FileAudit> found =
+            audit_stream(*stream, model, source, sources, arguments.common.threads);
+        if (found) return *std::move(found);
+        document = parse_json(file->text(), source);
+      }
+      return audit_document(document, model, ensemble, known, sources.people, source, sources.ids);
+    }
     require(!people, "--queries is for files of --format json, and {} holds records alone", source);
-    std::optional<Verifier> verifier;  // made again when a record is the first to need rows
+    std::mutex
+        making;  // guards the verifiers, which are made when a record is the first to need one
+    std::optional<Verifier> of_true;
+    std::optional<Verifier> of_others;
     const auto of_record = [&](const Json& record) -> const Verifier& {
-      const StoredRows* const before = std::exchange(known, read_rows(is_about_true_set(record)));
-      if (!verifier || known != before) verifier.emplace(model, ensemble, known);
+      const bool is_true = is_about_true_set(record);
+      std::optional<Verifier>& verifier = is_true ? of_true : of_others;
+      const std::lock_guard lock(making);
+      if (!verifier) verifier.emplace(model, ensemble, is_true ? read_rows(true) : known);
       return *verifier;
     };
     return audit_records(has_table ? records_of_table(arguments.file, model) : file->records(),
-                         model, of_record, source);
+                         model, of_record, source, arguments.common.threads);
   });
   if (all.is_interrupted)
     console.warning(fmt::format("{}: {}", source, missing_text(all, people.has_value())));

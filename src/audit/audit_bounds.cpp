@@ -15,6 +15,8 @@ namespace {
 // Points are sought a little beyond what they may cost, so that those that cost just so much lie
 // inside.
 constexpr double leeway = 0.01;
+// Of Newton's method, where one multiple of a half-space is to prove enough.
+constexpr int most_multiples = 8;
 
 /// min over the box of cost − s·h.
 long double dual_value(const LongVector& plane, long double s, const Box& box,
@@ -38,6 +40,29 @@ long double dual_value(const LongVector& plane, long double s, const Box& box,
     sum += cost.squares(i) * move * move + cost.absolutes(i) * std::abs(move) - pull * (x0 + move);
   }
   return sum;
+}
+
+/// h where cost − s·h is least, and how fast it grows with s from there on.
+struct Slope {
+  long double h = 0;
+  long double bend = 0;
+};
+
+Slope slope_at(const LongVector& plane, long double s, const Box& box, const ColumnCost& cost) {
+  const Index d = box.lower.size();
+  Slope result{.h = plane(d)};
+  for (Index i = 0; i < d; ++i) {
+    const long double pull = s * plane(i);
+    const long double net = std::max(std::abs(pull) - cost.absolutes(i), 0.0L);
+    const long double low = static_cast<long double>(box.lower(i)) - cost.query(i);
+    const long double high = static_cast<long double>(box.upper(i)) - cost.query(i);
+    const long double rate = cost.squares(i) > 0 ? 1 / (2 * cost.squares(i)) : 0;
+    const long double move = std::clamp(std::copysign(net * rate, pull), low, high);
+    result.h += plane(i) * (cost.query(i) + move);
+    const bool is_free = plane(i) > 0 ? move < high : move > low;
+    if (is_free && std::abs(pull) >= cost.absolutes(i)) result.bend += plane(i) * plane(i) * rate;
+  }
+  return result;
 }
 
 /// The part of a box in which no single column costs more than `most`, and a little more; nothing
@@ -202,6 +227,23 @@ double half_space_cost(const LongVector& plane, const Box& box, const ColumnCost
   long double high = 1;
   while (high < 1e60L && value(2 * high) > value(high)) high *= 2;
   return static_cast<double>(std::max(value(0), largest_between(value, 0, 2 * high, 100).value));
+}
+
+bool does_half_space_cost(const LongVector& plane, const Box& box, const ColumnCost& cost,
+                          double enough) {
+  // The slope in s is −h where the minimum is, and bends where columns reach their sides: Newton's
+  // method from one column free after the other. Any s proves what it gives, so that nothing
+  // depends on how good the steps are.
+  long double s = 0;
+  for (int step = 0; step < most_multiples; ++step) {
+    const Slope slope = slope_at(plane, s, box, cost);
+    if (!(slope.bend > 0)) break;
+    const long double next = s - slope.h / slope.bend;
+    if (!(next > 0) || next == s) break;
+    s = next;
+    if (static_cast<double>(dual_value(plane, s, box, cost)) >= enough) return true;
+  }
+  return half_space_cost(plane, box, cost) >= enough;
 }
 
 CostBounds least_cost(const CostQuestion& question) {

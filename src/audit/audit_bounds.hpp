@@ -23,6 +23,10 @@ struct ColumnCost {
 [[nodiscard]] double half_space_cost(const LongVector& plane, const Box& box,
                                      const ColumnCost& cost);
 
+/// Whether that is at least `enough`; two or three multiples settle most such questions.
+[[nodiscard]] bool does_half_space_cost(const LongVector& plane, const Box& box,
+                                        const ColumnCost& cost, double enough);
+
 struct CostBounds {
   double proved = 0;  // no robust point costs less, or `enough` if that is smaller
   double found = std::numeric_limits<double>::infinity();  // one costs this

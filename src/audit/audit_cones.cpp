@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 
 #include "certificate/verification_check.hpp"
 
@@ -38,24 +39,42 @@ Cone::Cone(std::shared_ptr<const EliminatedHessian> hessian, LongVector center, 
     : hessian_(std::move(hessian)),
       center_(std::move(center)),
       lift_(std::move(lift)),
+      is_own_(is_identity(lift_)),
       theta_(lift_.transpose() * center_) {}
 
 double Cone::Score::robust(double epsilon) const {
   return static_cast<double>(logit - std::sqrt(2 * static_cast<long double>(epsilon)) * spread);
 }
 
+LongVector Cone::lifted(const LongVector& x_tilde) const {
+  if (is_own_) return x_tilde;
+  return lift_ * x_tilde;
+}
+
+LongVector Cone::lowered(const LongVector& image) const {
+  if (is_own_) return image;
+  return lift_.transpose() * image;
+}
+
 LongVector Cone::solve(const LongVector& x_tilde) const {
-  return hessian_->solve(lift_ * x_tilde);
+  return hessian_->solve(lifted(x_tilde));
+}
+
+Cone::Score Cone::score(const LongVector& a, const LongVector& image) const {
+  return {.logit = center_.dot(a), .spread = std::sqrt(std::max(a.dot(image), 0.0L))};
 }
 
 Cone::Score Cone::score(const LongVector& x_tilde) const {
-  const LongVector a = lift_ * x_tilde;
-  const long double square = a.dot(hessian_->solve(a));
-  return {.logit = center_.dot(a), .spread = std::sqrt(std::max(square, 0.0L))};
+  const LongVector a = lifted(x_tilde);
+  return score(a, hessian_->solve(a));
 }
 
 double Cone::radius(const LongVector& x_tilde, double threshold) const {
-  const Score own = score(x_tilde);
+  return radius(x_tilde, solve(x_tilde), threshold);
+}
+
+double Cone::radius(const LongVector& x_tilde, const LongVector& image, double threshold) const {
+  const Score own = score(lifted(x_tilde), image);
   const long double margin = own.logit - threshold;
   if (!(margin > 0)) return 0;
   const long double ratio = margin / own.spread;
@@ -83,11 +102,13 @@ Cone::Radii Cone::radii(const LongVector& x_tilde, double threshold, const LongV
 }
 
 LongVector Cone::worst(const LongVector& x_tilde, double epsilon) const {
-  const LongVector a = lift_ * x_tilde;
-  const LongVector image = hessian_->solve(a);
-  const long double spread = std::sqrt(a.dot(image));
+  return worst(x_tilde, solve(x_tilde), epsilon);
+}
+
+LongVector Cone::worst(const LongVector& x_tilde, const LongVector& image, double epsilon) const {
+  const long double spread = std::sqrt(lifted(x_tilde).dot(image));
   const long double kappa = std::sqrt(2 * static_cast<long double>(epsilon));
-  return theta_ - (kappa / spread) * (lift_.transpose() * image);
+  return theta_ - (kappa / spread) * lowered(image);
 }
 
 const LongMatrix& Cone::spread() const {
@@ -121,12 +142,14 @@ double Cone::rounding() const {
 
 long double Cone::excess(const LongVector& theta) const {
   const LongVector away = theta - theta_;
-  if (is_identity(lift_)) return away.dot(hessian_->hessian() * away) / 2;
+  if (is_own_) return away.dot(hessian_->hessian() * away) / 2;
   if (lift_.rows() == lift_.cols()) {
     const LongVector moved = lift_.transpose().partialPivLu().solve(away);
     return moved.dot(hessian_->hessian() * moved) / 2;
   }
   // All other parameters adapt: the inverse of S, not a part of H (Result 38).
+  static std::mutex making;  // many threads may ask one cone
+  const std::lock_guard lock(making);
   if (!eliminated_spread_) eliminated_spread_ = std::make_shared<EliminatedHessian>(spread());
   return away.dot(eliminated_spread_->solve(away)) / 2;
 }

@@ -31,6 +31,9 @@ class Cone {
   [[nodiscard]] Score score(const LongVector& x_tilde) const;
   /// The largest ε for which the score stays at t or above; 0 where it is not above it.
   [[nodiscard]] double radius(const LongVector& x_tilde, double threshold) const;
+  /// The same where H⁻¹Bx̃ is at hand, as solve() gives it.
+  [[nodiscard]] double radius(const LongVector& x_tilde, const LongVector& image,
+                              double threshold) const;
   /// What it may be found to be in double precision, where a = Bx̃ is off by up to `lost`. With
   /// m = φ̂ᵀa − t and s = √(aᵀH⁻¹a) it is (m/s)²/2. Of m, |φ̂|ᵀlost and the rounding of its own sum
   /// go astray; of s, a norm, no more than the norm of what a is off by, √(lostᵀ|H⁻¹|lost); the
@@ -47,6 +50,10 @@ class Cone {
   [[nodiscard]] const LongMatrix& hessian() const { return hessian_->hessian(); }
   /// θ of the model that scores lowest.
   [[nodiscard]] LongVector worst(const LongVector& x_tilde, double epsilon) const;
+  [[nodiscard]] LongVector worst(const LongVector& x_tilde, const LongVector& image,
+                                 double epsilon) const;
+  /// Makes what is otherwise made when first asked for, so that many threads may ask.
+  void prepare() const { (void)spread(); }
   /// The least ½(φ−φ̂)ᵀH(φ−φ̂) of a model with Bᵀφ = θ.
   [[nodiscard]] long double excess(const LongVector& theta) const;
 
@@ -60,11 +67,15 @@ class Cone {
   [[nodiscard]] Matrix root() const;
 
  private:
-  [[nodiscard]] LongMatrix inverse() const;  // of H
+  [[nodiscard]] LongMatrix inverse() const;                          // of H
+  [[nodiscard]] LongVector lifted(const LongVector& x_tilde) const;  // Bx̃
+  [[nodiscard]] LongVector lowered(const LongVector& image) const;   // Bᵀ of it
+  [[nodiscard]] Score score(const LongVector& a, const LongVector& image) const;
 
   std::shared_ptr<const EliminatedHessian> hessian_;
   LongVector center_;  // φ̂
   LongMatrix lift_;    // B
+  bool is_own_;        // B is the identity
   LongVector theta_;
   mutable LongMatrix spread_;  // made when first asked for
   mutable std::shared_ptr<const EliminatedHessian> eliminated_spread_;

@@ -251,13 +251,15 @@ std::pair<double, double> RowConstraints::training_range(std::size_t j) const {
   return {std::min(seen.min, own), std::max(seen.max, own)};
 }
 
-RowConstraints::Named RowConstraints::named_of(std::size_t j) const {
+RowConstraints::Named RowConstraints::named_of(std::size_t j, bool in_words) const {
   const Feature& feature = encoder_->schema().features[j];
   const FeatureLimits limits = constraints_->of(query_index_, feature.name);
   const std::optional<double> least = limits.min ? limits.min : feature.min;
   const std::optional<double> most = limits.max ? limits.max : feature.max;
   const Direction direction = limits.direction.value_or(feature.direction);
   Named result;
+  // Forming words takes longer than all the rest.
+  const auto say = [&](const auto& words) { return in_words ? words() : std::string("bound"); };
   if (feature.immutable) result.immutable = "immutable";
   if (limits.locked) result.locked = "locked";
   if (feature.is_binned()) {
@@ -266,18 +268,22 @@ RowConstraints::Named RowConstraints::named_of(std::size_t j) const {
         result.code = fmt::format("stays {} ({})", code.text, code.number);
     }
   }
-  if (least) result.minimum = fmt::format("at least {}", *least);
-  if (most) result.maximum = fmt::format("at most {}", *most);
+  if (least) result.minimum = say([&] { return fmt::format("at least {}", *least); });
+  if (most) result.maximum = say([&] { return fmt::format("at most {}", *most); });
   if (feature.is_number() && constraints_->range == RangePolicy::train) {
-    const auto [low, high] = training_range(j);
-    result.training = fmt::format("within the training range {} to {}", low, high);
+    result.training = say([&] {
+      const auto [low, high] = training_range(j);
+      return fmt::format("within the training range {} to {}", low, high);
+    });
   }
   if (feature.kind != FeatureKind::categorical && direction != Direction::any) {
     result.direction = direction == Direction::increase ? "may only increase" : "may only decrease";
   }
   if (const std::optional<Horizon>& horizon = constraints_->horizon; horizon && feature.slow) {
-    result.pace = fmt::format("changes by at most {} within {} ({})", pace_limit(feature, *horizon),
-                              to_text(*horizon), to_text(*feature.slow));
+    result.pace = say([&] {
+      return fmt::format("changes by at most {} within {} ({})", pace_limit(feature, *horizon),
+                         to_text(*horizon), to_text(*feature.slow));
+    });
   }
   if (!feature.allowed.empty()) result.allowed = "among the allowed values";
   return result;
@@ -289,9 +295,9 @@ FeatureValues RowConstraints::values_of(std::size_t j, std::size_t query_index,
   const Feature& feature = schema.features[j];
   const FeatureLimits limits = constraints_->of(query_index, feature.name);
   FeatureValues result{.own = raw_(static_cast<Index>(j))};
-  const Named named = named_of(j);
+  const Named named = named_of(j, kept_.has_value());
   const auto bound = [&](const std::string& name) {
-    return !name.empty() && binds(feature.name + ": " + name);
+    return !name.empty() && (!kept_ || binds(feature.name + ": " + name));
   };
   result.may_change = !bound(named.immutable) && !bound(named.locked) && !bound(named.code);
   if (feature.is_binned()) result.bins = &feature.bins;

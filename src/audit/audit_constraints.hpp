@@ -128,7 +128,8 @@ class RowConstraints {
     std::string pace = {};
     std::string allowed = {};
   };
-  [[nodiscard]] Named named_of(std::size_t feature) const;
+  /// Without words a text says no more than that there is one.
+  [[nodiscard]] Named named_of(std::size_t feature, bool in_words = true) const;
   /// Enlarged to hold the person's own number, unless that is a code.
   [[nodiscard]] std::pair<double, double> training_range(std::size_t feature) const;
   void read(const std::vector<std::optional<double>>& display_steps);

@@ -59,7 +59,8 @@ std::vector<Index> loose_coordinates(const audit::RowConstraints& constraints, c
 class SurvivalAudit {
  public:
   SurvivalAudit(const Model& model, const AuditRequest& asked,
-                const audit::RowConstraints& constraints, const Vector& z, const Sampling& sampling)
+                const audit::RowConstraints& constraints, const Vector& z, const Sampling& sampling,
+                const SurvivalCurvature& curvature)
       : model_(&model),
         asked_(&asked),
         constraints_(&constraints),
@@ -67,15 +68,13 @@ class SurvivalAudit {
         theta_(model.network.head()),
         x_(tilde(z)),
         x0_(tilde(constraints.query())),
-        inverse_(model.curvature.hessian.fullPivLu().inverse()),
+        curvature_(&curvature),
+        inverse_(curvature.inverse),
         margin_(theta_.dot(x_) - asked.threshold),
         rows_(static_cast<double>(model.training.rows)) {}
 
   [[nodiscard]] double margin() const { return margin_; }
-  /// What solving with H in double precision may lose, relatively.
-  [[nodiscard]] double lost_by_solve() const {
-    return lost_digits * model_->curvature.hessian.norm() * inverse_.norm();
-  }
+  [[nodiscard]] double lost_by_solve() const { return curvature_->lost_by_solve; }
   [[nodiscard]] double tolerance() const { return least_tolerance + lost_by_solve(); }
   /// Of Φ(u), u = margin/deviation, with φ(u) < 0.4 and |u|·φ(u) < 0.25: a margin that is left of
   /// larger terms is off by a share of these, however small the deviation is; and the deviation, a
@@ -189,7 +188,8 @@ class SurvivalAudit {
   const audit::RowConstraints* constraints_;
   const Sampling* sampling_;
   Vector theta_, x_, x0_;
-  Matrix inverse_;
+  const SurvivalCurvature* curvature_;
+  const Matrix& inverse_;
   double margin_;
   double rows_;
 };
@@ -319,10 +319,15 @@ void check_fresh(const SurvivalAudit& audit, const Sampling& sampling, JsonObjec
 
 }  // namespace
 
+SurvivalCurvature::SurvivalCurvature(const Model& model)
+    : inverse(model.curvature.hessian.fullPivLu().inverse()),
+      lost_by_solve(lost_digits * model.curvature.hessian.norm() * inverse.norm()) {}
+
 std::vector<std::string> survival_failures(const Model& model, const AuditRequest& asked,
                                            JsonObject& answer,
                                            const audit::RowConstraints& constraints,
-                                           const Vector& z, std::vector<std::string>& unverified) {
+                                           const Vector& z, const AskCurvature& curvature,
+                                           std::vector<std::string>& unverified) {
   std::vector<std::string> failures;
   if (!answer.has("predicted_survival")) {
     for (const char* key : {"selection_shift", "refits", "survival_interval", "survival_spread"}) {
@@ -334,7 +339,8 @@ std::vector<std::string> survival_failures(const Model& model, const AuditReques
                             model.network.is_linear() && model.curvature.sampling &&
                             is_certified(answer.choice<Status>("status"));
     if (is_certain) {
-      const SurvivalAudit audit(model, asked, constraints, z, *model.curvature.sampling);
+      const SurvivalAudit audit(model, asked, constraints, z, *model.curvature.sampling,
+                                curvature());
       const Sampling& sampling = *model.curvature.sampling;
       if (audit.deviation(sampling.fresh[Sampling::cautious].moments) <
           (sandwich_limit - limit_rounding) * audit.deviation(sampling.drawn_again))
@@ -361,9 +367,10 @@ std::vector<std::string> survival_failures(const Model& model, const AuditReques
           .probability("predicted_survival", stated, recomputed, old_tolerance);
   }
   if (!model.curvature.sampling && rows == nullptr) return failures;
-  const Sampling sampling =
-      model.curvature.sampling ? *model.curvature.sampling : sampling_of(model, labelled(*rows));
-  const SurvivalAudit audit(model, asked, constraints, z, sampling);
+  std::optional<Sampling> own;  // of files without
+  if (!model.curvature.sampling) own = sampling_of(model, labelled(*rows));
+  const Sampling& sampling = own ? *own : *model.curvature.sampling;
+  const SurvivalAudit audit(model, asked, constraints, z, sampling, curvature());
   if (audit.margin() < 0) {
     failures.emplace_back("predicted_survival is stated for a row that the model declines");
   } else if (asked.retraining.fresh_rows) {

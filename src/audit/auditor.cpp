@@ -7,7 +7,6 @@
 #include "audit/audit_attack.hpp"
 #include "audit/audit_cost.hpp"
 #include "audit/audit_score.hpp"
-#include "audit/audit_survival.hpp"
 #include "certificate/verification_check.hpp"
 #include "ellice/core/error.hpp"
 #include "ellice/core/json.hpp"
@@ -19,6 +18,13 @@ namespace ellice {
 namespace {
 
 constexpr double stated_tolerance = 1e-9;
+
+/// Whether a number or a level is the one that a row has.
+bool is_value(const Json& stated, const Value& own) {
+  if (const double* number = std::get_if<double>(&own))
+    return stated.is_number() && stated.get<double>() == *number;
+  return stated.is_string() && stated.get_ref<const std::string&>() == std::get<std::string>(own);
+}
 
 /// Gaps and infeasibility can be proved for linear models only.
 bool is_provable(const Model& model, const SetChoice& set) {
@@ -178,8 +184,9 @@ void Auditor::check_row(JsonObject& answer, const RawRow& query,
       stated.certificate ? check_certificate(stated, result) : evaluate(stated, result);
   check_logits(answer, stated, found, result);
   check_radius(answer, stated, result);
-  for (std::string& failure :
-       survival_failures(*model_, asked_, answer, constraints, stated.z, result.unverified))
+  for (std::string& failure : survival_failures(
+           *model_, asked_, answer, constraints, stated.z,
+           [&]() -> const SurvivalCurvature& { return survival_curvature(); }, result.unverified))
     result.failures.push_back(std::move(failure));
   if (answer.has("attack")) {
     if (stated.certificate) {
@@ -214,6 +221,12 @@ bool Auditor::fits(const Certificate& certificate) const {
   }
   return certificate.rivals.empty() &&
          (is_first_order(certificate.set) || certificate.worst_model.size() == head);
+}
+
+const SurvivalCurvature& Auditor::survival_curvature() const {
+  const std::lock_guard lock(*making_);
+  if (!survival_curvature_) survival_curvature_.emplace(*model_);
+  return *survival_curvature_;
 }
 
 std::vector<std::vector<std::size_t>> Auditor::changed_by(
@@ -262,15 +275,13 @@ double Auditor::cost_between(VectorArg from, const RawRow& to) const {
 std::size_t Auditor::check_changes(JsonObject& answer, const RawRow& query, const Row& row,
                                    AnswerAudit& result) const {
   const Schema& schema = model_->schema();
-  const Json from = row_to_json(schema, query);
-  const Json to = row_to_json(schema, row.values);
   std::set<std::string> changed;
   std::size_t next = 0;  // they are listed in the order of the schema
   for (JsonObject change : answer.objects("changes")) {
     const std::string name = change.string("feature");
     const auto j = schema.find(name);
-    if (!j || *j < next || !changed.insert(name).second || change.at("from") != from.at(name) ||
-        change.at("to") != to.at(name)) {
+    if (!j || *j < next || !changed.insert(name).second ||
+        !is_value(change.at("from"), query[*j]) || !is_value(change.at("to"), row.values[*j])) {
       result.failures.push_back(
           fmt::format("changes: {} is not what query and counterfactual say", name));
       break;

@@ -4,6 +4,8 @@
 
 #include <limits>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +18,7 @@
 #include "audit/audit_reach.hpp"
 #include "audit/audit_reasons.hpp"
 #include "audit/audit_request.hpp"
+#include "audit/audit_survival.hpp"
 #include "audit/audit_true_set.hpp"
 #include "ellice/audit/audit.hpp"
 #include "ellice/certificate/certificate.hpp"
@@ -50,6 +53,12 @@ class Auditor {
     std::optional<Certificate> certificate = {};
     const Json* log = nullptr;                           // of a proof of its gap
     std::vector<std::vector<std::size_t>> not_all = {};  // what earlier plans change
+    /// By cone: a point as it sees it, and H⁻¹ of that, which several checks ask for.
+    struct Solved {
+      audit::LongVector x_tilde = {};
+      audit::LongVector image = {};
+    };
+    mutable std::vector<Solved> solved = {};
   };
 
   [[nodiscard]] double cost_between(VectorArg from, const RawRow& to) const;
@@ -107,6 +116,11 @@ class Auditor {
   /// of a model θ with cᵀθ ≤ t, whose slope along c is τ·θ, and τ is about 2·radius/margin.
   [[nodiscard]] double lost_by_features(const Row& row, double radius,
                                         const AnswerAudit& result) const;
+  [[nodiscard]] const SurvivalCurvature& survival_curvature() const;
+  /// What the cone of that number solves for the point, once for each row.
+  [[nodiscard]] static const audit::LongVector& image(const Row& row, std::size_t number,
+                                                      const audit::Cone& cone,
+                                                      const audit::LongVector& x_tilde);
   void check_radius(JsonObject& answer, const Row& row, AnswerAudit& result) const;
   [[nodiscard]] double ellipsoid_radius(const Row& row, const AnswerAudit& result) const;
   /// The certificate by itself, and that it is about this row and what was asked for.
@@ -236,8 +250,10 @@ class Auditor {
   Verifier verifier_;
   ReasonAudit reasons_;
   std::optional<audit::TrueModels> true_models_;
+  std::unique_ptr<std::mutex> making_ = std::make_unique<std::mutex>();  // guards what follows
   mutable std::map<Index, std::vector<audit::Cone>> cones_;  // by the class that wins, as needed
   mutable std::map<Index, double> roundings_;                // likewise
+  mutable std::optional<SurvivalCurvature> survival_curvature_ = {};  // as needed
 };
 
 }  // namespace ellice

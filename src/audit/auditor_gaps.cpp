@@ -30,7 +30,8 @@ bool is_ruled_out(const audit::CostQuestion& question,
                   const std::vector<audit::LongVector>& models) {
   return std::any_of(models.begin(), models.end(), [&](audit::LongVector plane) {
     plane(plane.size() - 1) -= question.threshold;
-    return audit::half_space_cost(plane, question.region->box, *question.cost) >= question.enough;
+    return audit::does_half_space_cost(plane, question.region->box, *question.cost,
+                                       question.enough);
   });
 }
 
@@ -294,7 +295,9 @@ Auditor::WorstThere Auditor::worst_at(const Row& row, const AnswerAudit& result)
     found.models.push_back(std::move(model));
   };
   if (!true_models_) {
-    for (const audit::Cone& cone : cones(result)) add(cone.center(), cone.worst(x, result.epsilon));
+    const std::vector<audit::Cone>& all = cones(result);
+    for (std::size_t k = 0; k < all.size(); ++k)
+      add(all[k].center(), all[k].worst(x, image(row, k, all[k], x), result.epsilon));
   } else if (!asked_.set.contest) {
     audit::LongVector start = true_models_->center();
     if (row.certificate) start = row.certificate->worst_model.cast<long double>();
@@ -319,9 +322,11 @@ double Auditor::surely_inside(const AnswerAudit& result) const {
 
 double Auditor::extended_rounding(const AnswerAudit& result) const {
   constexpr double extended_to_double = 0x1p-11;
+  const std::vector<audit::Cone>& all = cones(result);
+  const std::lock_guard lock(*making_);
   const auto found = roundings_.find(result.winner.value_or(0));
   if (found != roundings_.end()) return extended_to_double * found->second;
-  const double own = audit::rounding(cones(result));
+  const double own = audit::rounding(all);
   roundings_.emplace(result.winner.value_or(0), own);
   return extended_to_double * own;
 }

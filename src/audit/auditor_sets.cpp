@@ -24,9 +24,13 @@ constexpr double near_enough = 1e-6;
 const std::vector<audit::Cone>& Auditor::cones(const AnswerAudit& result) const {
   const SetChoice set = set_of(result);
   const Index winner = set.contest ? set.contest->winner : 0;
+  const std::lock_guard lock(*making_);
   const auto found = cones_.find(winner);
   if (found != cones_.end()) return found->second;
-  return cones_.emplace(winner, audit::cones_of(*model_, set)).first->second;
+  const std::vector<audit::Cone>& made =
+      cones_.emplace(winner, audit::cones_of(*model_, set)).first->second;
+  for (const audit::Cone& cone : made) cone.prepare();
+  return made;
 }
 
 std::vector<audit::LongVector> Auditor::scores(const Vector& z, const AnswerAudit& result) const {
@@ -141,11 +145,26 @@ bool Auditor::is_robust(const RawRow& row, const Vector& z, const Certificate& k
   return is_clear && evaluate({.values = row, .z = z}, result).robust_logit >= result.threshold;
 }
 
+const audit::LongVector& Auditor::image(const Row& row, std::size_t number, const audit::Cone& cone,
+                                        const audit::LongVector& x_tilde) {
+  if (row.solved.size() <= number) row.solved.resize(number + 1);
+  Row::Solved& known = row.solved[number];
+  if (known.x_tilde.size() != x_tilde.size() || known.x_tilde != x_tilde)
+    known = {.x_tilde = x_tilde, .image = cone.solve(x_tilde)};
+  return known.image;
+}
+
 double Auditor::ellipsoid_radius(const Row& row, const AnswerAudit& result) const {
   const std::vector<audit::Cone>& all = cones(result);
   const audit::LongVector features = verification::features_of(*model_, row.z);
-  if (is_exact_ || asked_.set.members.empty())
-    return audit::radius(all, features, asked_.threshold);
+  if (is_exact_ || asked_.set.members.empty()) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      least = std::min(least,
+                       all[k].radius(features, image(row, k, all[k], features), asked_.threshold));
+    }
+    return least;
+  }
   // Networks of an ensemble see the row each by its own hidden layers.
   double least = all.front().radius(features, asked_.threshold);
   for (std::size_t k = 0; k < asked_.set.members.size(); ++k) {

@@ -15,7 +15,14 @@ static_assert(std::numeric_limits<long double>::digits >= 64,
               "long double must have 64 bits: x87 has them, 64-bit Arm has 113 under Linux");
 
 EliminatedHessian::EliminatedHessian(LongMatrix hessian, LongMatrix rest, long double lost)
-    : hessian_(std::move(hessian)), rest_(std::move(rest)), lost_(lost), lu_(hessian_) {
+    : hessian_(std::move(hessian)),
+      sizes_(hessian_.cwiseAbs()),
+      row_sizes_(sizes_.rowwise().sum()),
+      rest_(std::move(rest)),
+      lost_(lost),
+      lu_(hessian_) {
+  for (const long double entry : hessian_.reshaped()) entries_.emplace_back(entry);
+  for (const long double entry : rest_.reshaped()) rest_entries_.emplace_back(entry);
   const Index p = lu_.rows();
   row_order_.resize(static_cast<std::size_t>(p));
   std::iota(row_order_.begin(), row_order_.end(), Index{0});
@@ -61,23 +68,38 @@ EliminatedHessian::LongVector EliminatedHessian::eliminate(const LongVector& b) 
   return x;
 }
 
+EliminatedHessian::LongVector EliminatedHessian::residual(const LongVector& b,
+                                                          const LongVector& x) const {
+  const auto p = static_cast<std::size_t>(b.size());
+  std::vector<DoubleDouble> sums;
+  sums.reserve(p);
+  for (const long double entry : b) sums.emplace_back(entry);
+  // Column by column, so that no sum waits for itself; each has its terms in order.
+  for (std::size_t j = 0; j < p; ++j) {
+    const DoubleDouble factor(x(static_cast<Index>(j)));
+    const DoubleDouble* const column = entries_.data() + j * p;
+    if (rest_entries_.empty()) {
+      for (std::size_t i = 0; i < p; ++i) sums[i] -= column[i] * factor;
+      continue;
+    }
+    const DoubleDouble* const rest = rest_entries_.data() + j * p;
+    for (std::size_t i = 0; i < p; ++i) {
+      sums[i] -= column[i] * factor;
+      sums[i] -= rest[i] * factor;
+    }
+  }
+  LongVector result(b.size());
+  for (std::size_t i = 0; i < p; ++i)
+    result(static_cast<Index>(i)) = static_cast<long double>(sums[i]);
+  return result;
+}
+
 EliminatedHessian::LongVector EliminatedHessian::solve(const LongVector& b) const {
   LongVector x = eliminate(b);
   // Elimination alone loses as many of its 19 digits as the condition number has; each step gains
   // back those that are left, since the residual has 31 (docs/theory.md, Result 50).
   for (int step = 0; step < 4; ++step) {
-    std::vector<DoubleDouble> wide;
-    for (const long double entry : x) wide.emplace_back(entry);
-    LongVector residual(b.size());
-    for (Index i = 0; i < b.size(); ++i) {
-      DoubleDouble sum(b(i));
-      for (Index j = 0; j < b.size(); ++j) {
-        sum -= DoubleDouble(hessian_(i, j)) * wide[static_cast<std::size_t>(j)];
-        if (rest_.size() > 0) sum -= DoubleDouble(rest_(i, j)) * wide[static_cast<std::size_t>(j)];
-      }
-      residual(i) = static_cast<long double>(sum);
-    }
-    const LongVector correction = eliminate(residual);
+    const LongVector correction = eliminate(residual(b, x));
     x += correction;
     if (correction.norm() <= 1e-16L * x.norm()) break;
   }

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/double_double.hpp"
 #include "ellice/core/types.hpp"
 
 namespace ellice {
@@ -18,17 +19,26 @@ class EliminatedHessian {
   /// one.
   explicit EliminatedHessian(LongMatrix hessian, LongMatrix rest = {}, long double lost = 0);
 
-  [[nodiscard]] const LongMatrix& hessian() const { return hessian_; }  // rounded
+  [[nodiscard]] const LongMatrix& hessian() const { return hessian_; }      // rounded
+  [[nodiscard]] const LongMatrix& sizes() const { return sizes_; }          // of its entries
+  [[nodiscard]] const LongVector& row_sizes() const { return row_sizes_; }  // their sums by row
   [[nodiscard]] long double lost() const { return lost_; }
   [[nodiscard]] LongVector solve(const LongVector& b) const;  // refined by residuals
 
  private:
   [[nodiscard]] LongVector eliminate(const LongVector& b) const;  // with the factors alone
 
+  /// b − Hx, in pairs of doubles.
+  [[nodiscard]] LongVector residual(const LongVector& b, const LongVector& x) const;
+
   LongMatrix hessian_;
+  LongMatrix sizes_;
+  LongVector row_sizes_;
   LongMatrix rest_;  // H − hessian_; empty for 0
   long double lost_;
-  LongMatrix lu_;  // of the row- and column-permuted H
+  std::vector<DoubleDouble> entries_;       // of hessian_, column by column
+  std::vector<DoubleDouble> rest_entries_;  // of rest_
+  LongMatrix lu_;                           // of the row- and column-permuted H
   std::vector<Index> row_order_;
   std::vector<Index> column_order_;
 };

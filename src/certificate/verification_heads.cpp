@@ -67,10 +67,10 @@ Recomputed check_head(const LongVector& theta, const LongVector& a,
   const LongVector image = hessian * step;
   const LongVector expected = (-radius / norm) * a;
   const LongVector allowed =
-      tolerance * (hessian.cwiseAbs() * step.cwiseAbs()) +
-      2 * unit_roundoff * (hessian.cwiseAbs() * worst_model.cast<long double>().cwiseAbs()) +
+      tolerance * (eliminated.sizes() * step.cwiseAbs()) +
+      2 * unit_roundoff * (eliminated.sizes() * worst_model.cast<long double>().cwiseAbs()) +
       static_cast<long double>(std::numeric_limits<double>::denorm_min()) *
-          (hessian.cwiseAbs().rowwise().sum().array() + radius / norm).matrix() +
+          (eliminated.row_sizes().array() + radius / norm).matrix() +
       LongVector::Constant(step.size(), eliminated.lost() * step.lpNorm<1>());
   const auto violates = [&](long double factor) {
     return ((image - expected).cwiseAbs().array() > factor * allowed.array()).any();
@@ -137,6 +137,11 @@ LongVector head_of(const Model& model) {
 }
 
 LongVector features_of(const Model& model, VectorArg z) {
+  if (model.network.layers.size() == 1) {  // the row is what its head reads
+    LongVector row(z.size() + 1);
+    row << z.cast<long double>(), 1.0L;
+    return row;
+  }
   const std::vector<long double> features = PlainNetwork(model.network).features_and_one(z);
   return Eigen::Map<const LongVector>(features.data(), static_cast<Index>(features.size()));
 }

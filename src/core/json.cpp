@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/json_output.hpp"
+#include "core/plain_json.hpp"
 #include "core/stop.hpp"
 #include "core/utf8.hpp"
 
@@ -23,7 +24,8 @@ std::string text_of(const Json& value, JsonText::Style style) {
 }
 
 /// Appends what the parser reads, so that a text takes time in proportion to its length, however
-/// many keys an object has; the library's own way looks through all of them for each.
+/// many keys an object has; the library's own way looks through all of them for each. For texts
+/// with something unusual.
 class TreeBuilder final : public Json::json_sax_t {
  public:
   explicit TreeBuilder(const std::string& source) : source_(&source) {}
@@ -102,6 +104,7 @@ class TreeBuilder final : public Json::json_sax_t {
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& source) {
+  if (std::optional<Json> plain = parse_plain_json(text)) return *std::move(plain);
   try {
     TreeBuilder builder(source);
     (void)Json::sax_parse(text.begin(), text.end(), &builder);
@@ -166,10 +169,24 @@ Json to_json_rows(MatrixArg matrix) {
   return result;
 }
 
+namespace {
+
+/// The value under a key of an object; null where there is none.
+const Json* member(const Json& object, std::string_view key) {
+  for (const auto& [name, value] : object.get_ref<const Json::object_t&>())
+    if (name == key) return &value;
+  return nullptr;
+}
+
+}  // namespace
+
 JsonObject::JsonObject(const Json& value, std::string source, std::string path)
     : value_(&value), source_(std::move(source)), path_(std::move(path)) {
-  require_input(value.is_object(), "{}: {}: found {}, expected an object", source_,
-                path_.empty() ? "top level" : path_, shown(value));
+  // What a message would say takes longer than the question, here and below.
+  if (!value.is_object()) {
+    fail(ErrorCode::input, "{}: {}: found {}, expected an object", source_,
+         path_.empty() ? "top level" : path_, shown(value));
+  }
 }
 
 std::string JsonObject::place(std::string_view key) const {
@@ -184,14 +201,13 @@ void JsonObject::wrong(std::string_view key, std::string_view expected) const {
 
 bool JsonObject::has(std::string_view key) const {
   known_.emplace(key);
-  return value_->contains(std::string(key));
+  return member(*value_, key) != nullptr;
 }
 
 const Json& JsonObject::at(std::string_view key) {
-  const auto found = value_->find(std::string(key));
-  require_input(found != value_->end(), "{}: key \"{}\" is missing", source_, place(key));
+  const Json* found = member(*value_, key);
+  if (found == nullptr) fail(ErrorCode::input, "{}: key \"{}\" is missing", source_, place(key));
   asked_.emplace(key);
-  known_.emplace(key);
   return *found;
 }
 
@@ -246,11 +262,16 @@ namespace {
 /// Appends the numbers of one JSON array; `place` names it in messages.
 void append_numbers(const Json& array, const std::string& source, const std::string& place,
                     std::vector<double>& out) {
-  require_input(array.is_array(), "{}: {}: found {}, expected an array of numbers", source, place,
-                shown(array));
+  if (!array.is_array()) {
+    fail(ErrorCode::input, "{}: {}: found {}, expected an array of numbers", source, place,
+         shown(array));
+  }
+  out.reserve(out.size() + array.size());
   for (std::size_t i = 0; i < array.size(); ++i) {
-    require_input(array[i].is_number(), "{}: {}[{}]: found {}, expected a number", source, place, i,
-                  shown(array[i]));
+    if (!array[i].is_number()) {
+      fail(ErrorCode::input, "{}: {}[{}]: found {}, expected a number", source, place, i,
+           shown(array[i]));
+    }
     out.push_back(array[i].get<double>());
   }
 }
@@ -261,8 +282,10 @@ Vector JsonObject::vector(std::string_view key, std::optional<Index> size) {
   std::vector<double> values;
   append_numbers(at(key), source_, place(key), values);
   const auto found = static_cast<Index>(values.size());
-  require_input(!size || found == *size, "{}: {}: found {} numbers, expected {}", source_,
-                place(key), found, size.value_or(0));
+  if (size && found != *size) {
+    fail(ErrorCode::input, "{}: {}: found {} numbers, expected {}", source_, place(key), found,
+         *size);
+  }
   return Eigen::Map<const Vector>(values.data(), found);
 }
 
@@ -319,10 +342,11 @@ JsonObject JsonObject::object(std::string_view key) {
 std::vector<JsonObject> JsonObject::objects(std::string_view key) {
   const Json& array = at(key);
   if (!array.is_array()) wrong(key, "an array of objects");
+  const std::string list = place(key);
   std::vector<JsonObject> result;
-  for (std::size_t i = 0; i < array.size(); ++i) {
-    result.emplace_back(array[i], source_, fmt::format("{}[{}]", place(key), i));
-  }
+  result.reserve(array.size());
+  for (std::size_t i = 0; i < array.size(); ++i)
+    result.emplace_back(array[i], source_, list + '[' + std::to_string(i) + ']');
   return result;
 }
 
@@ -342,9 +366,12 @@ int JsonObject::envelope(std::string_view format, int newest) {
 }
 
 void JsonObject::finish() const {
-  for (const auto& [key, member] : value_->items()) {
-    require_input(asked_.contains(key), "{}: unknown key \"{}\"; {}{}", source_, place(key),
-                  known_.empty() ? "expected none" : "known here: ", fmt::join(known_, ", "));
+  for (const auto& [key, value] : value_->get_ref<const Json::object_t&>()) {
+    if (asked_.contains(key)) continue;
+    auto known = known_;
+    known.insert(asked_.begin(), asked_.end());
+    fail(ErrorCode::input, "{}: unknown key \"{}\"; {}{}", source_, place(key),
+         known.empty() ? "expected none" : "known here: ", fmt::join(known, ", "));
   }
 }
 

@@ -96,7 +96,7 @@ void write_json(JsonOutput& out, const Json& value) {
   switch (value.type()) {
     case Json::value_t::object:
       out.begin_object();
-      for (const auto& [key, member] : value.items()) {
+      for (const auto& [key, member] : value.get_ref<const Json::object_t&>()) {
         out.key(key);
         write_json(out, member);
       }
@@ -127,6 +127,16 @@ void write_json(JsonOutput& out, const Json& value) {
     case Json::value_t::discarded:
       out.null();
   }
+}
+
+void write_json_without(JsonOutput& out, const Json& object, std::string_view name) {
+  out.begin_object();
+  for (const auto& [key, member] : object.get_ref<const Json::object_t&>()) {
+    if (key == name) continue;
+    out.key(key);
+    write_json(out, member);
+  }
+  out.end_object();
 }
 
 JsonText::JsonText(std::string& out, Style style, int depth)

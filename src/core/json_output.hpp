@@ -76,6 +76,8 @@ class JsonOutput {
 
 /// A tree, piece by piece.
 void write_json(JsonOutput& out, const Json& value);
+/// An object without the member of that name.
+void write_json_without(JsonOutput& out, const Json& object, std::string_view name);
 
 /// Appends text to a string. Throws Error{input} for text that is not UTF-8.
 class JsonText final : public JsonOutput {

@@ -38,7 +38,11 @@ std::string Sha256::hex() {
   unsigned int size = 0;
   check(EVP_DigestFinal_ex(context_->evp, digest.data(), &size) == 1);
   std::string result;
-  for (unsigned int i = 0; i < size; ++i) result += fmt::format("{:02x}", digest.at(i));
+  constexpr std::string_view digits = "0123456789abcdef";
+  for (unsigned int i = 0; i < size; ++i) {
+    result += digits[digest.at(i) >> 4U];
+    result += digits[digest.at(i) & 15U];
+  }
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "data/feature_facts.hpp"
 #include "data/row_json.hpp"
@@ -137,8 +138,36 @@ Json row_to_json(const Schema& schema, const RawRow& row) {
   return tree.take();
 }
 
+namespace {
+
+/// The row where it is written as rows are: every feature in its place, with a value that may be.
+std::optional<RawRow> usual_row(const Schema& schema, const Json& value) {
+  if (!value.is_object() || value.size() != schema.features.size()) return std::nullopt;
+  RawRow row;
+  row.reserve(schema.features.size());
+  for (const auto& [name, entry] : value.get_ref<const Json::object_t&>()) {
+    const Feature& feature = schema.features[row.size()];
+    if (name != feature.name) return std::nullopt;
+    if (!feature.is_number()) {
+      if (!entry.is_string()) return std::nullopt;
+      const auto& level = entry.get_ref<const std::string&>();
+      if (!feature.level_index(level)) return std::nullopt;
+      row.emplace_back(level);
+      continue;
+    }
+    if (!entry.is_number()) return std::nullopt;
+    const auto number = entry.get<double>();
+    if (!std::isfinite(number) || !feature.may_be(number)) return std::nullopt;
+    row.emplace_back(number);
+  }
+  return row;
+}
+
+}  // namespace
+
 RawRow row_from_json(const Schema& schema, const Json& value, const std::string& source,
                      const std::string& path) {
+  if (std::optional<RawRow> row = usual_row(schema, value)) return *std::move(row);
   JsonObject object(value, source, path);
   RawRow row;
   row.reserve(schema.features.size());

@@ -1,4 +1,5 @@
 """What verify says of whole files: altered ones fail, and what it cannot check it names."""
+import copy
 import csv
 import hashlib
 import io
@@ -336,6 +337,65 @@ class Lines(CliTestCase):
     def test_a_line_that_is_none_is_named(self):
         self.write("bad.jsonl", json.dumps(self.records[0]) + "\n{\n")
         self.expect_failure(BAD_INPUT, ["bad.jsonl", "line 2"], "verify", "m.json", "bad.jsonl")
+
+
+class RecordByRecord(CliTestCase):
+    """Files that are read piece by piece, on several threads."""
+
+    def setUp(self):
+        super().setUp()
+        self.train_loans()
+        rows = [f"{20000 + 137 * k},{6 + k % 5},{('car', 'boat')[k % 2]},Bonn" for k in range(150)]
+        self.write("people.csv", "income,debt,purpose,city\n" + "\n".join(rows) + "\n")
+
+    def said(self, name, threads):
+        run = self.run_ellice("verify", "m.json", name, "--format", "json", "--threads", threads)
+        return run.returncode, run.stdout, run.stderr.replace(name, "FILE")
+
+    def expect_alike(self, name, *others):
+        """All threads, and all files, get the same answer, which this gives."""
+        first = self.said(name, 1)
+        for threads in (2, 3):
+            self.assertEqual(self.said(name, threads), first, name)
+        for other in others:
+            self.assertEqual(self.said(other, 2), first, other)
+        return first
+
+    def test_any_number_of_threads_says_the_same(self):
+        for options in (["--format", "json"], ["--format", "json", "--plans", "3"], ["--format", "jsonl"],
+                        ["--format", "csv", "--certificates"]):
+            name = f"plans.{options[1]}"
+            self.ellice("explain", "m.json", "people.csv", "--epsilon", "1%", *options, "-o", name)
+            status, found, _ = self.expect_alike(name)
+            self.assertEqual(status, DONE)
+            self.assertGreater(json.loads(found)["checked"], 100)
+
+    def test_the_layout_of_a_file_says_nothing(self):
+        self.ellice("explain", "m.json", "people.csv", "--epsilon", "1%", "--plans", "2", "--format", "json", "-o", "plans.json")
+        plans = self.read_json("plans.json")
+        altered = {"whole": plans, "moved": {**plans, "results": plans["results"][1:] + plans["results"][:1]},
+                   "short": {**plans, "results": plans["results"][:-1]}, "twice": {**plans, "results": 2 * plans["results"]},
+                   "bare": {key: value for key, value in plans.items() if key != "sha256"},
+                   "late": {**{k: v for k, v in plans.items() if k != "options"}, "options": plans["options"]},
+                   "foreign": {**plans, "unknown": 1}, "empty": {**plans, "results": []}}
+        forged = copy.deepcopy(plans)
+        forged["results"][70]["certificate"]["robust_logit"] += 1e-6
+        altered["forged"] = forged
+        for what, document in altered.items():
+            for name, indent in (("laid_out.json", 2), ("compact.json", None), ("wide.json", 7)):
+                self.write(name, json.dumps(document, indent=indent))
+            status, _, _ = self.expect_alike("laid_out.json", "compact.json", "wide.json")
+            self.assertEqual(status == DONE, what in ("whole", "late"), what)
+
+    def test_a_file_that_is_cut_or_broken_is_refused(self):
+        self.ellice("explain", "m.json", "people.csv", "--epsilon", "1%", "--format", "json", "-o", "plans.json")
+        text = (self.folder / "plans.json").read_text(encoding="utf-8")
+        middle = text.index("\n    },\n    {", len(text) // 2)
+        for broken in (text[:middle], text[:middle + 6], text[:middle + 6] + text[middle + 7:], text + "x", text[:-3], text.replace('"plan"', '"plan" 1', 1)):
+            self.write("broken.json", broken)
+            status, _, said = self.expect_alike("broken.json")
+            self.assertEqual(status, BAD_INPUT, said)
+            self.assertIn("not JSON", said)
 
 
 if __name__ == "__main__":
