@@ -57,10 +57,24 @@ bool lies_in(const Bins& bins, std::size_t interval, double number) {
   return is_right ? number <= high : number < high;
 }
 
-/// Whether a number is an end that no bin has.
-bool is_open_end(const Bins& bins, double number) {
-  return (bins.lowest && bins.lowest->is_open && number == bins.lowest->at) ||
-         (bins.highest && bins.highest->is_open && number == bins.highest->at);
+/// The end or edge that a number of the grid misses by no more than `rounding`, which is what
+/// people read, or the number itself.
+double meant_by(const Bins& bins, double number, long double rounding) {
+  for (const auto& end : {bins.lowest, bins.highest}) {
+    if (end && std::abs(number - end->at) <= rounding) return end->at;
+  }
+  for (const double edge : bins.edges) {
+    if (std::abs(number - edge) <= rounding) return edge;
+  }
+  return number;
+}
+
+/// Whether a number is beyond all bins, or an end that none has.
+bool is_beyond(const Bins& bins, double number) {
+  const auto& low = bins.lowest;
+  const auto& high = bins.highest;
+  return (low && (number < low->at || (low->is_open && number == low->at))) ||
+         (high && (number > high->at || (high->is_open && number == high->at)));
 }
 
 /// How far a row is from a rule's bound: Σ coefficient·value − bound, and the sizes of its terms.
@@ -112,7 +126,13 @@ bool FeatureValues::is_on_grid(double value) const {
 bool FeatureValues::admits(double value) const {
   if (value == own) return keeps_own;
   if (!may_change || !(value >= lower && value <= upper)) return false;
-  if (bins != nullptr && (is_code(*bins, value) || is_open_end(*bins, value))) return false;
+  if (bins != nullptr) {
+    const long double rounding =
+        step && !listed ? last_digits * (std::abs(value) + std::abs(origin)) : 0;
+    const double meant = meant_by(*bins, value, rounding);
+    if (is_code(*bins, value) || is_beyond(*bins, meant) || bins->of(meant) != bins->of(value))
+      return false;
+  }
   if (listed) return std::find(listed->begin(), listed->end(), value) != listed->end();
   return !step || is_on_grid(value);
 }

@@ -299,7 +299,9 @@ void check_fresh(const SurvivalAudit& audit, const Sampling& sampling, JsonObjec
     return;
   }
   const auto& middle = (*shifts)[Sampling::middle];
-  compare("selection_shift", shift, middle.value, audit.tolerance() * middle.size);
+  compare("selection_shift", shift, middle.value,
+          least_tolerance * middle.size +
+              audit.lost_by_solve() * (1 + std::abs(audit.margin()) + middle.size));
   std::array<double, 2> ends = {};
   double allowed = 0;
   const std::array<Sampling::Estimate, 2> outer = {Sampling::bold, Sampling::cautious};

@@ -45,7 +45,7 @@ class Check {
       : stated_(&stated), failures_(&failures) {}
 
   void number(std::string_view name, double found, long double recomputed, long double scale) {
-    if (agree(found, recomputed, 1e-7L * scale)) return;
+    if (agree(found, recomputed, 1e-6L * scale)) return;
     failures_->push_back(fmt::format("{}{} is {}, recomputed {}", stated_->prefix, name, found,
                                      static_cast<double>(recomputed)));
   }

@@ -18,9 +18,13 @@ double number_in(const Feature& feature, std::size_t bin, double mean) {
   const double lower = bins.lower(bin);
   const double upper = bins.upper(bin);
   const double step = feature.step.value_or(1);
+  const auto is_one = [&](double number) {
+    return std::isfinite(number) && bins.of(number) == bin && feature.may_be(number);
+  };
   for (const double number :
        {mean, lower, upper, lower + step, upper - step, lower + (upper - lower) / 2}) {
-    if (std::isfinite(number) && bins.of(number) == bin) return number;
+    for (const double near : {number, std::floor(number), std::ceil(number)})
+      if (is_one(near)) return near;
   }
   const bool is_right = bins.closed == Bins::Closed::right;
   return is_right ? std::nextafter(lower, upper) : std::nextafter(upper, lower);

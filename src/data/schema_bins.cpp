@@ -65,25 +65,27 @@ std::vector<double> read_values(const YamlEntry& entry, const Bins& bins) {
   return values;
 }
 
-/// An end that the schema gives, as one that people have or as one that they do not reach.
+/// An end that the schema gives, as one that people have or as one that they do not reach; of whole
+/// numbers always the outermost, `inside` of one that is not reached.
 std::optional<Bins::End> read_end(const YamlRecord& record, const char* closed, const char* open,
-                                  bool is_whole) {
+                                  double inside, bool is_whole) {
   const YamlEntry* const has_it = record.find(closed);
   const YamlEntry* const misses_it = record.find(open);
   if (has_it == nullptr && misses_it == nullptr) return std::nullopt;
   if (has_it != nullptr && misses_it != nullptr)
     misses_it->fault("{} stands beside {}; expected one of the two", open, closed);
   const YamlEntry& entry = has_it != nullptr ? *has_it : *misses_it;
-  const Bins::End end{.at = entry.number(), .is_open = has_it == nullptr};
+  Bins::End end{.at = entry.number() + 0.0, .is_open = has_it == nullptr};  // no −0
   if (is_whole && end.at != std::nearbyint(end.at))
     entry.wrong("a whole number, as the feature has them alone");
+  if (is_whole && end.is_open) end = {.at = end.at + inside};
   return end;
 }
 
 /// Every bin has numbers between the ends.
 void read_ends(const YamlRecord& record, Bins& bins) {
-  bins.lowest = read_end(record, "lowest", "above", bins.are_whole);
-  bins.highest = read_end(record, "highest", "below", bins.are_whole);
+  bins.lowest = read_end(record, "lowest", "above", 1, bins.are_whole);
+  bins.highest = read_end(record, "highest", "below", -1, bins.are_whole);
   const auto entry = [&](const char* closed, const char* open) -> const YamlEntry& {
     return record.find(closed) != nullptr ? *record.find(closed) : *record.find(open);
   };

@@ -90,12 +90,12 @@ bool is_bin(std::string_view word, const Bins& bins, std::size_t bin) {
   const bool is_right = bins.closed == Bins::Closed::right;
   const bool opens_well = bin == 0 || text.front() == (is_right ? '(' : '[');
   const bool closes_well = bin + 1 == bins.intervals() || text.back() == (is_right ? ']' : ')');
-  // Terms may name the ends of all numbers or leave them out.
+  // Terms may name ends of all numbers, or leave them out; the schema may know narrower ones.
   const std::optional<double> from = end_of(ends.substr(0, comma - 1));
   const std::optional<double> to = end_of(ends.substr(comma));
   return opens_well && closes_well &&
-         (from == bins.lower(bin) || (bin == 0 && from == -infinity)) &&
-         (to == bins.upper(bin) || (bin + 1 == bins.intervals() && to == infinity));
+         (from == bins.lower(bin) || (bin == 0 && from && *from < bins.lower(bin))) &&
+         (to == bins.upper(bin) || (bin + 1 == bins.intervals() && to && *to > bins.upper(bin)));
 }
 
 /// Whether a term's word for a level is that level: as it is written, or, where that is the text of

@@ -80,15 +80,20 @@ ColumnStatistics of_bins(const Feature& feature, const std::vector<double>& weig
   const Bins& bins = feature.bins;
   const double lowest = bins.lower(0);
   const double highest = bins.upper(bins.edges.size());
-  const double least = std::max(lowest, feature.min.value_or(-infinity));
-  const double most = std::min(highest, feature.max.value_or(infinity));
+  double least = std::max(lowest, feature.min.value_or(-infinity));
+  double most = std::min(highest, feature.max.value_or(infinity));
   require_input(feature.immutable || (std::isfinite(least) && std::isfinite(most)),
                 "{}: nothing says which values \"{}\" takes: give `min` and `max` in the schema",
                 source, feature.name);
-  require_input(least <= most,
-                "{}: \"{}\": no number from {} to {}, as min and max say, has a bin ({})", source,
-                feature.name, number_text(feature.min.value_or(-infinity)),
-                number_text(feature.max.value_or(infinity)), bins.range_words());
+  if (least > most && feature.immutable) {  // nobody asks how far it may go
+    least = lowest;
+    most = highest;
+  }
+  if (least > most) {
+    fail(ErrorCode::input, "{}: \"{}\": no number from {} to {} has a bin ({})", source,
+         feature.name, number_text(feature.min.value_or(lowest)),
+         number_text(feature.max.value_or(highest)), bins.range_words());
+  }
   const double first = bins.edges.empty() ? 0 : bins.edges.front();
   const double last = bins.edges.empty() ? 0 : bins.edges.back();
   const double room = std::max(last - first, 1.0);

@@ -205,8 +205,8 @@ class NumberReader {
 
   /// Of whole numbers the outermost that a bin has; `inside` is the side where its numbers are.
   [[nodiscard]] Bins::End end_of(double end, bool has_it, double inside) const {
-    if (!is_whole_) return {.at = end, .is_open = !has_it};
-    const double whole = inside > 0 ? std::ceil(end) : std::floor(end);
+    if (!is_whole_) return {.at = end + 0.0, .is_open = !has_it};  // no −0
+    const double whole = (inside > 0 ? std::ceil(end) : std::floor(end)) + 0.0;
     return {.at = whole == end && !has_it ? whole + inside : whole};
   }
 

@@ -46,10 +46,13 @@ double number_in(const Bins& bins, std::size_t bin) {
   if (bin >= bins.intervals()) return bins.special[bin - bins.intervals()].number;
   const double low = bins.lower(bin);
   const double high = bins.upper(bin);
-  if (std::isinf(low) && std::isinf(high)) return 0;
-  if (std::isinf(low)) return high - 1 - std::abs(high);
-  if (std::isinf(high)) return low + 1 + std::abs(low);
-  return low + (high - low) / 2;
+  double number = low + (high - low) / 2;
+  if (std::isinf(high)) number = low + 1 + std::abs(low);
+  if (std::isinf(low)) number = std::isinf(high) ? 0 : high - 1 - std::abs(high);
+  // A code may lie there.
+  for (int k = 0; bins.of(number) != bin && k < 64; ++k)
+    number = std::isinf(high) ? number + 1 : std::isinf(low) ? number - 1 : (number + high) / 2;
+  return number;
 }
 
 /// What the columns of a feature are at each of its values.

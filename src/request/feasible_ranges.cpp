@@ -48,11 +48,21 @@ double FeatureRange::snapped(double value) const {
 double FeatureRange::grid_value(double k) const {
   // k/10 is the double that people mean by k·0.1, and k·0.1 often is not.
   const double inverse = std::round(1 / *step);
-  if (!(std::abs(inverse * *step - 1) < 1e-12)) return origin + k * *step;
+  const bool is_part = std::abs(inverse * *step - 1) < 1e-12;
   // So is 0.014 eleven thousandths above 0.003.
-  const double steps = std::round(origin * inverse);
-  const bool is_on_same_grid = std::abs(origin * inverse - steps) <= 1e-12 * std::abs(steps);
-  return is_on_same_grid ? (steps + k) / inverse : origin + k / inverse;
+  const auto whole = [](double value, double& rounded) {
+    rounded = std::round(value);
+    return std::abs(value - rounded) <= 1e-12 * std::abs(rounded);
+  };
+  double first = 0;
+  if (is_part && whole(origin * inverse, first)) return (first + k) / inverse;
+  // And decimals that are no multiples of each other, −0.07 and 0.05.
+  double steps = 0;
+  for (double power = 1; power <= 1e9; power *= 10) {
+    if (whole(*step * power, steps) && whole(origin * power, first))
+      return (first + k * steps) / power;
+  }
+  return origin + (is_part ? k / inverse : k * *step);
 }
 
 std::optional<double> FeatureRange::beyond(double value, int direction) const {

@@ -82,6 +82,7 @@ TEST(Binned, MayEndBothWays) {
   refused("edges: [30], highest: 30", {"highest", "the last bin, which begins at 30"});
   refused("edges: [30], above: 30", {"above", "the first bin, which ends at 30"});
   refused("edges: [30], lowest: 0, above: 0", {"above stands beside lowest"});
+  refused("edges: [12, 30], whole: true, closed: left, above: 11", {"above", "the first bin"});
   refused(R"(edges: [], special: {"-9": a}, lowest: 3, highest: 2)",
           {"highest", "more than the other end, which is 3"});
   refused("edges: [30], whole: true, lowest: 0.5", {"lowest", "a whole number"});
@@ -153,6 +154,20 @@ Dataset data_of(const Schema& schema, const std::vector<double>& numbers) {
   }
   data.source = "rows";
   return data;
+}
+
+TEST(Binned, RowsOfAModelAreOfNumbersThatPeopleMayHave) {
+  for (const char* bins :
+       {"edges: [30], closed: left, above: 0.3, below: 60, step: 0.1", "edges: [30], whole: true",
+        "edges: [30], highest: 34", "edges: [30], above: 28.5, step: 0.1"}) {
+    const Schema schema = schema_of(bins);
+    const Dataset data = data_of(schema, {29, 31, 33, 34});  // their mean is 31.75
+    const Encoder encoder = Encoder::fit(data);
+    for (Index i = 0; i < data.rows(); ++i) {
+      const RawRow row = encoder.decode(encoder.encode(RowMatrix(data.raw.row(i))).row(0));
+      EXPECT_TRUE(schema.features.front().may_be(std::get<double>(row.front()))) << bins;
+    }
+  }
 }
 
 TEST(Binned, NumbersBeyondItsEndsAreNobodys) {

@@ -10,6 +10,7 @@ export interface Bins {
   values: number[] | null;
   /** Whether somebody may have a number, codes aside. */
   reaches: (value: number) => boolean;
+  ends: number[];
 }
 
 export const binCount = (bins: Bins): number => bins.edges.length + 1 + bins.codes.length;

@@ -1,5 +1,5 @@
 // What a counterfactual may be: the schema's constraints and those of a run.
-import { isCode } from './bins.ts';
+import { binOf, isCode, reaches, type Bins } from './bins.ts';
 import { position } from './encoder.ts';
 import { isCategory, isNumber, type Feature, type Model, type Row, type Value } from './model.ts';
 import { keepsRule } from './rules.ts';
@@ -98,6 +98,12 @@ function onGrid(value: number, room: Room): boolean {
   return Math.abs(steps - Math.round(steps)) <= 1e-9;
 }
 
+/** A number of the grid that misses an edge or an end by rounding alone is that one to whoever reads it. */
+function isNearlyAnother(bins: Bins, value: number, isOnGrid: boolean): boolean {
+  const near = [...bins.edges, ...bins.ends].find((edge) => isOnGrid && Math.abs(value - edge) <= 4e-16 * Math.abs(value));
+  return near !== undefined && (!reaches(bins, near) || binOf(bins, near) !== binOf(bins, value));
+}
+
 function violation(model: Model, feature: Feature, from: Row, to: Row, room: Room): string | null {
   const before = position(feature, from[feature.name]), after = position(feature, to[feature.name]);
   const value = to[feature.name];
@@ -109,6 +115,8 @@ function violation(model: Model, feature: Feature, from: Row, to: Row, room: Roo
     return `${feature.name}: ${value} is not an allowed value`;
   if (isCategory(feature.kind)) return null;
   if (feature.bins !== null && isCode(feature.bins, after)) return `${feature.name}: ${value} is a code, to which no plan leads`;
+  if (feature.bins !== null && isNearlyAnother(feature.bins, after, room.allowed === undefined))
+    return `${feature.name}: ${value} is read as a number of another bin`;
   const rounding = 1e-12 * Math.max(Math.abs(after), Math.abs(before));
   if (after < room.low - rounding) return `${feature.name}: ${value} is too low`;
   if (after > room.high + rounding) return `${feature.name}: ${value} is too high`;

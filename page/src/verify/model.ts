@@ -106,6 +106,7 @@ function binsOf(spec: Json, node: Node): Bins | null {
   need(codes.every((code) => Number.isFinite(code.number)), 'codes of bins must be numbers');
   const bins: Bins = {
     edges, closedRight: spec.closed !== 'left', codes, values: spec.values ?? null,
+    ends: [spec.lowest, spec.above, spec.highest, spec.below].filter((end) => typeof end === 'number'),
     reaches: (value) =>
       value >= (spec.lowest ?? -Infinity) && value <= (spec.highest ?? Infinity) &&
       value > (spec.above ?? -Infinity) && value < (spec.below ?? Infinity),
