@@ -57,9 +57,12 @@ bool lies_in(const Bins& bins, std::size_t interval, double number) {
   return is_right ? number <= high : number < high;
 }
 
-/// The end or edge that a number of the grid misses by no more than `rounding`, which is what
+/// The code, end or edge that a number of the grid misses by no more than `rounding`, which is what
 /// people read, or the number itself.
 double meant_by(const Bins& bins, double number, long double rounding) {
+  for (const Bins::Code& code : bins.special) {
+    if (std::abs(number - code.number) <= rounding) return code.number;
+  }
   for (const auto& end : {bins.lowest, bins.highest}) {
     if (end && std::abs(number - end->at) <= rounding) return end->at;
   }
@@ -130,7 +133,7 @@ bool FeatureValues::admits(double value) const {
     const long double rounding =
         step && !listed ? last_digits * (std::abs(value) + std::abs(origin)) : 0;
     const double meant = meant_by(*bins, value, rounding);
-    if (is_code(*bins, value) || is_beyond(*bins, meant) || bins->of(meant) != bins->of(value))
+    if (is_code(*bins, meant) || is_beyond(*bins, meant) || bins->of(meant) != bins->of(value))
       return false;
   }
   if (listed) return std::find(listed->begin(), listed->end(), value) != listed->end();
@@ -167,6 +170,9 @@ std::optional<double> FeatureValues::next_number(double value, int side) const {
   for (int k = -reach; k <= reach; ++k) {
     consider(static_cast<double>(origin + (first + k) * static_cast<long double>(*step)));
   }
+  // A bound that misses its grid value by rounding stands for it.
+  for (const double bound : {lower, upper})
+    if (std::isfinite(bound)) consider(bound);
   return nearest;
 }
 
@@ -199,6 +205,9 @@ std::vector<double> FeatureValues::nearest_by_bin() const {
       };
       const double first = std::max(low, lower);
       around(std::clamp(own, first, std::max(first, std::min(high, upper))));
+      // A bound that misses its grid value by rounding stands for it.
+      for (const double bound : {lower, upper})
+        if (std::isfinite(bound)) consider(bound);
     }
     if (nearest) result.push_back(*nearest);
   }

@@ -97,8 +97,8 @@ ColumnStatistics of_bins(const Feature& feature, const std::vector<double>& weig
   const double first = bins.edges.empty() ? 0 : bins.edges.front();
   const double last = bins.edges.empty() ? 0 : bins.edges.back();
   const double room = std::max(last - first, 1.0);
-  ColumnStatistics result{.min = std::isfinite(least) ? least : first - room,
-                          .max = std::isfinite(most) ? most : last + room};
+  ColumnStatistics result{.min = std::isfinite(least) ? least : std::min(first, most) - room,
+                          .max = std::isfinite(most) ? most : std::max(last, least) + room};
   double total = 0;
   double sum = 0;
   double squares = 0;

@@ -206,16 +206,17 @@ void FeasibleSet::list_bins(std::size_t j, FeatureRange& range) const {
   };
   std::vector<Number> numbers;
   const auto away = [&](double value) { return std::abs(value - range.query); };
-  std::vector<double> edges = bins.edges;
+  std::vector<double> marks = bins.edges;
   for (const auto& end : {bins.lowest, bins.highest}) {
-    if (end) edges.push_back(end->at);
+    if (end) marks.push_back(end->at);
   }
-  // A number of the grid that misses an edge by rounding alone is that edge: −0.024 + 36·0.001 is
+  for (const Bins::Code& code : bins.special) marks.push_back(code.number);
+  // A number of the grid that misses one of them by rounding alone is that: −0.024 + 36·0.001 is
   // what people write as 0.012, and whoever reads the plan will.
   const auto meant = [&](double value) {
     const double rounding = 0x1p-51 * (std::abs(value) + std::abs(range.origin));
-    for (const double edge : edges) {
-      if (range.step && range.allowed.empty() && std::abs(value - edge) <= rounding) return edge;
+    for (const double mark : marks) {
+      if (range.step && range.allowed.empty() && std::abs(value - mark) <= rounding) return mark;
     }
     return value;
   };
