@@ -126,6 +126,26 @@ bool FeatureValues::is_on_grid(double value) const {
   return off <= grid_rounding * *step + last_digits * (std::abs(value) + std::abs(origin));
 }
 
+double FeatureValues::grid_number(long double k) const {
+  const auto is_whole = [](double value) {
+    return std::abs(value - std::round(value)) <= 1e-12 * std::abs(std::round(value));
+  };
+  // Origin and step in units of which both are whole, so that nothing is rounded but the quotient:
+  // parts of one, and decimals.
+  const auto in_units = [&](double per_one) -> std::optional<double> {
+    if (!is_whole(origin * per_one) || !is_whole(*step * per_one)) return std::nullopt;
+    const long double units = std::round(origin * per_one) + k * std::round(*step * per_one);
+    return static_cast<double>(units) / per_one;
+  };
+  if (const double parts = std::round(1 / *step); std::abs(parts * *step - 1) < 1e-12) {
+    if (const auto found = in_units(parts)) return *found;
+  }
+  for (double per_one = 1; per_one <= 1e9; per_one *= 10) {
+    if (const auto found = in_units(per_one)) return *found;
+  }
+  return static_cast<double>(origin + k * static_cast<long double>(*step));
+}
+
 bool FeatureValues::admits(double value) const {
   if (value == own) return keeps_own;
   if (!may_change || !(value >= lower && value <= upper)) return false;
@@ -168,7 +188,7 @@ std::optional<double> FeatureValues::next_number(double value, int side) const {
   const long double first = std::round((static_cast<long double>(from) - origin) / *step);
   const int reach = 3 + static_cast<int>(bins == nullptr ? 0 : bins->special.size());
   for (int k = -reach; k <= reach; ++k) {
-    consider(static_cast<double>(origin + (first + k) * static_cast<long double>(*step)));
+    consider(grid_number(first + k));
   }
   // A bound that misses its grid value by rounding stands for it.
   for (const double bound : {lower, upper})
@@ -200,8 +220,7 @@ std::vector<double> FeatureValues::nearest_by_bin() const {
         consider(place);
         const long double at = std::round((static_cast<long double>(place) - origin) / *step);
         const int reach = 3 + static_cast<int>(bins->special.size());
-        for (int k = -reach; k <= reach; ++k)
-          consider(static_cast<double>(origin + (at + k) * static_cast<long double>(*step)));
+        for (int k = -reach; k <= reach; ++k) consider(grid_number(at + k));
       };
       const double first = std::max(low, lower);
       around(std::clamp(own, first, std::max(first, std::min(high, upper))));

@@ -59,6 +59,9 @@ struct FeatureValues {
   [[nodiscard]] bool is_empty() const;
   /// Whether a value is origin + k·step, up to rounding.
   [[nodiscard]] bool is_on_grid(double value) const;
+  /// origin + k·step as people write it, where both are decimals: 0.014 and not
+  /// 0.013999999999999999.
+  [[nodiscard]] double grid_number(long double k) const;
 };
 
 /// One way to keep all implications: of each, the condition is false or the consequence true.
