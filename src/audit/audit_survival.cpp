@@ -36,7 +36,8 @@ Vector tilde(const Vector& z) {
 
 bool has_discrete(const Schema& schema) {
   return std::any_of(schema.features.begin(), schema.features.end(), [](const Feature& feature) {
-    return !feature.immutable && (feature.kind != FeatureKind::numeric || feature.step);
+    return !feature.immutable &&
+           (feature.kind != FeatureKind::numeric || feature.step || !feature.allowed.empty());
   });
 }
 

@@ -36,10 +36,11 @@ constexpr int disturbed_nodes = 30;
 constexpr int expected_trials = 4;
 constexpr int draw_groups = 4;
 
-/// Whether answers take a search among whole numbers, levels or grid values.
+/// Whether answers take a search among whole numbers, levels, grid values or lists.
 bool is_discrete(const Schema& schema) {
   return std::any_of(schema.features.begin(), schema.features.end(), [](const Feature& feature) {
-    return !feature.immutable && (feature.kind != FeatureKind::numeric || feature.step);
+    return !feature.immutable &&
+           (feature.kind != FeatureKind::numeric || feature.step || !feature.allowed.empty());
   });
 }
 

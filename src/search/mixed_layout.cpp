@@ -12,6 +12,10 @@ namespace {
 
 // How near a search from a far query begins and ends.
 constexpr double near_query = 1e4;
+// Of a step: what rounding may make of one number, and what searches by steps tell apart.
+constexpr double same_number = 1e-9;
+constexpr double nearly_same = 1e-5;
+constexpr double most_listed = 1000;
 
 /// What ½D·Δ² + c·|Δ| + charge stand for, per unit of a feature's weight.
 struct Prices {
@@ -33,6 +37,22 @@ double category_price(CostKind kind, double columns) {
 
 bool is_far(const MixedUnit& unit, const Vector& query) {
   return !unit.is_group() && std::abs(query(unit.column)) > far_query;
+}
+
+/// All numbers of a grid of which one is next to an own value off the grid, so near that searches
+/// by steps would take them for one; nothing otherwise, and of grids without an end.
+std::vector<double> besides_own(const FeatureRange& range) {
+  std::vector<double> result;
+  if (!range.step || !range.allowed.empty() || !std::isfinite(range.upper - range.lower) ||
+      (range.upper - range.lower) / *range.step > most_listed)
+    return result;
+  const double off = std::abs(range.nearest(range.query) - range.query) / *range.step;
+  if (!(off > same_number) || off > nearly_same) return result;
+  for (auto value = range.beyond(range.lower - *range.step, 1); value;
+       value = range.beyond(*value, 1)) {
+    if (*value != range.query) result.push_back(*value);
+  }
+  return result;
 }
 
 }  // namespace
@@ -101,6 +121,8 @@ MixedLayout::MixedLayout(const Problem& problem, const FeasibleSet& feasible, bo
           if (value != range.query && range.contains(value))
             unit.values.push_back(coordinate(value));
         }
+      } else if (const std::vector<double> listed = besides_own(range); !listed.empty()) {
+        for (const double value : listed) unit.values.push_back(coordinate(value));
       } else if (range.step && (display_grids || !is_display_grid(feature, range))) {
         unit.step = *range.step / scale;
         unit.offset = (range.origin - mean) / scale;

@@ -219,7 +219,7 @@ bool is_another_truth(std::string_view name, const Alteration& one, double reach
   // rounding.
   const bool is_other_head = is_true_set && one.what == "by a millionth" &&
                              (name.ends_with("worst_model[]") ||
-                              (name == "results[].robust_logit" && one.after < one.before));
+                              (name.ends_with("robust_logit") && one.after < one.before));
   // What is left of larger numbers that cancel.
   const bool is_sum = name.starts_with("results[].reasons.") && !name.ends_with("contribution");
   // Scores of people so many standard deviations away are known to that much.
